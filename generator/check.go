@@ -1,0 +1,65 @@
+package generator
+
+import (
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+var (
+	documentPath = cue.ParsePath("document")
+	problemsPath = cue.ParsePath("problems")
+	objectsPath  = cue.ParsePath("objects")
+)
+
+// check holds the document against the schema, and what is sound of it against
+// the rules that look at several values.
+func (p *Pipeline) check(w *work) error {
+	definitions, _ := w.schema.ReferencePath()
+	c := checker{context: w.cue.Context(), definitions: definitions}
+	sound, ok := c.value(w.schema, w.document, w.document.Position, nil)
+	if !ok {
+		return c.problems.Err()
+	}
+	w.cue = w.cue.FillPath(documentPath, sound)
+	found, err := w.checkRules(len(c.problems) == 0)
+	if err != nil {
+		return err
+	}
+	return append(c.problems, found...).Err()
+}
+
+// finding is what a rule in rules.cue yields.
+type finding struct {
+	Path  []string `json:"path"`
+	Says  string   `json:"says"`
+	Given string   `json:"given"`
+	Among []string `json:"among"`
+}
+
+// checkRules evaluates every rule. In a document that is not complete, a rule
+// that cannot be evaluated lacks a value that has been reported already.
+func (w *work) checkRules(complete bool) (problem.List, error) {
+	var problems problem.List
+	for rules := fieldsOf(w.cue.LookupPath(problemsPath)); rules.Next(); {
+		var findings []finding
+		switch err := rules.Value().Decode(&findings); {
+		case err != nil && complete:
+			return nil, bug("evaluating rule "+rules.Selector().String(), err)
+		case err != nil:
+			continue
+		}
+		for _, f := range findings {
+			problems = append(problems, w.toProblem(f))
+		}
+	}
+	return problems, nil
+}
+
+func (w *work) toProblem(f finding) problem.Problem {
+	message := f.Says
+	if len(f.Among) > 0 {
+		message = choice(f.Says+" "+quote(f.Given), f.Given, f.Among)
+	}
+	return problem.Problem{Position: w.document.Locate(f.Path...), Path: join(f.Path), Message: message}
+}

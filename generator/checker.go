@@ -1,0 +1,135 @@
+package generator
+
+import (
+	"fmt"
+	"strconv"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/internal/constraint"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// checker walks a document and the schema side by side. CUE decides whether a
+// scalar fits; the walk is ours, because CUE reports an unknown key only when
+// nothing else is wrong, and one mistake in a disjunction many times.
+type checker struct {
+	context     *cue.Context
+	definitions cue.Value // the package that the document's schema is defined in
+	problems    problem.List
+}
+
+// value checks one node and returns what is sound of it, as plain Go values; ok
+// is false if nothing is. Key is where to report what the node lacks.
+func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (sound any, ok bool) {
+	kind := schema.IncompleteKind()
+	switch {
+	case n.Kind == document.Mapping && kind&cue.StructKind != 0:
+		return c.mapping(schema, n, key, path), true
+	case n.Kind == document.List && kind&cue.ListKind != 0:
+		return c.list(schema, n, path), true
+	case n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Scalar):
+		return n.Scalar, true
+	default:
+		c.refuse(schema, n, path)
+		return nil, false
+	}
+}
+
+func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any {
+	element := schema.LookupPath(cue.MakePath(cue.AnyIndex))
+	sound := []any{}
+	for i, item := range n.Items {
+		if v, ok := c.value(element, item, item.Position, extend(path, strconv.Itoa(i))); ok {
+			sound = append(sound, v)
+		}
+	}
+	return sound
+}
+
+func (c *checker) fits(schema cue.Value, scalar any) bool {
+	return schema.Unify(c.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
+}
+
+// mapping checks keys: those that are there, then those that should be.
+func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) map[string]any {
+	sound := map[string]any{}
+	for _, f := range n.Fields {
+		below := extend(path, f.Key)
+		field := descend(schema, []string{f.Key})
+		known := field.Exists()
+		if !known {
+			c.add(f.Position, below, "%s", c.unknown(schema, f.Key))
+			field = anyField(schema)
+		}
+		if !field.Exists() {
+			continue
+		}
+		if v, ok := c.value(field, f.Value, f.Position, below); ok && known {
+			sound[f.Key] = v
+		}
+	}
+	for fields := fieldsOf(schema); fields.Next(); {
+		selector := fields.Selector()
+		if selector.ConstraintType() == cue.RequiredConstraint && n.Get(selector.Unquoted()) == nil {
+			c.add(key, path, "missing key %q: %s", selector.Unquoted(), lowerFirst(constraint.Sentence(fields.Value())))
+		}
+	}
+	return sound
+}
+
+// unknown says why a key is refused: it has the wrong form, where any key of
+// the right form would do, or it is not one of those that exist.
+func (c *checker) unknown(schema cue.Value, key string) string {
+	keys := schema.Attribute("keys")
+	if form, err := keys.String(0); err == nil {
+		definition := c.definitions.LookupPath(cue.MakePath(cue.Def(form)))
+		return fmt.Sprintf("want as key %s", constraint.Sentence(definition))
+	}
+	var known []string
+	for fields := fieldsOf(schema); fields.Next(); {
+		known = append(known, fields.Selector().Unquoted())
+	}
+	return choice("unknown key", key, known)
+}
+
+// anyField is the schema below keys that a person chooses. What stands below a
+// key of the wrong form is checked too, so that its mistakes are not hidden.
+func anyField(schema cue.Value) cue.Value {
+	keys := schema.Attribute("keys")
+	sample, err := keys.String(1)
+	if err != nil {
+		return cue.Value{}
+	}
+	return descend(schema, []string{sample})
+}
+
+// refuse reports a value that its schema does not admit.
+func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
+	want := constraint.Of(schema)
+	got := describe(n, want.Kind)
+	message := fmt.Sprintf("want %s, got %s", want, got)
+	if text, ok := n.Scalar.(string); ok {
+		if meant := problem.Nearest(text, want.Words()); meant != "" {
+			message += fmt.Sprintf(": did you mean %s?", quote(meant))
+		}
+	}
+	if n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, fmt.Sprint(n.Scalar)) {
+		message += ": put it in quotes"
+	}
+	c.add(n.Position, path, "%s", message)
+}
+
+// extend adds a key to a path without touching it.
+func extend(path []string, key string) []string {
+	return append(path[:len(path):len(path)], key)
+}
+
+func (c *checker) add(position problem.Position, path []string, format string, args ...any) {
+	c.problems = append(c.problems, problem.Problem{
+		Position: position,
+		Path:     join(path),
+		Message:  fmt.Sprintf(format, args...),
+	})
+}

@@ -1,0 +1,168 @@
+// Package constraint reads what a CUE value demands of a scalar, a list or a
+// mapping, and says it twice: in words for a person, and as JSON Schema for a
+// machine. It does not decide whether a value fits; CUE does.
+package constraint
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"cuelang.org/go/cue"
+)
+
+// Constraint is what one CUE value demands.
+type Constraint struct {
+	Kind    cue.Kind // the kinds that are allowed
+	Doc     string   // what the definition of a scalar says of itself, such as "a duration such as 90s"
+	Enum    []any    // the only values allowed, if any
+	Min     *bound
+	Max     *bound
+	Pattern string
+	Either  []Constraint // alternatives that are not plain values
+}
+
+// bound is the end of a range.
+type bound struct {
+	value     json.Number
+	exclusive bool
+}
+
+// Of reads a CUE value.
+func Of(v cue.Value) Constraint {
+	c := Constraint{Kind: v.IncompleteKind()}
+	if root, path := v.ReferencePath(); root.Exists() && len(path.Selectors()) > 0 {
+		v = root.LookupPath(path)
+		if c.Kind&(cue.StructKind|cue.ListKind) == 0 {
+			c.Doc = Sentence(v)
+		}
+	}
+	c.read(v)
+	return c
+}
+
+// read takes what one expression adds.
+func (c *Constraint) read(v cue.Value) {
+	op, args := v.Expr()
+	switch op {
+	case cue.AndOp:
+		for _, arg := range args {
+			c.read(arg)
+		}
+	case cue.OrOp:
+		for _, arg := range args {
+			if arg.IsConcrete() && arg.Kind() != cue.StructKind {
+				c.Enum = append(c.Enum, plain(arg))
+			} else {
+				c.Either = append(c.Either, Of(arg))
+			}
+		}
+	case cue.GreaterThanOp, cue.GreaterThanEqualOp:
+		c.Min = &bound{number(args[0]), op == cue.GreaterThanOp}
+	case cue.LessThanOp, cue.LessThanEqualOp:
+		c.Max = &bound{number(args[0]), op == cue.LessThanOp}
+	case cue.RegexMatchOp:
+		c.Pattern, _ = args[0].String()
+	case cue.NoOp:
+		if scalar := cue.NumberKind | cue.StringKind; v.IsConcrete() && v.Kind()&scalar != 0 {
+			c.Enum = append(c.Enum, plain(v))
+		}
+	}
+}
+
+func plain(v cue.Value) any {
+	var value any
+	_ = v.Decode(&value) // a concrete scalar always decodes
+	return value
+}
+
+func number(v cue.Value) json.Number {
+	text, _ := v.MarshalJSON() // a bound is always a number
+	return json.Number(text)
+}
+
+// Sentence returns the first sentence of a value's doc comment, without its full stop.
+func Sentence(v cue.Value) string {
+	for _, group := range v.Doc() {
+		text := strings.Join(strings.Fields(group.Text()), " ")
+		if i := strings.Index(text, ". "); i >= 0 {
+			text = text[:i]
+		}
+		return strings.TrimSuffix(text, ".")
+	}
+	return ""
+}
+
+// String says what is wanted, such as "an integer from 1 to 8".
+func (c Constraint) String() string {
+	switch {
+	case c.Doc != "":
+		return c.Doc
+	case len(c.Enum) == 1:
+		return quote(c.Enum[0])
+	case len(c.Enum) > 1:
+		return "one of " + strings.Join(quoted(c.Enum), ", ")
+	default:
+		return noun(c.Kind) + c.span()
+	}
+}
+
+// Words lists the strings among the only values allowed.
+func (c Constraint) Words() []string {
+	var words []string
+	for _, value := range c.Enum {
+		if word, ok := value.(string); ok {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+func (c Constraint) span() string {
+	switch {
+	case c.Min != nil && c.Max != nil && !c.Min.exclusive && !c.Max.exclusive:
+		return fmt.Sprintf(" from %s to %s", c.Min.value, c.Max.value)
+	case c.Min != nil && c.Min.exclusive:
+		return fmt.Sprintf(" above %s", c.Min.value)
+	case c.Min != nil:
+		return fmt.Sprintf(" of at least %s", c.Min.value)
+	case c.Max != nil && c.Max.exclusive:
+		return fmt.Sprintf(" below %s", c.Max.value)
+	case c.Max != nil:
+		return fmt.Sprintf(" of at most %s", c.Max.value)
+	default:
+		return ""
+	}
+}
+
+func quoted(values []any) []string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = quote(value)
+	}
+	return texts
+}
+
+func quote(value any) string {
+	text, _ := json.Marshal(value) // scalars always marshal
+	return string(text)
+}
+
+func noun(kind cue.Kind) string {
+	switch kind {
+	case cue.IntKind:
+		return "an integer"
+	case cue.FloatKind, cue.NumberKind:
+		return "a number"
+	case cue.BoolKind:
+		return "true or false"
+	case cue.StringKind:
+		return "a string"
+	case cue.ListKind:
+		return "a list"
+	case cue.StructKind:
+		return "a mapping"
+	default:
+		return kind.String()
+	}
+}

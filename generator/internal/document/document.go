@@ -1,0 +1,119 @@
+// Package document reads YAML and JSON into a tree that knows where each key
+// and value stands in its file. It finds what is wrong with the text itself;
+// what the text means is for the schema to say.
+//
+// Input is hostile: its size, depth and number of nodes are bounded before
+// anything is built from it.
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Bounds on one input file.
+const (
+	MaxBytes = 1 << 20 // bytes of text
+	MaxDepth = 64      // mappings and lists inside each other
+	MaxNodes = 100_000 // keys and values, aliases expanded
+)
+
+// Node is a value of a document: exactly one of Mapping, List and Scalar has a meaning.
+type Node struct {
+	problem.Position
+	Kind   Kind
+	Fields []Field // of a Mapping, in the order of the text
+	Items  []*Node // of a List
+	Scalar any     // of a Scalar: string, int64, uint64, float64, bool or nil
+}
+
+// Field is one key of a mapping and its value.
+type Field struct {
+	problem.Position // of the key
+	Key              string
+	Value            *Node
+}
+
+// Kind is what a Node holds.
+type Kind int
+
+// The kinds of nodes.
+const (
+	Scalar Kind = iota
+	Mapping
+	List
+)
+
+// Parse reads one document. The name decides the syntax: *.json is JSON, all else is YAML.
+// Its error is a problem.List.
+func Parse(name string, text []byte) (*Node, error) {
+	if err := checkText(name, text); err != nil {
+		return nil, err
+	}
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	if strings.EqualFold(path.Ext(name), ".json") {
+		return parseJSON(name, text)
+	}
+	return parseYAML(name, text)
+}
+
+func checkText(name string, text []byte) error {
+	if len(text) > MaxBytes {
+		return at(name, 1, 1, "file is larger than %d bytes", MaxBytes)
+	}
+	for line, rest := 1, text; len(rest) > 0; line++ {
+		var current []byte
+		current, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if !utf8.Valid(current) {
+			return at(name, line, 1, "text is not UTF-8")
+		}
+	}
+	return nil
+}
+
+// at is a list of one problem.
+func at(file string, line, column int, format string, args ...any) problem.List {
+	return problem.List{{
+		Position: problem.Position{File: file, Line: line, Column: column},
+		Message:  fmt.Sprintf(format, args...),
+	}}
+}
+
+// Get returns the value of a key of a mapping, or nil.
+func (n *Node) Get(key string) *Node {
+	if f := n.field(key); f != nil {
+		return f.Value
+	}
+	return nil
+}
+
+func (n *Node) field(key string) *Field {
+	for i := range n.Fields {
+		if n.Fields[i].Key == key {
+			return &n.Fields[i]
+		}
+	}
+	return nil
+}
+
+// Locate returns the position of the value at a path of keys or, where the
+// document does not say it, of the key that should contain it.
+func (n *Node) Locate(keys ...string) problem.Position {
+	position := n.Position
+	for _, key := range keys {
+		f := n.field(key)
+		if f == nil {
+			return position
+		}
+		position, n = f.Position, f.Value
+	}
+	if n.Kind == Scalar {
+		return n.Position
+	}
+	return position
+}

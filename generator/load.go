@@ -1,0 +1,27 @@
+package generator
+
+import (
+	"fmt"
+
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/load"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+)
+
+// load reads the document, and our definitions.
+func (p *Pipeline) load(w *work) (err error) {
+	if w.document, err = document.Parse(w.input.Name, w.input.Text); err != nil {
+		return err
+	}
+	instance := load.Instances([]string{"."}, &load.Config{FS: p.definitions, Dir: "/generator"})[0]
+	if instance.Err != nil {
+		return fmt.Errorf("loading definitions: %w", instance.Err)
+	}
+	w.cue = cuecontext.New().BuildInstance(instance)
+	if err := w.cue.Err(); err != nil {
+		return fmt.Errorf("building definitions: %w", err)
+	}
+	w.schema = w.cue.LookupPath(documentPath)
+	return nil
+}

@@ -1,0 +1,92 @@
+// Package object holds what generation yields and everything after it reads:
+// one Kubernetes object, and an ordered set of them. Both are values that
+// nobody can change: whoever wants other fields makes another object.
+package object
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// ID names an object within a cluster.
+type ID struct {
+	schema.GroupVersionKind
+	Namespace string // empty for objects that belong to the whole cluster
+	Name      string
+}
+
+// String gives the ID as group/version, kind and name, for messages.
+func (id ID) String() string {
+	if id.Namespace == "" {
+		return fmt.Sprintf("%s %s", id.Kind, id.Name)
+	}
+	return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name)
+}
+
+// Origin says where an object comes from. Both places read file:line:column.
+type Origin struct {
+	Input      string // the part of the person's document that asked for it
+	Definition string // the CUE that made it
+}
+
+// Parameter is a leaf of an object that may be given another value without
+// changing anything else, such as a chart's value.
+type Parameter struct {
+	Key    string          // where a person writes it: a dotted path in the document, the same for all objects it fills
+	Path   []any           // where it lands: keys (string) and indexes (int) from the object's root
+	Doc    string          // what it means, in one sentence
+	Schema json.RawMessage // the JSON Schema of its value in the document
+}
+
+// Object is one generated Kubernetes object.
+type Object struct {
+	id         ID
+	origin     Origin
+	fields     map[string]any
+	parameters []Parameter
+}
+
+// New makes an object of decoded JSON (maps, slices, strings, booleans, int64,
+// float64 and nil). It fails if apiVersion, kind or name is missing.
+func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, error) {
+	fields = runtime.DeepCopyJSON(fields)
+	id, err := identify(fields)
+	if err != nil {
+		return Object{}, err
+	}
+	return Object{id: id, origin: origin, fields: fields, parameters: parameters}, nil
+}
+
+func identify(fields map[string]any) (ID, error) {
+	apiVersion, _ := fields["apiVersion"].(string)
+	kind, _ := fields["kind"].(string)
+	metadata, _ := fields["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	if apiVersion == "" || kind == "" || name == "" {
+		return ID{}, fmt.Errorf("object lacks apiVersion, kind or metadata.name: %q, %q, %q", apiVersion, kind, name)
+	}
+	group, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return ID{}, fmt.Errorf("reading apiVersion of %s %s: %w", kind, name, err)
+	}
+	return ID{GroupVersionKind: group.WithKind(kind), Namespace: namespace, Name: name}, nil
+}
+
+// ID returns the object's name within a cluster.
+func (o Object) ID() ID { return o.id }
+
+// Origin returns where the object comes from.
+func (o Object) Origin() Origin { return o.origin }
+
+// Fields returns a copy of the object's content as decoded JSON.
+func (o Object) Fields() map[string]any { return runtime.DeepCopyJSON(o.fields) }
+
+// MarshalJSON writes the object's content with sorted keys.
+func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.fields) }
+
+// Parameters returns the leaves that may be given other values, ordered by path.
+func (o Object) Parameters() []Parameter { return append([]Parameter(nil), o.parameters...) }

@@ -1,0 +1,45 @@
+package problem
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNearest(t *testing.T) {
+	cases := map[string]struct {
+		word       string
+		candidates []string
+		want       string
+	}{
+		"a letter too many is found":             {"nodez", []string{"image", "nodes"}, "nodes"},
+		"a letter left out is found":             {"imag", []string{"image", "imagePullPolicy"}, "image"},
+		"two letters swapped are found":          {"openmip-cpu", []string{"openmpi-cpu", "mpich"}, "openmpi-cpu"},
+		"another case is nearer than a letter":   {"always", []string{"alwayz", "Always"}, "Always"},
+		"the nearest of several wins":            {"limit", []string{"limits", "list"}, "limits"},
+		"a different word is not a typing error": {"kueue", []string{"image", "from"}, ""},
+		"nothing comes of no candidates":         {"x", nil, ""},
+		"a short word needs to be near":          {"ab", []string{"xyz"}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Nearest(tc.word, tc.candidates); got != tc.want {
+				t.Errorf("Nearest(%q, %q) = %q, want %q", tc.word, tc.candidates, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestErrSortsByPosition(t *testing.T) {
+	at := func(line, column int, message string) Problem {
+		return Problem{Position: Position{File: "a.yaml", Line: line, Column: column}, Message: message}
+	}
+	err := List{at(2, 1, "z"), at(1, 9, "y"), at(1, 2, "x"), at(1, 2, "w")}.Err()
+	want := List{at(1, 2, "w"), at(1, 2, "x"), at(1, 9, "y"), at(2, 1, "z")}
+	if diff := cmp.Diff(error(want), err); diff != "" {
+		t.Errorf("Err(): -want +got:\n%s", diff)
+	}
+	if err := (List{}).Err(); err != nil {
+		t.Errorf("Err() of an empty list = %v, want nil", err)
+	}
+}

@@ -1,0 +1,54 @@
+package problem
+
+// Nearest returns the candidate that a person probably meant by word, or ""
+// when none is near: at most one typing error in four letters.
+func Nearest(word string, candidates []string) string {
+	best, least := "", len(word)/4+2
+	for _, candidate := range candidates {
+		if d := distance(word, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance counts the typing errors between two words: letters added, left
+// out, changed or swapped with their neighbour. A change of case is free, so
+// that it always wins.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	rows := make([][]int, len(s)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(t)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		for j := 1; j <= len(t); j++ {
+			rows[i][j] = step(rows, s, t, i, j)
+		}
+	}
+	return rows[len(s)][len(t)]
+}
+
+// step is one cell of the optimal string alignment table.
+func step(rows [][]int, s, t []rune, i, j int) int {
+	cost := 1
+	if lower(s[i-1]) == lower(t[j-1]) {
+		cost = 0
+	}
+	d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+	if i > 1 && j > 1 && lower(s[i-1]) == lower(t[j-2]) && lower(s[i-2]) == lower(t[j-1]) {
+		d = min(d, rows[i-2][j-2]+1)
+	}
+	return d
+}
+
+func lower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}

@@ -1,0 +1,60 @@
+package generator
+
+import (
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/json"
+
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// upstream makes an empty value of the type that upstream gives each kind we emit.
+var upstream = map[schema.GroupVersionKind]func() any{
+	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"): func() any { return new(trainer.ClusterTrainingRuntime) },
+}
+
+// verify decodes every object strictly into upstream's type, as if someone
+// else had written it.
+func (p *Pipeline) verify(w *work) error {
+	for _, o := range w.objects {
+		if err := verifyObject(o); err != nil {
+			return bug(fmt.Sprintf("verifying %s", o.ID()), err)
+		}
+	}
+	return nil
+}
+
+func verifyObject(o object.Object) error {
+	newType, ok := upstream[o.ID().GroupVersionKind]
+	if !ok {
+		return fmt.Errorf("no upstream type is known for %s", o.ID().GroupVersionKind)
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	unknown, err := json.UnmarshalStrict(text, newType())
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		return unknown[0]
+	}
+	return nil
+}
+
+// Bug is an error that no input should be able to cause.
+type Bug struct {
+	Doing string // what was being done
+	Err   error
+}
+
+func bug(doing string, err error) error { return &Bug{Doing: doing, Err: err} }
+
+// Error says what was being done and what went wrong, on one line.
+func (b *Bug) Error() string { return fmt.Sprintf("%s: %v", b.Doing, b.Err) }
+
+// Unwrap returns the cause.
+func (b *Bug) Unwrap() error { return b.Err }
