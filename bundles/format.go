@@ -1,0 +1,52 @@
+// Package bundles writes an object.Set as files: one kind of bundle per file
+// here, all over one Tree. It adds no objects and drops none; what a format
+// needs around the objects, such as kustomization.yaml, is packaging and lives
+// outside the set.
+package bundles
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// Format is a kind of bundle.
+type Format interface {
+	// Name is what --format calls it.
+	Name() string
+	// Doc says who reads such a bundle, in one line.
+	Doc() string
+	// Render lays the objects out as files.
+	Render(ctx context.Context, set object.Set) (Tree, error)
+}
+
+// Streamer is implemented by formats that can also be one stream of text.
+type Streamer interface {
+	Stream(ctx context.Context, w io.Writer, set object.Set) error
+}
+
+// Formats lists every format, in the order that help text shows them.
+func Formats() []Format { return []Format{kustomize{}, plain{}} }
+
+// Named returns the format of a name; ok is false if there is none.
+func Named(name string) (format Format, ok bool) {
+	for _, f := range Formats() {
+		if f.Name() == name {
+			return f, true
+		}
+	}
+	return nil, false
+}
+
+// marshal writes one object as YAML with sorted keys.
+func marshal(o object.Object) ([]byte, error) {
+	text, err := yaml.Marshal(o.Fields())
+	if err != nil {
+		return nil, fmt.Errorf("writing %s as YAML: %w", o.ID(), err)
+	}
+	return text, nil
+}

@@ -1,0 +1,53 @@
+package bundles
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// manifestName is the file that says which other files are ours. It has no
+// extension, so that Argo CD does not take it for a manifest.
+const manifestName = ".trainyard-manifest"
+
+// File is one file of a bundle.
+type File struct {
+	Path    string // relative to the bundle, with slashes
+	Content []byte
+}
+
+// Tree is a bundle's files, ordered by path.
+type Tree struct {
+	files []File
+}
+
+// NewTree orders files. It fails if two share a path, or if one would lie
+// outside the bundle.
+func NewTree(files ...File) (Tree, error) {
+	sorted := slices.Clone(files)
+	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	for i, f := range sorted {
+		if !fs.ValidPath(f.Path) || f.Path == "." || f.Path == manifestName {
+			return Tree{}, fmt.Errorf("bundle cannot hold a file called %q", f.Path)
+		}
+		if i > 0 && sorted[i-1].Path == f.Path {
+			return Tree{}, fmt.Errorf("bundle has two files called %q", f.Path)
+		}
+	}
+	return Tree{files: sorted}, nil
+}
+
+// Files returns the files, ordered by path.
+func (t Tree) Files() []File { return slices.Clone(t.files) }
+
+// manifest lists the files with their digests, as sha256sum -c reads them.
+func (t Tree) manifest() []byte {
+	var b bytes.Buffer
+	for _, f := range t.files {
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(f.Content), f.Path)
+	}
+	return b.Bytes()
+}
