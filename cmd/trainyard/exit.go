@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Exit codes, the same for every command and for ever.
+const (
+	exitOK       = 0
+	exitInternal = 1
+	exitUsage    = 2
+	exitInvalid  = 3
+	exitRefused  = 6
+)
+
+// exitCodes documents them all; those that no command returns yet are reserved.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitOK, "done"},
+	{exitInternal, "internal error, input or output failed, not found"},
+	{exitUsage, "wrong usage, such as an unknown flag or a missing file"},
+	{exitInvalid, "invalid input: each problem is on a line of its own"},
+	{4, "differences found"},
+	{5, "denied"},
+	{exitRefused, "refused, because something would be lost"},
+	{7, "a job or a runtime test failed"},
+	{8, "timed out"},
+}
+
+func exitCodeHelp() string {
+	var b strings.Builder
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "  %d  %s\n", e.code, e.meaning)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// usageError is a command line that cannot be understood or carried out as written.
+type usageError struct{ error }
+
+// Unwrap returns the cause.
+func (u *usageError) Unwrap() error { return u.error }
+
+// reportedError is an error that has already been printed.
+type reportedError struct{ error }
+
+// Unwrap returns the cause.
+func (r *reportedError) Unwrap() error { return r.error }
+
+// report prints an error, unless that is done, and returns its exit code.
+func report(w io.Writer, err error) int {
+	var (
+		problems problem.List
+		refused  *bundles.Refused
+		usage    *usageError
+		bug      *generator.Bug
+		reported *reportedError
+	)
+	code, text := exitInternal, "trainyard: "+err.Error()
+	switch {
+	case errors.As(err, &problems):
+		code, text = exitInvalid, problems.Error()
+	case errors.As(err, &refused):
+		code, text = exitRefused, fmt.Sprintf("trainyard: %v; move what is not ours away, or take edits over into the document and use --force", refused)
+	case errors.As(err, &usage):
+		code, text = exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err)
+	case errors.As(err, &bug):
+		text = fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug)
+	}
+	if !errors.As(err, &reported) {
+		fmt.Fprintln(w, text)
+	}
+	return code
+}
+
+// reports are the values of --report.
+var reports = []string{"text", "json"}
+
+// reportProblems prints problems as JSON if that is asked for; report prints text.
+func reportProblems(w io.Writer, style string, err error) error {
+	var problems problem.List
+	if style != "json" || err != nil && !errors.As(err, &problems) {
+		return err
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	list := map[string]problem.List{"problems": problems}
+	if problems == nil {
+		list["problems"] = problem.List{}
+	}
+	if e := encoder.Encode(list); e != nil {
+		return e
+	}
+	if err == nil {
+		return nil
+	}
+	return &reportedError{err}
+}

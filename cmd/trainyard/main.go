@@ -1,0 +1,18 @@
+// Command trainyard turns a platform document into Kubernetes objects, and
+// checks such documents. It holds flags and printing; everything else is in
+// generator and bundles.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// streams are where a command reads and writes: data on out, words on err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return report(s.err, err)
+	}
+	return exitOK
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "trainyard",
+		Short: "Distributed MPI training on Kubernetes, described once and generated",
+		Long: `trainyard turns one platform document in Git into everything that offers
+distributed MPI training (Open MPI, Horovod, Intel MPI) on Kubernetes and OpenShift AI.
+
+Data goes to standard output, words to standard error. Exit codes:
+` + exitCodeHelp(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.AddCommand(newGenerate(s), newVet(s), newVersion(s))
+	return root
+}
+
+// noCommand refuses a word that is not a command.
+func noCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	return oneOf("command", args[0], names)
+}
+
+// noArgs refuses positional arguments as a usage error.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return &usageError{err}
+	}
+	return nil
+}

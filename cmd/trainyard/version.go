@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version describes this binary.
+type version struct {
+	Version string   `json:"version"` // as the Go module system names it; "(devel)" from a working copy
+	Commit  string   `json:"commit,omitempty"`
+	Go      string   `json:"go"`
+	Schemas []string `json:"schemas"` // apiVersions of documents that are understood
+	Trainer []string `json:"trainer"` // Kubeflow Trainer minor versions that can be targeted
+}
+
+func newVersion(s streams) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, and what it understands",
+		Example: "  trainyard version\n  trainyard version -o json",
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return printVersion(s, output) },
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "print format: text, json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func printVersion(s streams, output string) error {
+	if err := oneOf("--output", output, []string{"text", "json"}); err != nil {
+		return err
+	}
+	v := currentVersion()
+	if output == "json" {
+		encoder := json.NewEncoder(s.out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(v)
+	}
+	_, err := fmt.Fprintf(s.out, "trainyard %s\nunderstands %s\ntargets Kubeflow Trainer %s\n", v.Version, v.Schemas[0], v.Trainer[0])
+	return err
+}
+
+func currentVersion() version {
+	v := version{
+		Version: "(devel)",
+		Go:      runtime.Version(),
+		Schemas: []string{"trainyard.dev/v1alpha1"},
+		Trainer: []string{"2.3"},
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			v.Commit = setting.Value
+		}
+	}
+	return v
+}
