@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Refused is returned for a folder that holds what would be lost.
-type Refused struct {
+// RefusedError is returned for a folder that holds what would be lost.
+type RefusedError struct {
 	Dir   string
 	Files []string // what would be lost, relative to Dir, each with the reason
 }
@@ -22,7 +22,7 @@ type Refused struct {
 const maxNamed = 10
 
 // Error names the folder and the files that stand in the way.
-func (r *Refused) Error() string {
+func (r *RefusedError) Error() string {
 	named, more := r.Files, ""
 	if len(named) > maxNamed {
 		named, more = named[:maxNamed], fmt.Sprintf(" and %d more", len(named)-maxNamed)
@@ -35,7 +35,7 @@ func (r *Refused) Error() string {
 // leaves the old files whole. A folder that already holds the tree is not
 // touched, and changed is false.
 //
-// It returns a *Refused rather than lose files: those that somebody added, and,
+// It returns a *RefusedError rather than lose files: those that somebody added, and,
 // unless force is set, ours that somebody edited.
 func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
 	present, err := readFolder(dir)
@@ -47,7 +47,7 @@ func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
 		added = append(added, edited...)
 	}
 	if len(added) > 0 {
-		return false, &Refused{Dir: dir, Files: added}
+		return false, &RefusedError{Dir: dir, Files: added}
 	}
 	if present.holds(t) {
 		return false, nil
@@ -125,34 +125,38 @@ func (h folder) holds(t Tree) bool {
 	return !slices.ContainsFunc(t.files, func(f File) bool { return !bytes.Equal(h[f.Path], f.Content) })
 }
 
-// stage writes the tree into a new folder beside dir.
-func (t Tree) stage(dir string) (staged string, err error) {
-	dir = filepath.Clean(dir)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+// stage writes the tree into a new folder beside dir, or leaves none.
+func (t Tree) stage(dir string) (string, error) {
+	parent := filepath.Dir(filepath.Clean(dir))
+	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
 	}
-	staged, err = os.MkdirTemp(filepath.Dir(dir), ".trainyard-staged-")
+	staged, err := os.MkdirTemp(parent, ".trainyard-staged-")
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(staged))
-		}
-	}()
-	if err := os.Chmod(staged, 0o755); err != nil {
-		return "", err
-	}
-	for _, f := range append(t.Files(), File{Path: manifestName, Content: t.manifest()}) {
-		path := filepath.Join(staged, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
-			return "", err
-		}
+	if err := t.fill(staged); err != nil {
+		return "", errors.Join(err, os.RemoveAll(staged))
 	}
 	return staged, nil
+}
+
+// fill writes every file, and the manifest, into an empty folder.
+func (t Tree) fill(dir string) error {
+	// MkdirTemp made it for our eyes only.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range append(t.Files(), File{Path: manifestName, Content: t.manifest()}) {
+		path := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replace puts staged in the place of dir, and puts dir back if it cannot.

@@ -63,7 +63,7 @@ func (c *composed) read(entry cue.Value) error {
 }
 
 func (w *work) origin(c composed) object.Origin {
-	position := c.definition.Pos()
+	position := cue.Dereference(c.definition).Pos()
 	return object.Origin{
 		Input:      w.document.Locate(c.from...).String(),
 		Definition: fmt.Sprintf("%s:%d:%d", position.Filename()[1:], position.Line(), position.Column()),

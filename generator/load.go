@@ -18,7 +18,8 @@ func (p *Pipeline) load(w *work) (err error) {
 	if instance.Err != nil {
 		return fmt.Errorf("loading definitions: %w", instance.Err)
 	}
-	w.cue = cuecontext.New().BuildInstance(instance)
+	w.context = cuecontext.New()
+	w.cue = w.context.BuildInstance(instance)
 	if err := w.cue.Err(); err != nil {
 		return fmt.Errorf("building definitions: %w", err)
 	}

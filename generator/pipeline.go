@@ -38,6 +38,7 @@ func New(definitions fs.FS) *Pipeline {
 type work struct {
 	input    Input
 	document *document.Node
+	context  *cue.Context
 	schema   cue.Value // what a document may be
 	cue      cue.Value // generator/*.cue; check fills in what is sound of the document
 	objects  []object.Object

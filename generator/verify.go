@@ -45,16 +45,16 @@ func verifyObject(o object.Object) error {
 	return nil
 }
 
-// Bug is an error that no input should be able to cause.
-type Bug struct {
+// BugError is an error that no input should be able to cause.
+type BugError struct {
 	Doing string // what was being done
 	Err   error
 }
 
-func bug(doing string, err error) error { return &Bug{Doing: doing, Err: err} }
+func bug(doing string, err error) error { return &BugError{Doing: doing, Err: err} }
 
 // Error says what was being done and what went wrong, on one line.
-func (b *Bug) Error() string { return fmt.Sprintf("%s: %v", b.Doing, b.Err) }
+func (b *BugError) Error() string { return fmt.Sprintf("%s: %v", b.Doing, b.Err) }
 
 // Unwrap returns the cause.
-func (b *Bug) Unwrap() error { return b.Err }
+func (b *BugError) Unwrap() error { return b.Err }

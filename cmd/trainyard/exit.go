@@ -61,9 +61,9 @@ func (r *reportedError) Unwrap() error { return r.error }
 func report(w io.Writer, err error) int {
 	var (
 		problems problem.List
-		refused  *bundles.Refused
+		refused  *bundles.RefusedError
 		usage    *usageError
-		bug      *generator.Bug
+		bug      *generator.BugError
 		reported *reportedError
 	)
 	code, text := exitInternal, "trainyard: "+err.Error()

@@ -42,7 +42,7 @@ func (p Problem) String() string {
 
 // List is every problem of an input. As an error, it is what a person must mend
 // before anything can be generated.
-type List []Problem
+type List []Problem //nolint:errname // a list first, an error only when it is not empty
 
 // Error gives one line per problem.
 func (l List) Error() string {

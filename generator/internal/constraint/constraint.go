@@ -50,13 +50,7 @@ func (c *Constraint) read(v cue.Value) {
 			c.read(arg)
 		}
 	case cue.OrOp:
-		for _, arg := range args {
-			if arg.IsConcrete() && arg.Kind() != cue.StructKind {
-				c.Enum = append(c.Enum, plain(arg))
-			} else {
-				c.Either = append(c.Either, Of(arg))
-			}
-		}
+		c.readAlternatives(args)
 	case cue.GreaterThanOp, cue.GreaterThanEqualOp:
 		c.Min = &bound{number(args[0]), op == cue.GreaterThanOp}
 	case cue.LessThanOp, cue.LessThanEqualOp:
@@ -64,10 +58,25 @@ func (c *Constraint) read(v cue.Value) {
 	case cue.RegexMatchOp:
 		c.Pattern, _ = args[0].String()
 	case cue.NoOp:
-		if scalar := cue.NumberKind | cue.StringKind; v.IsConcrete() && v.Kind()&scalar != 0 {
+		if isValue(v) {
 			c.Enum = append(c.Enum, plain(v))
 		}
 	}
+}
+
+func (c *Constraint) readAlternatives(alternatives []cue.Value) {
+	for _, alternative := range alternatives {
+		if isValue(alternative) {
+			c.Enum = append(c.Enum, plain(alternative))
+		} else {
+			c.Either = append(c.Either, Of(alternative))
+		}
+	}
+}
+
+// isValue tells a word or number that is allowed from a kind of words or numbers.
+func isValue(v cue.Value) bool {
+	return v.IsConcrete() && v.Kind()&(cue.NumberKind|cue.StringKind) != 0
 }
 
 func plain(v cue.Value) any {
@@ -83,14 +92,13 @@ func number(v cue.Value) json.Number {
 
 // Sentence returns the first sentence of a value's doc comment, without its full stop.
 func Sentence(v cue.Value) string {
-	for _, group := range v.Doc() {
-		text := strings.Join(strings.Fields(group.Text()), " ")
-		if i := strings.Index(text, ". "); i >= 0 {
-			text = text[:i]
-		}
-		return strings.TrimSuffix(text, ".")
+	groups := v.Doc()
+	if len(groups) == 0 {
+		return ""
 	}
-	return ""
+	text := strings.Join(strings.Fields(groups[0].Text()), " ")
+	first, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(first, ".")
 }
 
 // String says what is wanted, such as "an integer from 1 to 8".

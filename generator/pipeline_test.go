@@ -1,0 +1,198 @@
+package generator_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+const platform = `apiVersion: trainyard.dev/v1alpha1
+kind: Platform
+metadata: {name: acme}
+spec:
+  runtimes:
+    mpi:
+      from: openmpi-cpu
+      image: quay.io/acme/openmpi:4.1
+      resources: {cpu: 0.5}
+`
+
+func input(text string) generator.Input {
+	return generator.Input{Name: "platform.yaml", Text: []byte(text)}
+}
+
+func only(t *testing.T, text string) object.Object {
+	t.Helper()
+	set, err := generator.New(trainyard.CUE).Generate(t.Context(), input(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o := range set.All() {
+		return o
+	}
+	t.Fatal("no objects")
+	return object.Object{}
+}
+
+func TestObjectsKnowTheirOrigin(t *testing.T) {
+	got := only(t, platform).Origin()
+	if got.Input != "platform.yaml:6:5" || !strings.HasPrefix(got.Definition, "runtimes/openmpi_cpu.cue:") {
+		t.Errorf("Origin() = %+v, want platform.yaml:6:5 and a place in runtimes/openmpi_cpu.cue", got)
+	}
+}
+
+// TestParametersAreLeaves: filling a parameter in at its paths gives the object
+// that the document with that value gives. That is what makes it a parameter.
+func TestParametersAreLeaves(t *testing.T) {
+	values := map[string]struct{ document, leaf any }{
+		"spec.runtimes.mpi.image":            {"quay.io/acme/other:2", "quay.io/acme/other:2"},
+		"spec.runtimes.mpi.imagePullPolicy":  {"Always", "Always"},
+		"spec.runtimes.mpi.numProcPerNode":   {3, float64(3)},
+		"spec.runtimes.mpi.resources.cpu":    {"750m", "750m"},
+		"spec.runtimes.mpi.resources.memory": {"3Gi", "3Gi"},
+		"spec.runtimes.mpi.sharedMemory":     {"1Gi", "1Gi"},
+	}
+	before := only(t, platform)
+	seen := map[string]bool{}
+	for _, p := range before.Parameters() {
+		seen[p.Key] = true
+		if p.Doc == "" || !json.Valid(p.Schema) {
+			t.Errorf("%s has doc %q and schema %s", p.Key, p.Doc, p.Schema)
+		}
+	}
+	for key, value := range values {
+		t.Run(key, func(t *testing.T) {
+			if !seen[key] {
+				t.Fatal("not a parameter")
+			}
+			filled := before.Fields()
+			for _, p := range before.Parameters() {
+				if p.Key == key {
+					set(filled, p.Path, value.leaf)
+				}
+			}
+			want := only(t, withValue(t, key, value.document)).Fields()
+			if diff := cmp.Diff(normal(t, want), normal(t, filled)); diff != "" {
+				t.Errorf("-generated +filled in:\n%s", diff)
+			}
+		})
+	}
+	if len(seen) != len(values) {
+		t.Errorf("parameters are %v, the test knows %d", seen, len(values))
+	}
+}
+
+// set puts a value at a path of keys and indexes.
+func set(root any, path []any, value any) {
+	for i, step := range path {
+		last := i == len(path)-1
+		switch node := root.(type) {
+		case map[string]any:
+			if last {
+				node[step.(string)] = value
+			}
+			root = node[step.(string)]
+		case []any:
+			if last {
+				node[step.(int)] = value
+			}
+			root = node[step.(int)]
+		}
+	}
+}
+
+// withValue is the platform with one more setting, as a flow mapping at the end.
+func withValue(t *testing.T, key string, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := strings.TrimPrefix(key, "spec.runtimes.mpi.")
+	switch {
+	case setting == "image":
+		return strings.Replace(platform, "quay.io/acme/openmpi:4.1", strings.Trim(string(text), `"`), 1)
+	case setting == "resources.cpu":
+		return strings.Replace(platform, "0.5", string(text), 1)
+	case setting == "resources.memory":
+		return strings.Replace(platform, "0.5", "0.5, memory: "+string(text), 1)
+	}
+	return platform + "      " + setting + ": " + string(text) + "\n"
+}
+
+func normal(t *testing.T, fields map[string]any) any {
+	t.Helper()
+	text, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// TestVerifyCatchesOurMistakes: what the catalogue gets wrong is a bug in
+// trainyard, and never reported as the person's problem.
+func TestVerifyCatchesOurMistakes(t *testing.T) {
+	cases := map[string]struct{ file, old, replacement, want string }{
+		"a field that upstream does not have":  {"runtimes/shape.cue", "numNodes: 1", "numNodez: 1", `unknown field "spec.mlPolicy.numNodez"`},
+		"a field of another type":              {"runtimes/pod.cue", "enableServiceLinks: false", `enableServiceLinks: "no"`, "cannot unmarshal string"},
+		"a kind that nobody knows":             {"runtimes/shape.cue", `"ClusterTrainingRuntime"`, `"Runtime"`, "no upstream type is known"},
+		"a value that is not decided":          {"runtimes/role.cue", "backoffLimit: 0", "backoffLimit: int", "backoffLimit"},
+		"a mark on a field that nobody writes": {"runtimes/pod.cue", "@param(image)", "@param(imag)", "no such field"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := generator.New(patched(t, tc.file, tc.old, tc.replacement)).Generate(t.Context(), input(platform))
+			var bug *generator.BugError
+			if !errors.As(err, &bug) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Generate() = %v, want a bug that says %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// patched is our CUE with one change.
+func patched(t *testing.T, file, old, replacement string) fs.FS {
+	t.Helper()
+	files := fstest.MapFS{}
+	err := fs.WalkDir(trainyard.CUE, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(trainyard.CUE, path)
+		if path == file {
+			changed := strings.ReplaceAll(string(text), old, replacement)
+			if changed == string(text) {
+				t.Fatalf("%s does not hold %q", file, old)
+			}
+			text = []byte(changed)
+		}
+		files[path] = &fstest.MapFile{Data: text}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestGenerateCanBeStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := generator.New(trainyard.CUE).Generate(ctx, input(platform)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Generate() = %v, want context.Canceled", err)
+	}
+}
