@@ -1,0 +1,57 @@
+# The pinned servers and command line tools that tests and checks run. Each module in tools/
+# is built on its own; the root Makefile includes this file.
+
+TOOLS_BIN := .tools/bin
+
+# Every folder here pins one version of Trainer and JobSet; their binaries live side by side.
+TRAINER_TOOLS := trainer-2.3
+
+# In this order: what most tests need first, the slow linter last.
+TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kubectl kustomize \
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) golangci-lint)
+
+# $(call build-tool,package,how long it takes the first time,more arguments of go build)
+# The touch matters: go build leaves a binary alone that would come out the same.
+define build-tool
+	@echo "building $(@F) (about $2 the first time)"
+	@mkdir -p $(@D)
+	@cd $(<D) && GOWORK=off go build $3 -o $(CURDIR)/$@ $1
+	@touch $@
+endef
+
+# One build at a time, whatever -j says: one of them alone fills two cores and some memory.
+.PHONY: tools
+tools: ## Build the pinned test servers and command line tools
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TOOLS)
+
+ifdef ONE_AT_A_TIME
+.NOTPARALLEL:
+endif
+
+.PHONY: packages
+packages: ## Install the Debian packages the tests use, where missing
+	@tools/packages.sh
+
+# The version that a Kubernetes binary reports comes from its module.
+KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)"
+
+$(TOOLS_BIN)/etcd: tools/kubernetes/go.mod tools/kubernetes/go.sum
+	$(call build-tool,go.etcd.io/etcd/server/v3,30 seconds)
+
+$(TOOLS_BIN)/kube-apiserver: tools/kubernetes/go.mod tools/kubernetes/go.sum
+	$(call build-tool,k8s.io/kubernetes/cmd/kube-apiserver,4 minutes,$(KUBERNETES_VERSION))
+
+$(TOOLS_BIN)/kubectl: tools/kubernetes/go.mod tools/kubernetes/go.sum
+	$(call build-tool,k8s.io/kubernetes/cmd/kubectl,1 minute,$(KUBERNETES_VERSION))
+
+$(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
+	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)
+
+$(TOOLS_BIN)/%/jobset: tools/%/go.mod tools/%/go.sum
+	$(call build-tool,sigs.k8s.io/jobset,1 minute)
+
+$(TOOLS_BIN)/%/trainer-controller-manager: tools/%/go.mod tools/%/go.sum
+	$(call build-tool,github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager,1 minute)
+
+$(TOOLS_BIN)/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
+	$(call build-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,2 minutes)
