@@ -1,0 +1,111 @@
+// Package build makes the objects that tests talk about, one short sentence per object.
+// It fills in nothing a test did not ask for, so a test shows all that matters to it.
+package build
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// TrainJob is a TrainJob under construction.
+type TrainJob struct{ obj trainer.TrainJob }
+
+// MakeTrainJob starts a TrainJob with a name in a namespace and nothing else.
+func MakeTrainJob(name, namespace string) *TrainJob {
+	return &TrainJob{trainer.TrainJob{
+		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+	}}
+}
+
+// Runtime refers to a ClusterTrainingRuntime by name.
+func (j *TrainJob) Runtime(name string) *TrainJob {
+	j.obj.Spec.RuntimeRef = trainer.RuntimeRef{Name: name}
+	return j
+}
+
+// NamespacedRuntime refers to a TrainingRuntime in the job's own namespace.
+func (j *TrainJob) NamespacedRuntime(name string) *TrainJob {
+	j.obj.Spec.RuntimeRef = trainer.RuntimeRef{Name: name, Kind: ptr.To(trainer.TrainingRuntimeKind)}
+	return j
+}
+
+// Nodes asks for n nodes, the launcher included when the runtime runs it as a node.
+func (j *TrainJob) Nodes(n int32) *TrainJob {
+	j.trainer().NumNodes = &n
+	return j
+}
+
+// ProcPerNode asks for n MPI ranks on every node.
+func (j *TrainJob) ProcPerNode(n int32) *TrainJob {
+	j.trainer().NumProcPerNode = &n
+	return j
+}
+
+// Image replaces the image of the runtime's trainer container.
+func (j *TrainJob) Image(image string) *TrainJob {
+	j.trainer().Image = &image
+	return j
+}
+
+// Command is what the launcher runs.
+func (j *TrainJob) Command(command ...string) *TrainJob {
+	j.trainer().Command = command
+	return j
+}
+
+// Args follow the command.
+func (j *TrainJob) Args(args ...string) *TrainJob {
+	j.trainer().Args = args
+	return j
+}
+
+// Env adds one environment variable.
+func (j *TrainJob) Env(name, value string) *TrainJob {
+	j.trainer().Env = append(j.trainer().Env, corev1.EnvVar{Name: name, Value: value})
+	return j
+}
+
+// Resource requests a quantity of a resource on every node and limits the node to it.
+func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob {
+	if j.trainer().ResourcesPerNode == nil {
+		j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{},
+		}
+	}
+	amount := resource.MustParse(quantity)
+	j.trainer().ResourcesPerNode.Requests[name] = amount
+	j.trainer().ResourcesPerNode.Limits[name] = amount
+	return j
+}
+
+// Label puts a label on the TrainJob itself.
+func (j *TrainJob) Label(key, value string) *TrainJob {
+	metav1.SetMetaDataLabel(&j.obj.ObjectMeta, key, value)
+	return j
+}
+
+// Annotation puts an annotation on the TrainJob itself.
+func (j *TrainJob) Annotation(key, value string) *TrainJob {
+	metav1.SetMetaDataAnnotation(&j.obj.ObjectMeta, key, value)
+	return j
+}
+
+// Suspended creates the job without starting it.
+func (j *TrainJob) Suspended() *TrainJob {
+	j.obj.Spec.Suspend = ptr.To(true)
+	return j
+}
+
+// Obj returns the finished TrainJob; the builder can go on to make others.
+func (j *TrainJob) Obj() *trainer.TrainJob { return j.obj.DeepCopy() }
+
+func (j *TrainJob) trainer() *trainer.Trainer {
+	if j.obj.Spec.Trainer == nil {
+		j.obj.Spec.Trainer = &trainer.Trainer{}
+	}
+	return j.obj.Spec.Trainer
+}

@@ -1,0 +1,114 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
+)
+
+// fieldManager owns the fields that tests apply.
+const fieldManager = "trainyard-test"
+
+// Apply applies objects on the server, one after the other, the way GitOps tools do. Unknown
+// fields and fields that somebody else owns are errors. The objects stay as they were.
+func (cp *ControlPlane) Apply(ctx context.Context, objs ...client.Object) error {
+	for _, obj := range objs {
+		if _, err := cp.apply(ctx, obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ApplyAgain applies objects that were applied before and returns what that changed, as one
+// difference per changed object: nothing at all for a well-behaved bundle.
+func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) ([]string, error) {
+	var changes []string
+	for _, obj := range objs {
+		before, err := cp.manifest(obj)
+		if err != nil {
+			return nil, err
+		}
+		if err := cp.client.Get(ctx, client.ObjectKeyFromObject(obj), before); err != nil {
+			return nil, fmt.Errorf("getting %s: %w", describe(before), err)
+		}
+		after, err := cp.apply(ctx, obj)
+		if err != nil {
+			return nil, err
+		}
+		if diff := cmp.Diff(before.Object, after.Object); diff != "" {
+			changes = append(changes, describe(after)+": -first +second:\n"+diff)
+		}
+	}
+	return changes, nil
+}
+
+// apply applies one object and returns what the server made of it. The server checks the
+// fields of an apply strictly, always.
+func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {
+	u, err := cp.manifest(obj)
+	if err != nil {
+		return nil, err
+	}
+	if err := cp.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(fieldManager)); err != nil {
+		return nil, fmt.Errorf("applying %s: %w", describe(u), err)
+	}
+	return u, nil
+}
+
+// manifest is an object as a person would write it: without what only the server fills in.
+func (cp *ControlPlane) manifest(obj client.Object) (*unstructured.Unstructured, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u.DeepCopy(), nil
+	}
+	gvk, err := apiutil.GVKForObject(obj, cp.client.Scheme())
+	if err != nil {
+		return nil, fmt.Errorf("finding the kind of %T: %w", obj, err)
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("converting %s %s: %w", gvk.Kind, obj.GetName(), err)
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(gvk)
+	unstructured.RemoveNestedField(fields, "status")
+	for _, server := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"} {
+		unstructured.RemoveNestedField(fields, "metadata", server)
+	}
+	return u, nil
+}
+
+func describe(u *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s", u.GetKind(), client.ObjectKeyFromObject(u))
+}
+
+// ReadObjects reads every object of some YAML files, in order.
+func ReadObjects(paths ...string) ([]client.Object, error) {
+	var objs []client.Object
+	for _, path := range paths {
+		stream, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading objects: %w", err)
+		}
+		err = eachDocument(stream, func(document []byte) error {
+			text, err := yaml.YAMLToJSONStrict(document)
+			if err != nil || string(text) == "null" {
+				return err
+			}
+			obj := &unstructured.Unstructured{}
+			objs = append(objs, obj)
+			return obj.UnmarshalJSON(text) // keeps integers, unlike decoding into a map
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading objects of %s: %w", path, err)
+		}
+	}
+	return objs, nil
+}

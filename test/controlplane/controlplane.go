@@ -1,0 +1,174 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// startPatience bounds each wait of a start; a busy machine may need most of it.
+const startPatience = 2 * time.Minute
+
+// ControlPlane is one running Kubernetes API with Trainer and JobSet on it.
+type ControlPlane struct {
+	dir       string // holds every file of this control plane
+	tools     toolbox
+	env       *envtest.Environment
+	manifests []manifests // of the managers, in their order
+	managers  []*process
+	logs      []string
+	client    client.Client
+}
+
+// Config connects to the API as an administrator.
+func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.env.Config) }
+
+// Client connects to the API as an administrator. It reads without a cache and knows
+// Kubernetes' own kinds, CustomResourceDefinitions, Trainer and JobSet.
+func (cp *ControlPlane) Client() client.Client { return cp.client }
+
+// Kubeconfig is the path of an administrator's kubeconfig file.
+func (cp *ControlPlane) Kubeconfig() string { return filepath.Join(cp.dir, "kubeconfig") }
+
+// Tool is the path of a built tool, such as kubectl or kustomize.
+func (cp *ControlPlane) Tool(name string) string { return filepath.Join(cp.tools.bin, name) }
+
+// Logs are the files that the servers write to.
+func (cp *ControlPlane) Logs() []string { return cp.logs }
+
+// launch starts a control plane. When it fails, it leaves logs but nothing running.
+func launch(o options) (*ControlPlane, error) {
+	tools, err := findTools(o.trainer)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "controlplane-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for the control plane: %w", err)
+	}
+	cp := &ControlPlane{dir: dir, tools: tools}
+	for _, step := range []func() error{cp.startAPI, cp.connect, cp.startManagers} {
+		if err := step(); err != nil {
+			return nil, errors.Join(err, cp.stop(), fmt.Errorf("the logs are in %s", dir))
+		}
+	}
+	return cp, nil
+}
+
+// startAPI runs etcd and kube-apiserver, never an existing cluster. While they start, it
+// reads what will be installed on them.
+func (cp *ControlPlane) startAPI() error {
+	etcd, etcdErr := cp.prepare(cp.Tool("etcd"))
+	api, apiErr := cp.prepare(cp.Tool("kube-apiserver"))
+	if err := errors.Join(etcdErr, apiErr); err != nil {
+		return err
+	}
+	cp.env = &envtest.Environment{
+		UseExistingCluster:       ptr.To(false),
+		ControlPlaneStartTimeout: startPatience,
+		ControlPlane: envtest.ControlPlane{
+			Etcd:      &envtest.Etcd{Path: etcd.start, DataDir: etcd.dir, Out: etcd.log, Err: etcd.log},
+			APIServer: &envtest.APIServer{Path: api.start, CertDir: api.dir, Out: api.log, Err: api.log},
+		},
+	}
+	read := make(chan error)
+	go func() { read <- cp.readManifests() }()
+	_, err := cp.env.Start()
+	if err != nil {
+		err = fmt.Errorf("starting etcd and kube-apiserver: %w: %s%s", err, tail(etcd.log.Name()), tail(api.log.Name()))
+	}
+	return errors.Join(err, <-read)
+}
+
+// readManifests finds out what each manager has to find in the API.
+func (cp *ControlPlane) readManifests() error {
+	for _, m := range managers {
+		read, err := cp.tools.manifests(m)
+		if err != nil {
+			return fmt.Errorf("reading the manifests of %s: %w", m.name, err)
+		}
+		cp.manifests = append(cp.manifests, read)
+	}
+	return nil
+}
+
+// connect writes the kubeconfig file and makes the client.
+func (cp *ControlPlane) connect() error {
+	if err := os.WriteFile(cp.Kubeconfig(), cp.env.KubeConfig, 0o600); err != nil {
+		return fmt.Errorf("writing the kubeconfig: %w", err)
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	cp.client, err = client.New(cp.env.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("connecting to kube-apiserver: %w", err)
+	}
+	return nil
+}
+
+// startManagers installs Trainer and JobSet and waits until both serve.
+func (cp *ControlPlane) startManagers() error {
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, m := range cp.manifests {
+		crds = append(crds, m.crds...)
+	}
+	if _, err := envtest.InstallCRDs(cp.env.Config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: startPatience}); err != nil {
+		return fmt.Errorf("installing CRDs: %w", err)
+	}
+	var waits []func(context.Context) error
+	for i, m := range managers {
+		wait, err := cp.startManager(m, cp.manifests[i])
+		if err != nil {
+			return fmt.Errorf("starting %s: %w", m.name, err)
+		}
+		waits = append(waits, wait)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	for _, wait := range waits {
+		if err := wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends every server, the managers first, so that the API does not wait for them.
+func (cp *ControlPlane) stop() error {
+	var errs []error
+	for _, p := range cp.managers {
+		errs = append(errs, p.stop())
+	}
+	if cp.env != nil {
+		errs = append(errs, cp.env.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// newScheme knows every kind the tests write in Go.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, trainer.AddToScheme, jobset.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("registering kinds: %w", err)
+		}
+	}
+	return scheme, nil
+}

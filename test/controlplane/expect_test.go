@@ -1,0 +1,247 @@
+package controlplane_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// expectMPIJob checks everything that an MPI job depends on. The runtime must run its
+// launcher as a node; the job must set a number of nodes and of processes, and a command.
+func expectMPIJob(t *testing.T, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, made *outcome) {
+	t.Helper()
+	others := max(*job.Spec.Trainer.NumNodes-1, 1) // Trainer never makes fewer than one
+	expectOwners(t, made)
+	expectSize(t, "launcher", &made.launcher, 1)
+	expectSize(t, "node", &made.node, others)
+	expectHostfile(t, made, others, *job.Spec.Trainer.NumProcPerNode)
+	expectSSHKeys(t, &made.sshAuth)
+	for role, child := range map[string]*batchv1.Job{"launcher": &made.launcher, "node": &made.node} {
+		template := templateOf(t, runtime, role)
+		pod := child.Spec.Template
+		expectLabels(t, role, template.Labels, pod.Labels)
+		expectVolumes(t, role, made, pod.Spec)
+		expectMounts(t, role, runtime, container(t, role, template.Spec), container(t, role, pod.Spec))
+		expectSettings(t, role, job, container(t, role, template.Spec), container(t, role, pod.Spec))
+	}
+}
+
+// expectOwners checks that deleting the TrainJob deletes all that was made of it.
+func expectOwners(t *testing.T, made *outcome) {
+	t.Helper()
+	trainJob := owner(&made.trainJob, trainer.GroupVersion.String(), trainer.TrainJobKind)
+	jobSet := owner(&made.jobSet, jobset.SchemeGroupVersion.String(), "JobSet")
+	for obj, want := range map[client.Object]metav1.OwnerReference{
+		&made.jobSet: trainJob, &made.hostfile: trainJob, &made.sshAuth: trainJob,
+		&made.launcher: jobSet, &made.node: jobSet,
+	} {
+		if diff := cmp.Diff([]metav1.OwnerReference{want}, obj.GetOwnerReferences()); diff != "" {
+			t.Errorf("owners of %T %s: -want +got:\n%s", obj, obj.GetName(), diff)
+		}
+	}
+}
+
+func owner(obj client.Object, apiVersion, kind string) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: apiVersion, Kind: kind, Name: obj.GetName(), UID: obj.GetUID(),
+		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+	}
+}
+
+// expectSize checks how many pods a Job runs at once, all of which must finish.
+func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
+	t.Helper()
+	want := [2]int32{pods, pods}
+	got := [2]int32{ptr.Deref(job.Spec.Parallelism, -1), ptr.Deref(job.Spec.Completions, -1)}
+	if got != want {
+		t.Errorf("%s: parallelism and completions are %v, want %v", role, got, want)
+	}
+}
+
+// expectHostfile checks the hosts that mpirun will use: the launcher as host 0, then the nodes.
+func expectHostfile(t *testing.T, made *outcome, others, slots int32) {
+	t.Helper()
+	job := made.trainJob.Name
+	hosts := []string{fmt.Sprintf("%s-launcher-0-0.%s slots=%d", job, job, slots)}
+	for i := range others {
+		hosts = append(hosts, fmt.Sprintf("%s-node-0-%d.%s slots=%d", job, i, job, slots))
+	}
+	want := map[string]string{"hostfile": strings.Join(hosts, "\n") + "\n"}
+	if diff := cmp.Diff(want, made.hostfile.Data); diff != "" {
+		t.Errorf("hostfile: -want +got:\n%s", diff)
+	}
+}
+
+// expectSSHKeys checks the key pair that lets the launcher into the nodes.
+func expectSSHKeys(t *testing.T, secret *corev1.Secret) {
+	t.Helper()
+	if !ptr.Deref(secret.Immutable, false) || secret.Type != corev1.SecretTypeSSHAuth || len(secret.Data) != 2 {
+		t.Errorf("SSH keys: immutable %v, type %s, %d keys; want true, %s, 2",
+			ptr.Deref(secret.Immutable, false), secret.Type, len(secret.Data), corev1.SecretTypeSSHAuth)
+	}
+	private := privateKey(t, secret.Data["ssh-privatekey"])
+	if private.Curve != elliptic.P521() {
+		t.Errorf("SSH keys: private key is on %s, want P-521", private.Curve.Params().Name)
+	}
+	point, err := private.PublicKey.Bytes()
+	if err != nil {
+		t.Fatalf("SSH keys: %v", err)
+	}
+	public := strings.Fields(string(secret.Data["ssh-publickey"]))
+	if len(public) != 2 || public[0] != "ecdsa-sha2-nistp521" {
+		t.Fatalf("SSH keys: public key is %q, want one of ecdsa-sha2-nistp521", public)
+	}
+	if wire, err := base64.StdEncoding.DecodeString(public[1]); err != nil || !bytes.HasSuffix(wire, point) {
+		t.Errorf("SSH keys: the public key is not that of the private key (%v)", err)
+	}
+}
+
+func privateKey(t *testing.T, text []byte) *ecdsa.PrivateKey {
+	t.Helper()
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "EC PRIVATE KEY" {
+		t.Fatalf("SSH keys: private key is not a PEM block EC PRIVATE KEY")
+	}
+	key, err := x509.ParseECPrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatalf("SSH keys: %v", err)
+	}
+	return key
+}
+
+// expectLabels checks that the runtime's pod labels reach the pods: policies select by them.
+func expectLabels(t *testing.T, role string, want, got map[string]string) {
+	t.Helper()
+	for key, value := range want {
+		if got[key] != value {
+			t.Errorf("%s: pod label %s is %q, want %q", role, key, got[key], value)
+		}
+	}
+}
+
+// expectVolumes checks the volumes that Trainer adds: keys for both, the hostfile for the launcher.
+func expectVolumes(t *testing.T, role string, made *outcome, pod corev1.PodSpec) {
+	t.Helper()
+	want := map[string]corev1.VolumeSource{
+		"mpi-ssh-auth": {Secret: &corev1.SecretVolumeSource{
+			SecretName: made.sshAuth.Name, DefaultMode: ptr.To[int32](0o400), Items: []corev1.KeyToPath{
+				{Key: "ssh-privatekey", Path: "id_rsa", Mode: ptr.To[int32](0o640)},
+				{Key: "ssh-publickey", Path: "id_rsa.pub", Mode: ptr.To[int32](0o644)},
+				{Key: "ssh-publickey", Path: "authorized_keys", Mode: ptr.To[int32](0o644)},
+			},
+		}},
+	}
+	if role == "launcher" {
+		want["mpi-hostfile"] = corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: made.hostfile.Name},
+			DefaultMode:          ptr.To[int32](0o644),
+			Items:                []corev1.KeyToPath{{Key: "hostfile", Path: "hostfile", Mode: ptr.To[int32](0o444)}},
+		}}
+	}
+	got := map[string]corev1.VolumeSource{}
+	for _, v := range pod.Volumes {
+		if strings.HasPrefix(v.Name, "mpi-ssh-auth") || strings.HasPrefix(v.Name, "mpi-hostfile") {
+			got[v.Name] = v.VolumeSource
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: volumes: -want +got:\n%s", role, diff)
+	}
+}
+
+// expectMounts checks that the container keeps the runtime's mounts and gets Trainer's.
+func expectMounts(t *testing.T, role string, runtime *trainer.ClusterTrainingRuntime, template, got corev1.Container) {
+	t.Helper()
+	want := map[string]string{*runtime.Spec.MLPolicy.MPI.SSHAuthMountPath: "mpi-ssh-auth"}
+	if role == "launcher" {
+		want["/etc/mpi"] = "mpi-hostfile"
+	}
+	for _, m := range template.VolumeMounts {
+		want[m.MountPath] = m.Name
+	}
+	if diff := cmp.Diff(want, mounts(got)); diff != "" {
+		t.Errorf("%s: mounts: -want +got:\n%s", role, diff)
+	}
+}
+
+func mounts(c corev1.Container) map[string]string {
+	byPath := map[string]string{}
+	for _, m := range c.VolumeMounts {
+		byPath[m.MountPath] = m.Name
+	}
+	return byPath
+}
+
+// expectSettings checks what the job changed in the container: environment and resources
+// everywhere, the command on the launcher only.
+func expectSettings(t *testing.T, role string, job *trainer.TrainJob, template, got corev1.Container) {
+	t.Helper()
+	want := template.DeepCopy()
+	want.Env = append(want.Env, job.Spec.Trainer.Env...)
+	if role == "launcher" {
+		want.Command = job.Spec.Trainer.Command
+		want.Env = append(want.Env,
+			corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: "/etc/mpi/hostfile"},
+			corev1.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
+			corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: fmt.Sprint(*job.Spec.Trainer.NumProcPerNode)},
+			corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"})
+	}
+	if diff := cmp.Diff(variables(*want), variables(got)); diff != "" {
+		t.Errorf("%s: environment: -want +got:\n%s", role, diff)
+	}
+	if diff := cmp.Diff([][]string{want.Command, want.Args}, [][]string{got.Command, got.Args}); diff != "" {
+		t.Errorf("%s: command and arguments: -want +got:\n%s", role, diff)
+	}
+	for resource, quantity := range job.Spec.Trainer.ResourcesPerNode.Limits {
+		if limit, request := got.Resources.Limits[resource], got.Resources.Requests[resource]; limit.Cmp(quantity) != 0 || request.Cmp(quantity) != 0 {
+			t.Errorf("%s: limit and request of %s are %s and %s, want %s", role, resource, &limit, &request, &quantity)
+		}
+	}
+}
+
+func variables(c corev1.Container) map[string]corev1.EnvVar {
+	byName := map[string]corev1.EnvVar{}
+	for _, v := range c.Env {
+		byName[v.Name] = v
+	}
+	return byName
+}
+
+// templateOf is the pod template of one role in a runtime.
+func templateOf(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role string) corev1.PodTemplateSpec {
+	t.Helper()
+	for _, r := range runtime.Spec.Template.Spec.ReplicatedJobs {
+		if r.Name == role {
+			return r.Template.Spec.Template
+		}
+	}
+	t.Fatalf("runtime %s has no ReplicatedJob %s", runtime.Name, role)
+	return corev1.PodTemplateSpec{}
+}
+
+// container is the container that runs MPI.
+func container(t *testing.T, role string, pod corev1.PodSpec) corev1.Container {
+	t.Helper()
+	for _, c := range pod.Containers {
+		if c.Name == "node" {
+			return c
+		}
+	}
+	t.Fatalf("%s: no container node", role)
+	return corev1.Container{}
+}

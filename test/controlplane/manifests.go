@@ -1,0 +1,91 @@
+package controlplane
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// manifests are the parts of an upstream installation that live in the API. Deployments,
+// Services and RBAC stay out: the managers run as child processes of an administrator.
+type manifests struct {
+	crds       []*apiextensionsv1.CustomResourceDefinition
+	mutating   []*admissionv1.MutatingWebhookConfiguration
+	validating []*admissionv1.ValidatingWebhookConfiguration
+}
+
+// manifests builds the kustomize folders of a manager.
+func (t toolbox) manifests(m manager) (manifests, error) {
+	var read manifests
+	dir, err := t.module(m.module)
+	if err != nil {
+		return read, err
+	}
+	for _, folder := range m.folders {
+		stream, err := output(exec.Command(t.kustomize(), "build", filepath.Join(dir, folder)))
+		if err != nil {
+			return read, fmt.Errorf("building %s: %w", folder, err)
+		}
+		if err := eachDocument(stream, read.add); err != nil {
+			return read, fmt.Errorf("reading %s: %w", folder, err)
+		}
+	}
+	return read, nil
+}
+
+// add keeps a document if it is of a kind we install.
+func (m *manifests) add(document []byte) error {
+	var meta metav1.TypeMeta
+	if err := yaml.Unmarshal(document, &meta); err != nil {
+		return err
+	}
+	switch meta.Kind {
+	case "CustomResourceDefinition":
+		return addTo(&m.crds, document)
+	case "MutatingWebhookConfiguration":
+		return addTo(&m.mutating, document)
+	case "ValidatingWebhookConfiguration":
+		return addTo(&m.validating, document)
+	}
+	return nil
+}
+
+// addTo appends one decoded document to a list.
+func addTo[T any](list *[]*T, document []byte) error {
+	object := new(T)
+	if err := yaml.UnmarshalStrict(document, object); err != nil {
+		return err
+	}
+	*list = append(*list, object)
+	return nil
+}
+
+// eachDocument calls do with every document of a YAML stream that is not empty.
+func eachDocument(stream []byte, do func([]byte) error) error {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(document)) == 0 {
+			continue
+		}
+		if err := do(document); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package controlplane_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+const fixture = "testdata/openmpi.yaml"
+
+func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
+
+func TestRuntimeIsAcceptedAndSettles(t *testing.T) {
+	cp := controlplane.Start(t)
+	runtime := fixtureRuntime(t)
+	if err := cp.Apply(t.Context(), runtime); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := cp.ApplyAgain(t.Context(), runtime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		t.Errorf("applying again changed %s", change)
+	}
+}
+
+func TestApplyAgainSeesAChange(t *testing.T) {
+	cp := controlplane.Start(t)
+	namespace := cp.Namespace(t)
+	job := build.MakeTrainJob("moved", namespace).Runtime(known(t, cp, fixtureRuntime(t)).Name).Suspended()
+	if err := cp.Apply(t.Context(), job.Obj()); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := cp.ApplyAgain(t.Context(), job.Label("team", "a").Obj())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) != 1 {
+		t.Errorf("a new label on one object gave %d changes, want 1: %v", len(changes), changes)
+	}
+}
+
+// TestBadObjectsAreRefused proves that every gate is really there: the schema of the CRDs,
+// their CEL rules, and the webhooks of both upstream projects.
+func TestBadObjectsAreRefused(t *testing.T) {
+	cp := controlplane.Start(t)
+	namespace := cp.Namespace(t)
+	present := known(t, cp, fixtureRuntime(t)).Name
+	cases := map[string]struct {
+		obj     client.Object
+		refusal string
+	}{
+		"a field that does not exist is refused by the schema": {
+			obj:     changed(t, int64(2), "spec", "mlPolicy", "mpi", "slotsPerWorker"),
+			refusal: "spec.mlPolicy.mpi.slotsPerWorker: field not declared in schema",
+		},
+		"an MPI that Trainer does not implement is refused by the schema": {
+			obj:     changed(t, "Intel", "spec", "mlPolicy", "mpi", "mpiImplementation"),
+			refusal: `Unsupported value: "Intel"`,
+		},
+		"two machine learning policies are refused by CEL": {
+			obj:     changed(t, map[string]any{}, "spec", "mlPolicy", "torch"),
+			refusal: "Only one of the policy can be configured",
+		},
+		"a TrainJob without a runtime is refused by Trainer": {
+			obj:     build.MakeTrainJob("lost", namespace).Runtime("no-such-runtime").Obj(),
+			refusal: "validator.trainjob.trainer.kubeflow.org",
+		},
+		"a TrainJob that sets Trainer's own variables is refused by Trainer": {
+			obj:     build.MakeTrainJob("sly", namespace).Runtime(present).Env("OMPI_MCA_plm_rsh_args", "-v").Obj(),
+			refusal: "must not have reserved envs",
+		},
+		"a JobSet that succeeds with a job it does not have is refused by JobSet": {
+			obj: &jobset.JobSet{
+				ObjectMeta: metav1.ObjectMeta{Name: "hopeless", Namespace: namespace},
+				Spec: jobset.JobSetSpec{SuccessPolicy: &jobset.SuccessPolicy{
+					Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"},
+				}},
+			},
+			refusal: "vjobset.kb.io",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := cp.Apply(t.Context(), tc.obj)
+			if err == nil || !strings.Contains(err.Error(), tc.refusal) {
+				t.Errorf("Apply() = %v, want a refusal that says %q", err, tc.refusal)
+			}
+		})
+	}
+}
+
+func TestKubectlReadsTheKubeconfig(t *testing.T) {
+	cp := controlplane.Start(t)
+	out, err := exec.Command(cp.Tool("kubectl"), "--kubeconfig", cp.Kubeconfig(), "api-resources", "-o", "name").CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl: %v: %s", err, out)
+	}
+	for _, resource := range []string{"clustertrainingruntimes.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io"} {
+		if !strings.Contains(string(out), resource) {
+			t.Errorf("kubectl does not know %s:\n%s", resource, out)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package repo finds files of this repository for tests, wherever they run.
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Root returns the repository's folder, which is at or above the current one.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the repository: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "tools", "tools.mk")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("finding the repository: no tools/tools.mk at or above %s", start)
+		}
+	}
+}
+
+// Path returns the path of a file or folder of the repository.
+func Path(t testing.TB, elements ...string) string {
+	t.Helper()
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(append([]string{root}, elements...)...)
+}
+
+// Tool returns the path of a program that `make tools` builds, such as kustomize.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	path := Path(t, ".tools", "bin", name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("%s is missing: run `make tools`", path)
+	}
+	return path
+}
+
+// Files lists the files that Git tracks, and new ones that it does not ignore,
+// relative to the repository and with slashes.
+func Files(t testing.TB) []string {
+	t.Helper()
+	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+	cmd.Dir = Path(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("listing files of the repository: %v", err)
+	}
+	var files []string
+	for _, file := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, err := os.Lstat(filepath.Join(cmd.Dir, file)); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// Copy copies those files into a new folder, which goes when the test ends.
+func Copy(t testing.TB) string {
+	t.Helper()
+	root, dir := Path(t), t.TempDir()
+	for _, file := range Files(t) {
+		if err := copyFile(filepath.Join(root, file), filepath.Join(dir, file)); err != nil {
+			t.Fatalf("copying the repository: %v", err)
+		}
+	}
+	return dir
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, info.Mode().Perm())
+}
+
+// Build compiles the trainyard command from a folder that holds the
+// repository, and returns the program's path.
+func Build(t testing.TB, dir string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "trainyard")
+	cmd := exec.Command("go", "build", "-o", program, "./cmd/trainyard")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building trainyard: %v\n%s", err, out)
+	}
+	return program
+}
