@@ -1,0 +1,132 @@
+package formats
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// readers turn a bundle on disk back into a stream of objects, as its real
+// consumer does, keyed by format. Every format needs one.
+var readers = map[string]func(t *testing.T, dir string) []byte{
+	"plain": func(t *testing.T, dir string) []byte {
+		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	},
+	"kustomize": func(t *testing.T, dir string) []byte {
+		return run(t, exec.Command(repo.Tool(t, "kustomize"), "build", dir))
+	},
+}
+
+// TestFormatsHoldTheSameObjects: each format, read back by its real consumer, is
+// the generated set.
+func TestFormatsHoldTheSameObjects(t *testing.T) {
+	for name, file := range examples(t) {
+		set := generate(t, file)
+		want := map[string]string{}
+		for o := range set.All() {
+			text, err := o.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[o.ID().String()] = canonical(t, text)
+		}
+		for _, format := range bundles.Formats() {
+			t.Run(name+"/"+format.Name(), func(t *testing.T) {
+				read, ok := readers[format.Name()]
+				if !ok {
+					t.Fatalf("no reader for %s: add one", format.Name())
+				}
+				tree, err := format.Render(t.Context(), set)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dir := filepath.Join(t.TempDir(), "bundle")
+				if _, err := tree.WriteDir(dir, false); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, objects(t, read(t, dir))); diff != "" {
+					t.Errorf("-generated +read back:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// objects splits a YAML stream into canonical JSON, by kind and name.
+func objects(t *testing.T, stream []byte) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream))); ; {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o struct {
+			Kind     string
+			Metadata struct{ Namespace, Name string }
+		}
+		if err := json.Unmarshal(text, &o); err != nil {
+			t.Fatal(err)
+		}
+		id := o.Kind + " " + o.Metadata.Name
+		if o.Metadata.Namespace != "" {
+			id = o.Kind + " " + o.Metadata.Namespace + "/" + o.Metadata.Name
+		}
+		if _, twice := found[id]; twice {
+			t.Errorf("%s is there twice", id)
+		}
+		found[id] = canonical(t, text)
+	}
+}
+
+// canonical sorts keys and drops white space.
+func canonical(t *testing.T, text []byte) string {
+	t.Helper()
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		t.Fatal(err)
+	}
+	sorted, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(sorted)
+}
+
+// run returns what a command prints, and fails the test if the command does.
+func run(t *testing.T, cmd *exec.Cmd) []byte {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("running %s: %v\n%s", cmd, err, stderr.String())
+	}
+	return out
+}

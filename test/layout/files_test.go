@@ -1,0 +1,160 @@
+package layout
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/format"
+	cueparser "cuelang.org/go/cue/parser"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// maxLines is where a file is too long to be read in one go.
+const maxLines = 400
+
+func TestFilesAreShort(t *testing.T) {
+	for _, file := range repo.Files(t) {
+		if ext := path.Ext(file); ext != ".go" && ext != ".cue" && ext != ".py" && ext != ".ts" && ext != ".tsx" {
+			continue
+		}
+		if lines := bytes.Count(read(t, file), []byte("\n")); lines > maxLines {
+			t.Errorf("%s has %d lines, want at most %d", file, lines, maxLines)
+		}
+	}
+}
+
+// cueFiles lists our CUE, relative to the repository.
+func cueFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, file := range repo.Files(t) {
+		if path.Ext(file) == ".cue" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// TestCUEIsEmbedded: a file that no pattern of embed.go matches would be missing
+// from the program without a word.
+func TestCUEIsEmbedded(t *testing.T) {
+	for _, file := range cueFiles(t) {
+		if _, err := fs.Stat(trainyard.CUE, file); err != nil {
+			t.Errorf("%s is not embedded: extend the patterns in embed.go", file)
+		}
+	}
+}
+
+// TestCUEIsFormatted holds our CUE against cue fmt; TRAINYARD_UPDATE=1 formats it.
+func TestCUEIsFormatted(t *testing.T) {
+	for _, file := range cueFiles(t) {
+		text := read(t, file)
+		formatted, err := format.Source(text)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		if bytes.Equal(text, formatted) {
+			continue
+		}
+		if os.Getenv("TRAINYARD_UPDATE") == "" {
+			t.Errorf("%s is not formatted: run `make fmt`", file)
+			continue
+		}
+		if err := os.WriteFile(repo.Path(t, file), formatted, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCUEFieldsAreDocumented: comments in schemas are messages to users, and
+// definitions are our vocabulary.
+func TestCUEFieldsAreDocumented(t *testing.T) {
+	for _, file := range cueFiles(t) {
+		parsed, err := cueparser.ParseFile(file, read(t, file), cueparser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema := strings.HasPrefix(file, "schemas/")
+		ast.Walk(parsed, func(n ast.Node) bool {
+			field, ok := n.(*ast.Field)
+			if !ok {
+				return true
+			}
+			name, _, err := ast.LabelName(field.Label)
+			definition := err == nil && strings.HasPrefix(name, "#")
+			if (definition || schema && err == nil) && len(ast.Comments(field)) == 0 {
+				t.Errorf("%s: %s has no comment", field.Pos(), name)
+			}
+			return schema || !definition
+		}, nil)
+	}
+}
+
+// TestCUELayers: schemas import nothing of ours but schemas, and the catalogue
+// nothing but those. Only generator sees everything.
+func TestCUELayers(t *testing.T) {
+	allowed := map[string][]string{
+		"schemas":   {"schemas"},
+		"runtimes":  {"schemas"},
+		"policies":  {"schemas"},
+		"grafana":   {"schemas"},
+		"generator": {"schemas", "runtimes", "policies", "grafana"},
+	}
+	for _, file := range cueFiles(t) {
+		parsed, err := cueparser.ParseFile(file, read(t, file), cueparser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		top, _, _ := strings.Cut(file, "/")
+		for spec := range parsed.ImportSpecs() {
+			imported, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
+			folder, _, _ := strings.Cut(imported, "/")
+			if ours && !slices.Contains(allowed[top], folder) {
+				t.Errorf("%s imports %s: %s may only import %v", file, imported, top, allowed[top])
+			}
+		}
+	}
+}
+
+// TestObjectsAreNotMadeInGo: object content is CUE's. A Go file below generator
+// or bundles that names a Kubernetes field of an object is about to make one.
+func TestObjectsAreNotMadeInGo(t *testing.T) {
+	for _, p := range packages(t) {
+		below := strings.TrimPrefix(p.ImportPath, module+"/")
+		if !strings.HasPrefix(below, "generator") && !strings.HasPrefix(below, "bundles") {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, spec := range file.Imports {
+				if strings.Contains(spec.Path.Value, "k8s.io/api/") {
+					t.Errorf("%s/%s imports %s: write objects in CUE", below, name, spec.Path.Value)
+				}
+			}
+		}
+	}
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(repo.Path(t, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

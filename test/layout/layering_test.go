@@ -1,0 +1,128 @@
+// Package layout holds the tests that keep the house in order: who may import
+// whom, that everything is documented, and how long a file may get.
+package layout
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+const module = "github.com/trainyard/trainyard"
+
+// ban says what a folder must not import, and why. A ban on our own folders and
+// on CUE holds for everything reached from there; a ban on other libraries holds
+// for direct imports, because theirs reach further than anyone can mend.
+type ban struct {
+	from, target string // a pattern ending in /... covers the folder itself too
+	why          string
+}
+
+var bans = []ban{
+	{".", module + "/...", "embed.go carries data and nothing else"},
+	{"generator/object/...", module + "/...", "the leaf that both sides share has no branch of its own"},
+	{"generator/object/...", "cuelang.org/go/...", "formats must not need CUE to compile"},
+	{"generator/problem/...", module + "/...", "what is wrong does not depend on how it was found"},
+	{"generator/...", module + "/bundles/...", "generation ends with an object.Set"},
+	{"generator/...", module + "/cmd/...", "nobody imports a command"},
+	{"generator/...", module + "/controller/...", "the controller reads what was delivered"},
+	{"generator/...", module + "/test/...", "tests are not part of the product"},
+	{"generator/...", "k8s.io/client-go/...", "generation needs no cluster"},
+	{"bundles/...", "cuelang.org/go/...", "CUE ends with the object.Set"},
+	{"bundles/...", module + "/generator", "a format reads sets, not documents"},
+	{"bundles/...", module + "/cmd/...", "nobody imports a command"},
+	{"bundles/...", module + "/test/...", "tests are not part of the product"},
+	{"bundles/...", "k8s.io/client-go/...", "writing files needs no cluster"},
+	{"cmd/...", "cuelang.org/go/...", "a command holds flags and printing"},
+	{"cmd/...", module + "/test/...", "tests are not part of the product"},
+	{"policies/guard/...", "cuelang.org/go/...", "admission runs in the cluster, without CUE"},
+	{"policies/guard/...", module + "/generator", "admission judges objects, whoever made them"},
+	{"policies/guard/...", module + "/controller/...", "rules are pure"},
+	{"controller/...", "cuelang.org/go/...", "the controller never generates"},
+	{"controller/...", module + "/generator", "the controller never generates"},
+	{"controller/...", module + "/bundles/...", "the controller never generates"},
+	{"api/v1alpha1/...", module + "/...", "API types are for everyone"},
+	{"api/jobs/...", module + "/generator", "use cases act on a cluster, not on documents"},
+	{"api/jobs/...", module + "/bundles/...", "use cases act on a cluster, not on files"},
+	{"api/jobs/...", "github.com/spf13/cobra", "use cases do not know who calls them"},
+	{"api/jobs/...", "net/http", "use cases do not know who calls them"},
+	{"migrate/...", "k8s.io/client-go/...", "migration is a pure function"},
+}
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath string
+	Dir        string
+	Doc        string
+	Name       string
+	Imports    []string
+	Deps       []string
+	GoFiles    []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Doc,Name,Imports,Deps,GoFiles", "./...")
+	cmd.Dir = repo.Path(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("listing packages: %v", err)
+	}
+	var found []pkg
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return found
+		} else if err != nil {
+			t.Fatalf("reading the list of packages: %v", err)
+		}
+		found = append(found, p)
+	}
+}
+
+func TestImportsFollowTheLayers(t *testing.T) {
+	all := packages(t)
+	for _, b := range bans {
+		for _, p := range all {
+			if !covers(path.Join(module, b.from), p.ImportPath) {
+				continue
+			}
+			for _, imported := range b.reached(p) {
+				// A folder may import what lies in it.
+				if covers(b.target, imported) && !covers(path.Join(module, b.from), imported) {
+					t.Errorf("%s imports %s: %s", p.ImportPath, imported, b.why)
+				}
+			}
+		}
+	}
+}
+
+// reached is what the ban looks at.
+func (b ban) reached(p pkg) []string {
+	if strings.HasPrefix(b.target, module) || strings.HasPrefix(b.target, "cuelang.org") && !strings.HasPrefix(b.from, "cmd") {
+		return p.Deps
+	}
+	return p.Imports
+}
+
+func covers(pattern, importPath string) bool {
+	if folder, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return importPath == folder || strings.HasPrefix(importPath, folder+"/")
+	}
+	return importPath == pattern
+}
+
+func TestLayersCanFail(t *testing.T) {
+	b := ban{"bundles/...", "cuelang.org/go/...", ""}
+	reached := b.reached(pkg{Deps: []string{"cuelang.org/go/cue"}})
+	if !slices.ContainsFunc(reached, func(p string) bool { return covers(b.target, p) }) {
+		t.Error("an import of CUE below bundles would not be found")
+	}
+}

@@ -1,0 +1,202 @@
+// Package traps holds one test for each trap of Kubeflow Trainer's MPI plugin
+// that a runtime of ours must not fall into, named after the trap.
+package traps
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+)
+
+// generate returns the runtime that a document's settings make. Target and
+// settings are YAML in flow style, without the braces.
+func generate(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
+	t.Helper()
+	text := fmt.Sprintf(`
+apiVersion: trainyard.dev/v1alpha1
+kind: Platform
+metadata: {name: acme}
+spec:
+  target: {%s}
+  runtimes:
+    mpi: {from: openmpi-cpu, image: quay.io/acme/openmpi:4.1, %s}
+`, target, settings)
+	set, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Input{Name: "platform.yaml", Text: []byte(text)})
+	if err != nil {
+		t.Fatalf("generating: %v", err)
+	}
+	var ctr trainer.ClusterTrainingRuntime
+	for o := range set.All() {
+		raw, err := o.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &ctr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ctr
+}
+
+// job returns the ReplicatedJob of a name.
+func job(t *testing.T, ctr trainer.ClusterTrainingRuntime, name string) jobset.ReplicatedJob {
+	t.Helper()
+	for _, j := range ctr.Spec.Template.Spec.ReplicatedJobs {
+		if j.Name == name {
+			return j
+		}
+	}
+	t.Fatalf("no ReplicatedJob %q", name)
+	return jobset.ReplicatedJob{}
+}
+
+func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec.Template }
+
+func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
+
+// roles are both ReplicatedJobs; most traps lie in either.
+func roles(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
+	t.Helper()
+	return map[string]jobset.ReplicatedJob{"launcher": job(t, ctr, "launcher"), "node": job(t, ctr, "node")}
+}
+
+// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes sets the parallelism
+// of the job labelled trainer, which is the launcher.
+func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
+	cases := map[string]struct {
+		settings string
+		nodes    int32
+	}{
+		"two nodes by default, one of them the launcher": {"", 1},
+		"the launcher is the first of eight nodes":       {"numNodes: 8", 7},
+		"one node still starts a second host":            {"numNodes: 1", 1},
+		"a separate launcher is not a node":              {"numNodes: 8, runLauncherAsNode: false", 8},
+		"one node beside a separate launcher":            {"numNodes: 1, runLauncherAsNode: false", 1},
+		"a low limit lowers the default":                 {"limits: {maxNodes: 1}, runLauncherAsNode: false", 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctr := generate(t, "", tc.settings)
+			if got := *ctr.Spec.MLPolicy.NumNodes; got != 1 {
+				t.Errorf("mlPolicy.numNodes = %d, want 1", got)
+			}
+			launcher, node := job(t, ctr, "launcher").Template.Spec, job(t, ctr, "node").Template.Spec
+			got := []int32{*launcher.Parallelism, *launcher.Completions, *node.Parallelism, *node.Completions}
+			if diff := cmp.Diff([]int32{1, 1, tc.nodes, tc.nodes}, got); diff != "" {
+				t.Errorf("parallelism and completions of launcher and node: -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestMPIPolicyIsExplicit: the plugin dereferences these without a check, and
+// what the API server defaults shows up as drift.
+func TestMPIPolicyIsExplicit(t *testing.T) {
+	got := generate(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
+	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
+	want := &trainer.MPIMLPolicySource{
+		MPIImplementation: &implementation,
+		NumProcPerNode:    &procs,
+		RunLauncherAsNode: &asNode,
+		SSHAuthMountPath:  &path, // never /root/.ssh: as root, ssh refuses keys with Trainer's modes
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mlPolicy.mpi: -want +got:\n%s", diff)
+	}
+}
+
+// TestLauncherIsFoundByTrainer: the plugin looks for jobs "launcher" and "node"
+// and in both for a container "node"; the label says where a TrainJob's command goes.
+func TestLauncherIsFoundByTrainer(t *testing.T) {
+	ctr := generate(t, "", "")
+	for name, j := range roles(t, ctr) {
+		if j.Replicas != 1 || j.GroupName != "default" {
+			t.Errorf("%s: replicas %d, groupName %q, want 1 and default", name, j.Replicas, j.GroupName)
+		}
+		if containers := pod(j).Spec.Containers; len(containers) != 1 || containers[0].Name != "node" {
+			t.Errorf("%s: containers %v, want one called node", name, containers)
+		}
+		_, labelled := j.Template.Labels["trainer.kubeflow.org/trainjob-ancestor-step"]
+		if want := name == "launcher"; labelled != want {
+			t.Errorf("%s: labelled as trainer: %v, want %v", name, labelled, want)
+		}
+	}
+	if first := ctr.Spec.Template.Spec.ReplicatedJobs[0].Name; first != "launcher" {
+		t.Errorf("first job is %s, want launcher: rank 0 lives where the hostfile begins", first)
+	}
+	if launcher := main(job(t, ctr, "launcher")); launcher.Args != nil {
+		t.Errorf("launcher has args %q: a TrainJob that sets only a command would inherit them", launcher.Args)
+	}
+}
+
+// TestNothingWaitsForTheGang: dependsOn or an ordered start deadlock under a
+// scheduler that wants all pods at once.
+func TestNothingWaitsForTheGang(t *testing.T) {
+	spec := generate(t, "", "").Spec.Template.Spec
+	for _, j := range spec.ReplicatedJobs {
+		if len(j.DependsOn) > 0 {
+			t.Errorf("%s depends on %v, want nothing", j.Name, j.DependsOn)
+		}
+	}
+	if spec.StartupPolicy != nil {
+		t.Errorf("startupPolicy = %v, want none", spec.StartupPolicy)
+	}
+	if spec.TTLSecondsAfterFinished != nil {
+		t.Error("a TTL deletes the JobSet, and a failed TrainJob then runs again")
+	}
+}
+
+// TestLauncherEndsTheJob: sshd never exits.
+func TestLauncherEndsTheJob(t *testing.T) {
+	got := generate(t, "", "").Spec.Template.Spec.SuccessPolicy
+	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("successPolicy: -want +got:\n%s", diff)
+	}
+}
+
+// TestHostsAreFoundByName: without names before readiness the launcher cannot
+// find itself; a fixed subdomain would make every TrainJob claim one Service.
+func TestHostsAreFoundByName(t *testing.T) {
+	yes := true
+	got := generate(t, "", "").Spec.Template.Spec.Network
+	want := &jobset.Network{EnableDNSHostnames: &yes, PublishNotReadyAddresses: &yes}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("network: -want +got:\n%s", diff)
+	}
+}
+
+// TestFailureIsNotRetriedInPlace: under the defaults mpirun restarts up to six times.
+func TestFailureIsNotRetriedInPlace(t *testing.T) {
+	for name, j := range roles(t, generate(t, "", "")) {
+		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {
+			t.Errorf("%s: backoffLimit %v, want 0", name, limit)
+		}
+		if policy := pod(j).Spec.RestartPolicy; policy != corev1.RestartPolicyNever {
+			t.Errorf("%s: restartPolicy %q, want Never", name, policy)
+		}
+	}
+}
+
+// TestLimitsHoldCPU: the Kubeflow SDK's list_runtimes raises for a container
+// with limits but no cpu among them.
+func TestLimitsHoldCPU(t *testing.T) {
+	for name, j := range roles(t, generate(t, "", "resources: {memory: 4Gi}")) {
+		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {
+			if diff := cmp.Diff(c.Resources.Limits, c.Resources.Requests); diff != "" {
+				t.Errorf("%s/%s: requests differ from limits: -limits +requests:\n%s", name, c.Name, diff)
+			}
+			if cpu, memory := c.Resources.Limits.Cpu().String(), c.Resources.Limits.Memory().String(); cpu != "1" || memory != "4Gi" {
+				t.Errorf("%s/%s: limits cpu %s, memory %s, want 1 and 4Gi", name, c.Name, cpu, memory)
+			}
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package traps
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestLabelsReachPods: labels of the runtime or the JobSet do not, and a
+// NetworkPolicy can only select what pods carry.
+func TestLabelsReachPods(t *testing.T) {
+	for name, j := range roles(t, generate(t, "", "")) {
+		want := map[string]string{
+			"sidecar.istio.io/inject": "false",
+			"trainyard.dev/role":      name,
+			"trainyard.dev/runtime":   "mpi",
+		}
+		if diff := cmp.Diff(want, pod(j).Labels); diff != "" {
+			t.Errorf("%s: pod labels: -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+// TestIstioStaysOut: a sidecar breaks SSH, and the JobSet never completes.
+// Older meshes read the annotation, newer ones the label.
+func TestIstioStaysOut(t *testing.T) {
+	for name, j := range roles(t, generate(t, "", "")) {
+		const key = "sidecar.istio.io/inject"
+		if l, a := pod(j).Labels[key], pod(j).Annotations[key]; l != "false" || a != "false" {
+			t.Errorf("%s: label %q, annotation %q, want false in both", name, l, a)
+		}
+	}
+}
+
+// TestRuntimeIsListed: list commands filter by these, and the SDK skips a
+// runtime that has no framework label.
+func TestRuntimeIsListed(t *testing.T) {
+	ctr := generate(t, "", "limits: {maxNodes: 16}")
+	want := map[string]string{
+		"app.kubernetes.io/managed-by":   "trainyard",
+		"trainer.kubeflow.org/framework": "mpi",
+		"trainyard.dev/mpi":              "openmpi",
+		"trainyard.dev/platform":         "acme",
+	}
+	if diff := cmp.Diff(want, ctr.Labels); diff != "" {
+		t.Errorf("labels: -want +got:\n%s", diff)
+	}
+	var limits map[string]int
+	if err := json.Unmarshal([]byte(ctr.Annotations["trainyard.dev/limits"]), &limits); err != nil {
+		t.Fatalf("reading the limits annotation: %v", err)
+	}
+	if diff := cmp.Diff(map[string]int{"maxNodes": 16, "maxProcPerNode": 8}, limits); diff != "" {
+		t.Errorf("limits: -want +got:\n%s", diff)
+	}
+}
+
+// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses a fixed user or
+// group; elsewhere the user needs a group to read keys of mode 0640 (Trainer 2.3).
+func TestUserFitsTheCluster(t *testing.T) {
+	uid := func(n int64) *int64 { return &n }
+	yes := true
+	seccomp := &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	cases := map[string]struct {
+		target, settings string
+		want             *corev1.PodSecurityContext
+	}{
+		"a fixed user and group by default": {
+			"", "", &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: uid(1000), RunAsGroup: uid(1000), FSGroup: uid(1000), SeccompProfile: seccomp},
+		},
+		"another user": {
+			"", "user: 4242", &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: uid(4242), RunAsGroup: uid(4242), FSGroup: uid(4242), SeccompProfile: seccomp},
+		},
+		"none on OpenShift": {
+			"openshift: true", "", &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: seccomp},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for role, j := range roles(t, generate(t, tc.target, tc.settings)) {
+				if diff := cmp.Diff(tc.want, pod(j).Spec.SecurityContext); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", role, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestContainersAreRestricted: every container fits Pod Security "restricted"
+// and OpenShift's restricted-v2.
+func TestContainersAreRestricted(t *testing.T) {
+	for role, j := range roles(t, generate(t, "", "readOnlyRootFilesystem: true")) {
+		yes, no := true, false
+		want := &corev1.SecurityContext{
+			AllowPrivilegeEscalation: &no,
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			ReadOnlyRootFilesystem:   &yes,
+		}
+		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {
+			if diff := cmp.Diff(want, c.SecurityContext); diff != "" {
+				t.Errorf("%s/%s: -want +got:\n%s", role, c.Name, diff)
+			}
+		}
+	}
+}
+
+// TestEnvironmentReachesBothRoles: Trainer gives a TrainJob's env to both only
+// with runLauncherAsNode, and the runtime's env must be in both anyway.
+func TestEnvironmentReachesBothRoles(t *testing.T) {
+	for role, j := range roles(t, generate(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
+		got := map[string]string{}
+		for _, e := range main(j).Env {
+			if _, twice := got[e.Name]; twice {
+				t.Errorf("%s: %s is set twice", role, e.Name)
+			}
+			got[e.Name] = e.Value
+		}
+		want := map[string]string{"NCCL_DEBUG": "INFO", "HOME": "/workspace"}
+		if role == "launcher" {
+			// Open MPI 5 would run every rank in the launcher without these.
+			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
+			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "true"
+			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: env: -want +got:\n%s", role, diff)
+		}
+	}
+}
+
+// TestVolumesDoNotClash: Trainer adds mpi-ssh-auth and mpi-hostfile to the pod,
+// and overwrites a volume of that name. Every other mount needs a volume.
+func TestVolumesDoNotClash(t *testing.T) {
+	for role, j := range roles(t, generate(t, "", "sharedMemory: 4Gi")) {
+		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
+		for _, v := range pod(j).Spec.Volumes {
+			if known[v.Name] {
+				t.Errorf("%s: volume %s is Trainer's", role, v.Name)
+			}
+			known[v.Name] = true
+			if v.Name == "shm" && (v.EmptyDir.Medium != corev1.StorageMediumMemory || v.EmptyDir.SizeLimit.String() != "4Gi") {
+				t.Errorf("%s: shm is %v, want 4Gi of memory", role, v.EmptyDir)
+			}
+		}
+		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {
+			for _, m := range c.VolumeMounts {
+				if !known[m.Name] {
+					t.Errorf("%s/%s mounts %s, which the pod does not have", role, c.Name, m.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestPassingIdentityByInitContainer: one container cannot write the passwd
+// entry and use it, so identity comes before preflight and does not mount it.
+func TestPassingIdentityByInitContainer(t *testing.T) {
+	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
+	for role, j := range roles(t, generate(t, "", "")) {
+		var names []string
+		for _, c := range pod(j).Spec.InitContainers {
+			names = append(names, c.Name)
+			for _, m := range c.VolumeMounts {
+				if m.SubPath != "" && c.Name == "identity" {
+					t.Errorf("%s/identity mounts %s, which it has yet to write", role, m.SubPath)
+				}
+			}
+		}
+		if diff := cmp.Diff(want[role], names); diff != "" {
+			t.Errorf("%s: init containers: -want +got:\n%s", role, diff)
+		}
+	}
+}
+
+// TestPreflightSettings: the script reads them from its environment.
+func TestPreflightSettings(t *testing.T) {
+	cases := map[string]struct{ settings, seconds, oversubscribe string }{
+		"ten minutes by default": {"", "600", "false"},
+		"seconds":                {"preflight: {timeout: 90s}", "90", "false"},
+		"hours, oversubscribed":  {"preflight: {timeout: 2h, oversubscribe: true}", "7200", "true"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			preflight := pod(job(t, generate(t, "", tc.settings), "launcher")).Spec.InitContainers[1]
+			got := map[string]string{}
+			for _, e := range preflight.Env {
+				got[e.Name] = e.Value
+			}
+			want := map[string]string{
+				"PREFLIGHT_TIMEOUT_SECONDS": tc.seconds,
+				"PREFLIGHT_OVERSUBSCRIBE":   tc.oversubscribe,
+				"PREFLIGHT_SLOTS_COMMAND":   "nproc",
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestServiceVariablesStayOut: sshd accepts 128 forwarded variables, and a
+// namespace with many Services would fill that alone.
+func TestServiceVariablesStayOut(t *testing.T) {
+	for role, j := range roles(t, generate(t, "", "")) {
+		spec := pod(j).Spec
+		if spec.EnableServiceLinks == nil || *spec.EnableServiceLinks {
+			t.Errorf("%s: service links are on", role)
+		}
+		if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {
+			t.Errorf("%s: a service account token is mounted", role)
+		}
+	}
+}
