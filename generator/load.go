@@ -14,6 +14,11 @@ func (p *Pipeline) load(w *work) (err error) {
 	if w.document, err = document.Parse(w.input.Name, w.input.Text); err != nil {
 		return err
 	}
+	return p.loadDefinitions(w)
+}
+
+// loadDefinitions builds our CUE.
+func (p *Pipeline) loadDefinitions(w *work) error {
 	instance := load.Instances([]string{"."}, &load.Config{FS: p.definitions, Dir: "/generator"})[0]
 	if instance.Err != nil {
 		return fmt.Errorf("loading definitions: %w", instance.Err)

@@ -67,7 +67,7 @@ func Files(t testing.TB) []string {
 	return files
 }
 
-// Copy copies those files into a new folder, which goes when the test ends.
+// Copy copies those files into a new repository, which goes when the test ends.
 func Copy(t testing.TB) string {
 	t.Helper()
 	root, dir := Path(t), t.TempDir()
@@ -75,6 +75,11 @@ func Copy(t testing.TB) string {
 		if err := copyFile(filepath.Join(root, file), filepath.Join(dir, file)); err != nil {
 			t.Fatalf("copying the repository: %v", err)
 		}
+	}
+	cmd := exec.Command("git", "init", "-q")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("making the copy a repository: %v\n%s", err, out)
 	}
 	return dir
 }

@@ -1,0 +1,65 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+const reference = "docs/platform.md"
+
+// TestPlatformReferenceIsTrue: the page is what the schema says.
+// TRAINYARD_UPDATE=1 writes it.
+func TestPlatformReferenceIsTrue(t *testing.T) {
+	fields, err := generator.New(trainyard.CUE).Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := platformPage(fields)
+	if os.Getenv("TRAINYARD_UPDATE") != "" {
+		if err := os.WriteFile(repo.Path(t, reference), []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(repo.Path(t, reference))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("run `make update` and review: -schema +%s:\n%s", reference, diff)
+	}
+}
+
+func platformPage(fields []generator.Field) string {
+	var b strings.Builder
+	b.WriteString(`# The platform document
+
+A platform is described by one document, YAML or JSON, of at most 1 MiB. ` + "`trainyard vet`" + ` checks it and
+reports every problem at once. This page is written from the schema (` + "`schemas/platform`" + `) by ` + "`make update`" + `.
+
+NAME stands for a key that you choose. Fields in **bold** are required in the mapping that holds them.
+
+| field | value | meaning |
+|---|---|---|
+`)
+	for _, f := range fields {
+		path := "`" + f.Path + "`"
+		if f.Required {
+			path = "**" + path + "**"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", path, cell(f.Want), cell(f.Doc))
+	}
+	return b.String()
+}
+
+// cell escapes what would end a table's cell or start an element.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
+}
