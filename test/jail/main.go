@@ -1,0 +1,114 @@
+//go:build linux
+
+package jail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// UID and GID are who every container runs as, like a pod under OpenShift's restricted-v2.
+const (
+	UID = 1000680000
+	GID = 0
+)
+
+// A test binary runs itself twice more, and this variable says as what: once as the process
+// that runs the tests, and once per container.
+const (
+	stageVariable  = "TRAINYARD_JAIL_STAGE"
+	stageTests     = "tests"
+	stageContainer = "container"
+)
+
+const procFlags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+
+const advice = `These tests start pods and need Linux with user namespaces for everyone:
+  sysctl user.max_user_namespaces                            must not be 0
+  sysctl kernel.unprivileged_userns_clone                    must be 1, where it exists
+  sysctl kernel.apparmor_restrict_unprivileged_userns        must be 0, where it exists
+  inside a container: no seccomp filter and no masked /proc (docker run --privileged)`
+
+// Main runs the tests of a package in namespaces of their own and returns the exit code for
+// os.Exit. Nothing that the tests start outlives it, however they end.
+func Main(m *testing.M) int {
+	switch os.Getenv(stageVariable) {
+	case stageTests:
+		_ = os.Unsetenv(stageVariable)
+		if err := settle(); err != nil {
+			return complain(fmt.Errorf("entering namespaces: %w\n%s", err, advice))
+		}
+		return m.Run()
+	case stageContainer:
+		return complain(becomeContainer())
+	default:
+		return enter()
+	}
+}
+
+// enter runs this program again as process 1 of new namespaces: when that process ends,
+// the kernel ends all others in them.
+func enter() int {
+	runtime.LockOSThread() // Pdeathsig follows the thread that started the process.
+	tests := exec.Command("/proc/self/exe")
+	tests.Args = os.Args
+	tests.Env = append(os.Environ(), stageVariable+"="+stageTests)
+	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
+	tests.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: UID, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: GID, HostID: os.Getegid(), Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+		Pdeathsig:   unix.SIGKILL,
+	}
+	err := tests.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return max(exit.ExitCode(), 1)
+	}
+	if err != nil {
+		return complain(fmt.Errorf("making namespaces: %w\n%s", err, advice))
+	}
+	return 0
+}
+
+// settle finishes what the new namespaces lack: a /proc that shows their processes, and a network.
+func settle() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", procFlags, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	return raiseLoopback()
+}
+
+// raiseLoopback brings up the only interface of the tests' network.
+func raiseLoopback() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("opening a socket: %w", err)
+	}
+	defer func() { _ = unix.Close(socket) }()
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return fmt.Errorf("naming lo: %w", err)
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request); err != nil {
+		return fmt.Errorf("raising lo: %w", err)
+	}
+	return nil
+}
+
+// complain prints err and returns the exit code that says so.
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, complaint+err.Error())
+	return complaintCode
+}

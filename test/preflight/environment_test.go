@@ -1,0 +1,77 @@
+//go:build linux
+
+package preflight
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/test/jail"
+)
+
+// strange is a value that a shell would take apart in many ways.
+const strange = "two  spaces 'single' \"double\" `back` $HOME $(id) \\n\na line\ttab ünïcode 🚂 !*?[a]#;&|<> "
+
+func TestACommandOnANodeHasAnEnvironment(t *testing.T) {
+	t.Parallel()
+	for name, on := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 1, on)
+			onNode := map[string]string{
+				"STRANGE": strange, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
+				"LC_ALL": "xx_XX.UTF-8", "UID": "7", "EUID": "7", "PPID": "7", "SHELLOPTS": "braceexpand",
+				"BASHOPTS": "cmdhist", "OPTIND": "3", "IFS": ":", "SHLVL": "9", "_": "x",
+			}
+			main := container(t, j.pods["node"].Containers, "node")
+			for name, value := range onNode {
+				setEnv(&main, name, value)
+			}
+			j.pods["node"].Containers[0] = main
+			j.serve(j.nodes...)
+			if v := read(t, j.preflight(nil).Wait()); v.Reached != 2 {
+				t.Errorf("preflight: got %+v", v)
+			}
+			got := environmentOn(t, j, map[string]string{
+				"STRANGE_LAUNCHER": strange, "BOTH": "launcher", "EMPTY_LAUNCHER": "", "PATH": "/launcher:/usr/bin",
+			})
+			want := map[string]string{
+				"STRANGE": strange, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
+				"STRANGE_LAUNCHER": strange, "EMPTY_LAUNCHER": "",
+				"HOSTNAME": "sum-node-0-0", "HOME": "/home/mpiuser", "USER": "mpi",
+			}
+			for name := range want {
+				if diff := cmp.Diff(want[name], got[name]); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// environmentOn is what a command gets that the launcher starts on the first node.
+func environmentOn(t *testing.T, j *job, launcherEnv map[string]string) map[string]string {
+	t.Helper()
+	main := j.main("launcher")
+	main.Command = []string{"sh", "-c", `exec ssh "$0" env -0 2> /dev/null`, j.nodes[0].name}
+	for name, value := range launcherEnv {
+		setEnv(&main, name, value)
+	}
+	result := j.launcher.pod.Run(main)
+	if result.Code != 0 {
+		t.Fatalf("ssh ended with %d:\n%s\n%s", result.Code, result.Log, j.nodes[0].sshd.Log())
+	}
+	return parse(result)
+}
+
+// parse reads what env -0 prints.
+func parse(result jail.Result) map[string]string {
+	environment := map[string]string{}
+	for assignment := range strings.SplitSeq(strings.TrimSuffix(result.Log, "\x00"), "\x00") {
+		name, value, _ := strings.Cut(assignment, "=")
+		environment[name] = value
+	}
+	return environment
+}

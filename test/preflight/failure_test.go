@@ -1,0 +1,170 @@
+//go:build linux
+
+package preflight
+
+import (
+	stdcmp "cmp"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainyard/trainyard/test/jail"
+)
+
+// hostile is text that could break out of a JSON string, a terminal or a verdict's length.
+var hostile = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
+
+// Every case spoils the second of two nodes; the launcher and the first node stay reachable.
+func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		spoil   func(*job, *host)
+		timeout string // of preflight, in seconds; 2 by default
+		within  time.Duration
+		want    failure
+	}{
+		"nothing listens": {
+			spoil:  func(*job, *host) {},
+			within: 5 * time.Second,
+			want:   failure{Cause: "refused", Detail: "port 2222: Connection refused"},
+		},
+		"the node has the keys of another job": {
+			spoil: func(j *job, h *host) {
+				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), makeKeys(j.t)["authorized_keys"])
+				j.serve(h)
+			},
+			timeout: "50", // It gives up sooner.
+			within:  5 * time.Second,
+			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
+		},
+		"the node refuses the user, after a banner": {
+			spoil: func(j *job, h *host) {
+				write(j.t, filepath.Join(h.pod.Volume("tmp"), "banner"), hostile)
+				h.options = []string{"Banner=/tmp/banner", "DenyUsers=mpi"}
+				j.serve(h)
+			},
+			timeout: "50", // It gives up sooner.
+			within:  5 * time.Second,
+			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
+		},
+		"the node runs something else": {
+			spoil: func(j *job, h *host) {
+				write(j.t, filepath.Join(h.pod.Volume("tmp"), "hostile"), hostile)
+				h.options = []string{"ForceCommand=cat /tmp/hostile >&2; exit 255"}
+				j.serve(h)
+			},
+			within: 5 * time.Second,
+			want:   failure{Cause: "other", Detail: "31m(reboot); date"},
+		},
+		"there is no route": {
+			spoil: func(j *job, h *host) {
+				h.name = "sum-node-0-1.far"
+				j.launcher.pod.AddHost("10.0.0.1", h.name)
+			},
+			within: 5 * time.Second,
+			want:   failure{Cause: "unreachable", Detail: "port 2222: Network is unreachable"},
+		},
+		"the name does not resolve": {
+			spoil:  func(_ *job, h *host) { h.name = "sum-node-0-1.gone" },
+			within: 5 * time.Second,
+			want:   failure{Cause: "unresolvable", Detail: "no such host name"},
+		},
+		"it accepts connections and never speaks": {
+			spoil:  func(j *job, h *host) { listen(j.t, h, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) },
+			within: 10 * time.Second,
+			want:   failure{Cause: "timeout", Detail: "no answer within"},
+		},
+		"it closes connections": {
+			spoil:  func(j *job, h *host) { listen(j.t, h, func(net.Conn) {}) },
+			within: 5 * time.Second,
+			want:   failure{Cause: "closed", Detail: "kex_exchange_identification: "},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 2, platform{})
+			j.serve(j.nodes[0])
+			tc.spoil(j, j.nodes[1])
+			result := j.preflight(map[string]string{
+				"PREFLIGHT_TIMEOUT_SECONDS": stdcmp.Or(tc.timeout, "2"),
+				"PREFLIGHT_SLOTS_COMMAND":   "echo 1",
+			}).Wait()
+			got := read(t, result)
+			if diff := cmp.Diff([]bool{true, true, false}, got.timed()); diff != "" {
+				t.Errorf("times: -want +got:\n%s", diff)
+			}
+			tc.want.Host = "sum-node-0-1"
+			for i, f := range got.Failed {
+				if strings.HasPrefix(f.Detail, tc.want.Detail) {
+					got.Failed[i].Detail = tc.want.Detail // The rest is up to ssh and the clock.
+				}
+			}
+			want := verdict{Hosts: 3, Reached: 2, Slots: 3, Available: 2, Failed: []failure{tc.want}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("verdict: -want +got:\n%s\n%s", diff, result.Log)
+			}
+			if result.Took > tc.within {
+				t.Errorf("took %s:\n%s", result.Took, result.Log)
+			}
+		})
+	}
+}
+
+// listen does something with each connection to a host, then closes it.
+func listen(t testing.TB, h *host, serve func(net.Conn)) {
+	t.Helper()
+	listener, err := net.Listen("tcp", h.address+":2222")
+	if err != nil {
+		t.Fatalf("listening as %s: %v", h.name, err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				serve(connection)
+				_ = connection.Close()
+			}()
+		}
+	}()
+}
+
+func TestPreflightAsksLessAndLessOften(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 0, platform{})
+	var asked atomic.Int64
+	listen(t, j.addHost("sum-node-0-0.sum"), func(net.Conn) { asked.Add(1) })
+	read(t, j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "6", "PREFLIGHT_SLOTS_COMMAND": "echo 1"}).Wait())
+	if n := asked.Load(); n < 5 || n > 9 {
+		t.Errorf("asked %d times in 6 s", n)
+	}
+}
+
+func TestPreflightSaysThatThePodHasNoIdentity(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 1, platform{})
+	j.serve(j.nodes...)
+	init := j.pods["launcher"].InitContainers
+	for i := range init {
+		init[i].VolumeMounts = slices.DeleteFunc(init[i].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/passwd" })
+	}
+	got := read(t, j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1"}).Wait())
+	got.MS = nil
+	want := []failure{{Host: "sum-node-0-0", Cause: "identity", Detail: fmt.Sprintf("No user exists for uid %d", jail.UID)}}
+	if diff := cmp.Diff(want, got.Failed); diff != "" {
+		t.Errorf("failures: -want +got:\n%s", diff)
+	}
+}

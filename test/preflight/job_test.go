@@ -1,0 +1,193 @@
+//go:build linux
+
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainyard/trainyard/test/jail"
+)
+
+// job is a TrainJob "sum" as far as its pods can tell.
+type job struct {
+	t        testing.TB
+	launcher *host
+	nodes    []*host
+	slots    int // numProcPerNode
+	pods     map[string]*corev1.PodSpec
+	keys     map[string]string
+}
+
+// host is a line of the hostfile, and the pod behind it.
+type host struct {
+	name, address string
+	pod           *jail.Pod
+	options       []string // of its sshd
+	sshd          *jail.Process
+}
+
+// platform is what differs between the images and clusters that pods can meet.
+type platform struct {
+	shell    string            // what sh is; this machine's by default
+	replace  map[string]string // see jail.Pod
+	readOnly bool
+}
+
+var platforms = map[string]platform{
+	"where sh is dash":                        {shell: "dash"},
+	"where sh is bash":                        {shell: "bash"},
+	"where the root file system is read-only": {readOnly: true},
+}
+
+var addresses atomic.Int64
+
+// newAddress is an address that no other host has.
+func newAddress() string {
+	n := addresses.Add(1)
+	return fmt.Sprintf("127.1.%d.%d", n/200, n%200+1)
+}
+
+// newJob makes a job whose pods exist and have names that resolve, but run nothing yet.
+func newJob(t testing.TB, nodes int, on platform) *job {
+	t.Helper()
+	need(t, "ssh")
+	need(t, "sshd")
+	j := &job{t: t, slots: 1, pods: podSpecs(t), keys: makeKeys(t)}
+	for _, spec := range j.pods {
+		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+			for i := range containers {
+				containers[i].SecurityContext.ReadOnlyRootFilesystem = &on.readOnly
+			}
+		}
+	}
+	j.launcher = j.newHost("launcher", 0, on)
+	for i := range nodes {
+		j.nodes = append(j.nodes, j.newHost("node", i, on))
+	}
+	for _, h := range j.hosts() {
+		j.launcher.pod.AddHost(h.address, h.name)
+	}
+	return j
+}
+
+// newHost makes a pod with what Trainer adds to it.
+func (j *job) newHost(role string, index int, on platform) *host {
+	j.t.Helper()
+	hostname := fmt.Sprintf("sum-%s-0-%d", role, index)
+	volumes := append(slices.Clone(j.pods[role].Volumes),
+		mounted("mpi-ssh-auth", folderOf(j.t, j.keys)), mounted("mpi-hostfile", j.t.TempDir()))
+	h := &host{name: hostname + ".sum", address: newAddress()}
+	h.pod = jail.NewPod(j.t, hostname, volumes)
+	h.pod.Replace = maps.Clone(on.replace)
+	if on.shell != "" {
+		h.pod.Replace = shellIs(j.t, on.shell)
+	}
+	return h
+}
+
+// shellIs puts another shell where /bin/sh leads to.
+func shellIs(t testing.TB, name string) map[string]string {
+	t.Helper()
+	sh, err := filepath.EvalSymlinks("/bin/sh")
+	if err != nil {
+		t.Fatalf("looking for sh: %v", err)
+	}
+	return map[string]string{sh: "/bin/" + name}
+}
+
+func mounted(volume, path string) corev1.Volume {
+	source := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}
+	return corev1.Volume{Name: volume, VolumeSource: source}
+}
+
+// hosts are the job's hosts in the order of the hostfile.
+func (j *job) hosts() []*host {
+	return append([]*host{j.launcher}, j.nodes...)
+}
+
+// main is the container "node" of a pod, with the mounts that Trainer adds.
+func (j *job) main(role string) corev1.Container {
+	j.t.Helper()
+	main := container(j.t, j.pods[role].Containers, "node")
+	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-ssh-auth", MountPath: "/home/mpiuser/.ssh"})
+	if role == "launcher" {
+		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-hostfile", MountPath: "/etc/mpi"})
+	}
+	return main
+}
+
+// identify runs the init container "identity" in pods.
+func (j *job) identify(role string, hosts ...*host) {
+	j.t.Helper()
+	identity := container(j.t, j.pods[role].InitContainers, "identity")
+	processes := make([]*jail.Process, len(hosts))
+	for i, h := range hosts {
+		processes[i] = h.pod.Start(identity)
+	}
+	for i, process := range processes {
+		if result := process.Wait(); result.Code != 0 {
+			j.t.Fatalf("identity of %s ended with %d:\n%s", hosts[i].name, result.Code, result.Log)
+		}
+	}
+}
+
+// serve starts nodes and waits until they are ready.
+func (j *job) serve(nodes ...*host) {
+	j.t.Helper()
+	j.identify("node", nodes...)
+	for _, h := range nodes {
+		main := j.main("node")
+		for _, option := range append(h.options, "ListenAddress="+h.address) {
+			main.Args = append(main.Args, "-o", option)
+		}
+		h.sshd = h.pod.Start(main)
+	}
+	for _, h := range nodes {
+		j.awaitReady(h)
+	}
+}
+
+// awaitReady does what the node's readiness probe does, more often.
+func (j *job) awaitReady(h *host) {
+	j.t.Helper()
+	eventually(j.t, h.sshd, func() bool {
+		pid, err := os.ReadFile(filepath.Join(h.pod.Volume("mpi-run"), "sshd.pid"))
+		return err == nil && len(pid) > 0
+	})
+}
+
+// eventually waits until something holds that a container has to bring about.
+func eventually(t testing.TB, process *jail.Process, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a container did not do what it should:\n%s", process.Log())
+		}
+	}
+}
+
+// preflight starts the launcher's init containers.
+func (j *job) preflight(env map[string]string) *jail.Process {
+	j.t.Helper()
+	j.identify("launcher", j.launcher)
+	var hostfile strings.Builder
+	for _, h := range j.hosts() {
+		fmt.Fprintf(&hostfile, "%s slots=%d\n", h.name, j.slots)
+	}
+	write(j.t, filepath.Join(j.launcher.pod.Volume("mpi-hostfile"), "hostfile"), hostfile.String())
+	preflight := container(j.t, j.pods["launcher"].InitContainers, "preflight")
+	for name, value := range env {
+		setEnv(&preflight, name, value)
+	}
+	return j.launcher.pod.Start(preflight)
+}

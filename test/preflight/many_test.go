@@ -1,0 +1,81 @@
+//go:build linux
+
+package preflight
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPreflightReachesAHundredHosts(t *testing.T) {
+	j := newJob(t, 99, platform{})
+	began := time.Now()
+	j.serve(j.nodes...)
+	t.Logf("99 nodes were ready after %s", time.Since(began))
+	result := j.preflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 64"}).Wait()
+	got := read(t, result)
+	if got.Reached != 100 || got.Slots != 100 || got.Available != 6400 || len(got.MS) != 100 || len(got.Failed) != 0 {
+		t.Errorf("got %+v\n%s", got, result.Log)
+	}
+	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
+}
+
+// The longest verdicts that there can be: as many failures as they show, names and details
+// of any length, and a hundred times.
+func TestPreflightKeepsItsVerdictShort(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ good, bad, timed int }{
+		"when no host answers":           {good: 1, bad: 99, timed: 1},
+		"when most hosts answer":         {good: 90, bad: 10, timed: 90},
+		"when there are even more hosts": {good: 110, bad: 10, timed: 100},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 0, platform{})
+			j.slots = 10000
+			for i := range tc.good - 1 {
+				// The launcher by another name: it counts its slots without ssh.
+				j.addHost(fmt.Sprintf("sum-launcher-0-0.%d", i))
+			}
+			for i := range tc.bad {
+				h := j.addHost(fmt.Sprintf("%0*d.sum", 63, i))
+				listen(t, h, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
+			}
+			result := j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "4", "PREFLIGHT_SLOTS_COMMAND": "echo 9999999"}).Wait()
+			got := read(t, result)
+			if got.Hosts != tc.good+tc.bad || got.Reached != tc.good || len(got.Failed) != 10 || len(got.MS) != min(100, got.Hosts) {
+				t.Errorf("got %+v\n%s", got, result.Log)
+			}
+			if want := strings.Repeat("0", 62); !strings.HasPrefix(got.Failed[0].Host, want) || len(got.Failed[0].Detail) < 40 {
+				t.Errorf("the test is too easy: got %+v", got.Failed[0])
+			}
+			if length := len(result.Message) + growth(got); length > limit {
+				t.Errorf("after some hours, the verdict would have %d bytes", length)
+			}
+		})
+	}
+}
+
+// growth is by how much a verdict would be longer if every time in it had 7 digits.
+func growth(v verdict) int {
+	sum := 0
+	for _, ms := range v.MS {
+		if ms != nil {
+			sum += 7 - len(strconv.Itoa(*ms))
+		}
+	}
+	return sum
+}
+
+// addHost adds a host without a pod.
+func (j *job) addHost(name string) *host {
+	h := &host{name: name, address: newAddress()}
+	j.launcher.pod.AddHost(h.address, h.name)
+	j.nodes = append(j.nodes, h)
+	return h
+}

@@ -1,0 +1,88 @@
+//go:build linux
+
+package preflight
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every case is about one node and the launcher, where each the same command counts slots.
+func TestPreflightCountsSlots(t *testing.T) {
+	t.Parallel()
+	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
+	cases := map[string]struct {
+		command       string
+		slots         int
+		oversubscribe string
+		available     int    // of each host
+		failure       string // of each host, if any
+	}{
+		"enough":                             {command: "echo 4", slots: 4, available: 4},
+		"too few":                            {command: "nproc", slots: 4096, failure: " available for 4096 slots"},
+		"too few, and that is wanted":        {command: "echo 2", slots: 4096, oversubscribe: "true", available: 2},
+		"none":                               {command: "echo 0", slots: 1, failure: "0 available for 1 slots"},
+		"a number among warnings":            {command: "echo careful >&2; echo 4; echo careful >&2", slots: 4, available: 4},
+		"the command fails":                  {command: "echo 4; exit 3", slots: 1, failure: "status 3, printed: 4"},
+		"the command does not exist":         {command: "count-gpus", slots: 1, failure: ": not found"},
+		"the command prints nothing":         {command: "true", slots: 1, failure: "status 0, printed:"},
+		"the command prints words":           {command: "echo many", slots: 1, failure: "status 0, printed: many"},
+		"the command prints a negative":      {command: "echo -1", slots: 1, failure: "status 0, printed: -1"},
+		"the command prints an octal number": {command: "echo 08", slots: 1, failure: "status 0, printed: 08"},
+		"the command prints a huge number":   {command: "echo 99999999999999999999", slots: 1, failure: "status 0, printed: 9999"},
+		"the command is hostile":             {command: garbage, slots: 1, failure: "status 0, printed: ab"},
+		"the command is hostile and fails":   {command: garbage + "; exit 1", slots: 1, failure: "status 1, printed: ab"},
+		"the command never ends":             {command: "sleep 60", slots: 1, failure: "no answer within"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 1, platform{})
+			j.slots = tc.slots
+			j.serve(j.nodes...)
+			timeout := "50" // It gives up sooner.
+			if strings.HasPrefix(tc.failure, "no answer") {
+				timeout = "3"
+			}
+			result := j.preflight(map[string]string{
+				"PREFLIGHT_SLOTS_COMMAND":   tc.command,
+				"PREFLIGHT_OVERSUBSCRIBE":   tc.oversubscribe,
+				"PREFLIGHT_TIMEOUT_SECONDS": timeout,
+			}).Wait()
+			if result.Took > 20*time.Second {
+				t.Errorf("preflight took %s:\n%s", result.Took, result.Log)
+			}
+			got := read(t, result)
+			want := verdict{Hosts: 2, Slots: 2 * tc.slots, Failed: []failure{}}
+			if tc.failure == "" {
+				want.Reached, want.Available = 2, 2*tc.available
+			}
+			failed := got.Failed
+			got.MS, got.Failed = nil, []failure{}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("verdict: -want +got:\n%s", diff)
+			}
+			checkFailures(t, failed, 2-want.Reached, tc.failure)
+		})
+	}
+}
+
+// checkFailures expects a number of hosts to have failed for one reason.
+func checkFailures(t *testing.T, failed []failure, number int, reason string) {
+	t.Helper()
+	if len(failed) != number {
+		t.Errorf("got failures %+v", failed)
+	}
+	cause := "slots"
+	if strings.HasPrefix(reason, "no answer") {
+		cause = "timeout"
+	}
+	for _, f := range failed {
+		if f.Cause != cause || !strings.Contains(f.Detail, reason) {
+			t.Errorf("got %+v, want cause %s and detail %q", f, cause, reason)
+		}
+	}
+}
