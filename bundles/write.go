@@ -38,6 +38,7 @@ func (r *RefusedError) Error() string {
 // It returns a *RefusedError rather than lose files: those that somebody added, and,
 // unless force is set, ours that somebody edited.
 func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
+	dir = filepath.Clean(dir)
 	present, err := readFolder(dir)
 	if err != nil {
 		return false, err
@@ -127,7 +128,7 @@ func (h folder) holds(t Tree) bool {
 
 // stage writes the tree into a new folder beside dir, or leaves none.
 func (t Tree) stage(dir string) (string, error) {
-	parent := filepath.Dir(filepath.Clean(dir))
+	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
 	}

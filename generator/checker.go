@@ -115,7 +115,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 			message += fmt.Sprintf(": did you mean %s?", quote(meant))
 		}
 	}
-	if n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, fmt.Sprint(n.Scalar)) {
+	if n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Text) {
 		message += ": put it in quotes"
 	}
 	c.add(n.Position, path, "%s", message)

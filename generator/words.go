@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -49,16 +48,12 @@ func describe(n *document.Node, want cue.Kind) string {
 		}
 		return quote(scalar)
 	case bool:
-		return strconv.FormatBool(scalar)
+		return n.Text
 	default:
-		number, _ := json.Marshal(scalar) // fails for .inf and .nan only
-		if len(number) == 0 {
-			number = fmt.Append(nil, scalar)
-		}
 		if want&cue.NumberKind == 0 {
-			return "the number " + string(number)
+			return "the number " + n.Text
 		}
-		return string(number)
+		return n.Text
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,9 +60,12 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	if err := oneOf("--format", f.format, formatNames()); err != nil {
 		return err
 	}
+	if f.output == "" {
+		return &usageError{errors.New("-o is empty: want a folder, or - for standard output")}
+	}
 	format, _ := bundles.Named(f.format)
-	streamer, streams := format.(bundles.Streamer)
-	if f.output == "-" && !streams {
+	streamer, canStream := format.(bundles.Streamer)
+	if f.output == "-" && !canStream {
 		return &usageError{fmt.Errorf("format %s is a folder: want -o DIR", f.format)}
 	}
 	input, err := f.input.read(s.in)

@@ -97,9 +97,20 @@ func TestCUEFieldsAreDocumented(t *testing.T) {
 			if (definition || schema && err == nil) && len(ast.Comments(field)) == 0 {
 				t.Errorf("%s: %s has no comment", field.Pos(), name)
 			}
+			if schema && err == nil && !definition && !strings.Contains(comment(field), "Source: ") {
+				t.Errorf("%s: %s does not say where its rule comes from (Source: ...)", field.Pos(), name)
+			}
 			return schema || !definition
 		}, nil)
 	}
+}
+
+func comment(n ast.Node) string {
+	var text string
+	for _, group := range ast.Comments(n) {
+		text += strings.Join(strings.Fields(group.Text()), " ")
+	}
+	return text
 }
 
 // TestCUELayers: schemas import nothing of ours but schemas, and the catalogue

@@ -30,6 +30,7 @@ type Node struct {
 	Fields []Field // of a Mapping, in the order of the text
 	Items  []*Node // of a List
 	Scalar any     // of a Scalar: string, int64, uint64, float64, bool or nil
+	Text   string  // of a Scalar that is no string: how it is written
 }
 
 // Field is one key of a mapping and its value.

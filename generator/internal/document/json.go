@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -53,9 +54,9 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 		}
 		return n, r.object(n, depth)
 	case json.Number:
-		n.Scalar = number(token)
+		n.Scalar, n.Text = number(token), token.String()
 	default:
-		n.Scalar = token
+		n.Scalar, n.Text = token, fmt.Sprint(token)
 	}
 	return n, nil
 }

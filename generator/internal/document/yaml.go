@@ -137,7 +137,7 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 		if i, ok := value.(int); ok {
 			value = int64(i)
 		}
-		n.Scalar = value
+		n.Scalar, n.Text = value, y.Value
 	default:
 		c.add(n.Position, "tag %s is not supported", y.Tag)
 	}
