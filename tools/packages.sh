@@ -1,11 +1,12 @@
 #!/bin/sh
-# Installs the Debian packages that tests and checks use, where their commands are missing. One
-# is shellcheck, for our scripts; the other is sshd, a program that tests run and never a service.
+# Installs the Debian packages that tests and checks use, where their commands are missing:
+# shellcheck for our scripts, sshd, which tests run and never as a service, and Open MPI.
 set -eu
 
 missing=""
 command -v shellcheck >/dev/null || missing="$missing shellcheck"
 test -x /usr/sbin/sshd || missing="$missing openssh-server"
+command -v mpirun >/dev/null || missing="$missing openmpi-bin"
 test -n "$missing" || exit 0
 
 give_up() {

@@ -81,7 +81,7 @@ func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
 		"it accepts connections and never speaks": {
 			spoil:  func(j *job, h *host) { listen(j.t, h, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) },
 			within: 10 * time.Second,
-			want:   failure{Cause: "timeout", Detail: "no answer within"},
+			want:   failure{Cause: "timeout", Detail: "Connection timed out during banner exchange"},
 		},
 		"it closes connections": {
 			spoil:  func(j *job, h *host) { listen(j.t, h, func(net.Conn) {}) },

@@ -71,6 +71,7 @@ func newJob(t testing.TB, nodes int, on platform) *job {
 		}
 	}
 	j.launcher = j.newHost("launcher", 0, on)
+	j.launcher.address = "127.0.0.1" // As in a pod, its name leads to an interface of its own.
 	for i := range nodes {
 		j.nodes = append(j.nodes, j.newHost("node", i, on))
 	}

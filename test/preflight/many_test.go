@@ -46,7 +46,7 @@ func TestPreflightKeepsItsVerdictShort(t *testing.T) {
 				h := j.addHost(fmt.Sprintf("%0*d.sum", 63, i))
 				listen(t, h, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
 			}
-			result := j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "4", "PREFLIGHT_SLOTS_COMMAND": "echo 9999999"}).Wait()
+			result := j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1", "PREFLIGHT_SLOTS_COMMAND": "echo 9999999"}).Wait()
 			got := read(t, result)
 			if got.Hosts != tc.good+tc.bad || got.Reached != tc.good || len(got.Failed) != 10 || len(got.MS) != min(100, got.Hosts) {
 				t.Errorf("got %+v\n%s", got, result.Log)

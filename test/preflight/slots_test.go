@@ -35,7 +35,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 		"the command prints a huge number":   {command: "echo 99999999999999999999", slots: 1, failure: "status 0, printed: 9999"},
 		"the command is hostile":             {command: garbage, slots: 1, failure: "status 0, printed: ab"},
 		"the command is hostile and fails":   {command: garbage + "; exit 1", slots: 1, failure: "status 1, printed: ab"},
-		"the command never ends":             {command: "sleep 60", slots: 1, failure: "no answer within"},
+		"the command never ends":             {command: "sleep 60", slots: 1, failure: "no answer within 10 s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 			j.serve(j.nodes...)
 			timeout := "50" // It gives up sooner.
 			if strings.HasPrefix(tc.failure, "no answer") {
-				timeout = "3"
+				timeout = "1"
 			}
 			result := j.preflight(map[string]string{
 				"PREFLIGHT_SLOTS_COMMAND":   tc.command,

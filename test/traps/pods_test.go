@@ -190,7 +190,7 @@ func TestPreflightSettings(t *testing.T) {
 			want := map[string]string{
 				"PREFLIGHT_TIMEOUT_SECONDS": tc.seconds,
 				"PREFLIGHT_OVERSUBSCRIBE":   tc.oversubscribe,
-				"PREFLIGHT_SLOTS_COMMAND":   "nproc",
+				"PREFLIGHT_SLOTS_COMMAND":   "env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc",
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

@@ -1,0 +1,54 @@
+//go:build linux
+
+package preflight
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ranks prints what each rank sees: its number, host and variables.
+const ranks = `exec 2> /dev/null; mpirun sh -c 'echo "$OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $HOSTNAME $ON_NODE $ON_LAUNCHER $BOTH"'`
+
+func TestRanksStartOnEveryHostWithTheirEnvironment(t *testing.T) {
+	t.Parallel()
+	need(t, "mpirun")
+	for name, on := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 2, on)
+			j.slots = 2
+			node := &j.pods["node"].Containers[0]
+			setEnv(node, "ON_NODE", "node")
+			setEnv(node, "BOTH", "node")
+			j.serve(j.nodes...)
+			read(t, j.preflight(map[string]string{"PREFLIGHT_OVERSUBSCRIBE": "true"}).Wait())
+			main := j.main("launcher")
+			for name, value := range map[string]string{
+				"ON_LAUNCHER": "launcher", "BOTH": "launcher",
+				// From here on, what Trainer sets.
+				"OMPI_MCA_orte_default_hostfile":    "/etc/mpi/hostfile",
+				"OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+				"OMPI_MCA_orte_set_default_slots":   "2",
+				"OMPI_MCA_plm_rsh_args":             "-o ConnectionAttempts=10",
+			} {
+				setEnv(&main, name, value)
+			}
+			main.Command = []string{"sh", "-c", ranks}
+			result := j.launcher.pod.Run(main)
+			got := strings.Split(strings.TrimSpace(result.Log), "\n")
+			slices.Sort(got)
+			want := []string{
+				"0/6 sum-launcher-0-0  launcher launcher", "1/6 sum-launcher-0-0  launcher launcher",
+				"2/6 sum-node-0-0 node launcher node", "3/6 sum-node-0-0 node launcher node",
+				"4/6 sum-node-0-1 node launcher node", "5/6 sum-node-0-1 node launcher node",
+			}
+			if diff := cmp.Diff(want, got); diff != "" || result.Code != 0 {
+				t.Errorf("mpirun ended with %d after %s, -want +got:\n%s", result.Code, result.Took, diff)
+			}
+		})
+	}
+}
