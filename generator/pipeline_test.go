@@ -119,12 +119,12 @@ func withValue(t *testing.T, key string, value any) string {
 		t.Fatal(err)
 	}
 	setting := strings.TrimPrefix(key, "spec.runtimes.mpi.")
-	switch {
-	case setting == "image":
+	switch setting {
+	case "image":
 		return strings.Replace(platform, "quay.io/acme/openmpi:4.1", strings.Trim(string(text), `"`), 1)
-	case setting == "resources.cpu":
+	case "resources.cpu":
 		return strings.Replace(platform, "0.5", string(text), 1)
-	case setting == "resources.memory":
+	case "resources.memory":
 		return strings.Replace(platform, "0.5", "0.5, memory: "+string(text), 1)
 	}
 	return platform + "      " + setting + ": " + string(text) + "\n"

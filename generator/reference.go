@@ -38,8 +38,8 @@ func describeFields(schema cue.Value, path string) []Field {
 		}
 		found = append(found, f)
 		below := f.Path
-		if any := anyField(value); any.Exists() {
-			value, below = any, below+".NAME"
+		if sample := anyField(value); sample.Exists() {
+			value, below = sample, below+".NAME"
 		}
 		found = append(found, describeFields(value, below)...)
 	}
@@ -52,8 +52,8 @@ func wantOf(v cue.Value) string {
 	if element := v.LookupPath(cue.MakePath(cue.AnyIndex)); element.Exists() {
 		return want + ", each " + wantOf(element)
 	}
-	if any := anyField(v); any.Exists() && any.IncompleteKind() != cue.StructKind {
-		return want + " of names to " + strings.TrimPrefix(wantOf(any), "a ") + "s"
+	if sample := anyField(v); sample.Exists() && sample.IncompleteKind() != cue.StructKind {
+		return want + " of names to " + strings.TrimPrefix(wantOf(sample), "a ") + "s"
 	}
 	return want
 }
