@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,15 +23,18 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// expectMPIJob checks everything that an MPI job depends on. The runtime must run its
-// launcher as a node; the job must set a number of nodes and of processes, and a command.
+// expectMPIJob checks everything that an MPI job depends on. The job must set a number of
+// nodes and of processes, and a command.
 func expectMPIJob(t *testing.T, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, made *outcome) {
 	t.Helper()
-	others := max(*job.Spec.Trainer.NumNodes-1, 1) // Trainer never makes fewer than one
+	asNode, nodes := *runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, *job.Spec.Trainer.NumNodes
+	if asNode {
+		nodes = max(nodes-1, 1) // Trainer never makes fewer than one beside the launcher
+	}
 	expectOwners(t, made)
 	expectSize(t, "launcher", &made.launcher, 1)
-	expectSize(t, "node", &made.node, others)
-	expectHostfile(t, made, others, *job.Spec.Trainer.NumProcPerNode)
+	expectSize(t, "node", &made.node, nodes)
+	expectHostfile(t, made, asNode, nodes, *job.Spec.Trainer.NumProcPerNode)
 	expectSSHKeys(t, &made.sshAuth)
 	for role, child := range map[string]*batchv1.Job{"launcher": &made.launcher, "node": &made.node} {
 		template := templateOf(t, runtime, role)
@@ -37,7 +42,8 @@ func expectMPIJob(t *testing.T, runtime *trainer.ClusterTrainingRuntime, job *tr
 		expectLabels(t, role, template.Labels, pod.Labels)
 		expectVolumes(t, role, made, pod.Spec)
 		expectMounts(t, role, runtime, container(t, role, template.Spec), container(t, role, pod.Spec))
-		expectSettings(t, role, job, container(t, role, template.Spec), container(t, role, pod.Spec))
+		expectSettings(t, role, asNode, job, container(t, role, template.Spec), container(t, role, pod.Spec))
+		expectReferences(t, role, container(t, role, pod.Spec))
 	}
 }
 
@@ -73,12 +79,16 @@ func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	}
 }
 
-// expectHostfile checks the hosts that mpirun will use: the launcher as host 0, then the nodes.
-func expectHostfile(t *testing.T, made *outcome, others, slots int32) {
+// expectHostfile checks the hosts that mpirun will use: the launcher as host 0 if it is a
+// node, then the nodes.
+func expectHostfile(t *testing.T, made *outcome, asNode bool, nodes, slots int32) {
 	t.Helper()
 	job := made.trainJob.Name
-	hosts := []string{fmt.Sprintf("%s-launcher-0-0.%s slots=%d", job, job, slots)}
-	for i := range others {
+	var hosts []string
+	if asNode {
+		hosts = append(hosts, fmt.Sprintf("%s-launcher-0-0.%s slots=%d", job, job, slots))
+	}
+	for i := range nodes {
 		hosts = append(hosts, fmt.Sprintf("%s-node-0-%d.%s slots=%d", job, i, job, slots))
 	}
 	want := map[string]string{"hostfile": strings.Join(hosts, "\n") + "\n"}
@@ -187,12 +197,16 @@ func mounts(c corev1.Container) map[string]string {
 	return byPath
 }
 
-// expectSettings checks what the job changed in the container: environment and resources
-// everywhere, the command on the launcher only.
-func expectSettings(t *testing.T, role string, job *trainer.TrainJob, template, got corev1.Container) {
+// expectSettings checks what the job changed in the container: the command on the launcher
+// only, environment and resources everywhere, unless the launcher stands apart.
+func expectSettings(t *testing.T, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
-	want.Env = append(want.Env, job.Spec.Trainer.Env...)
+	if role == "launcher" || asNode {
+		want.Env = append(want.Env, job.Spec.Trainer.Env...)
+		merge(&want.Resources.Limits, job.Spec.Trainer.ResourcesPerNode.Limits)
+		merge(&want.Resources.Requests, job.Spec.Trainer.ResourcesPerNode.Requests)
+	}
 	if role == "launcher" {
 		want.Command = job.Spec.Trainer.Command
 		want.Env = append(want.Env,
@@ -207,10 +221,33 @@ func expectSettings(t *testing.T, role string, job *trainer.TrainJob, template, 
 	if diff := cmp.Diff([][]string{want.Command, want.Args}, [][]string{got.Command, got.Args}); diff != "" {
 		t.Errorf("%s: command and arguments: -want +got:\n%s", role, diff)
 	}
-	for resource, quantity := range job.Spec.Trainer.ResourcesPerNode.Limits {
-		if limit, request := got.Resources.Limits[resource], got.Resources.Requests[resource]; limit.Cmp(quantity) != 0 || request.Cmp(quantity) != 0 {
-			t.Errorf("%s: limit and request of %s are %s and %s, want %s", role, resource, &limit, &request, &quantity)
+	if diff := cmp.Diff(want.Resources, got.Resources); diff != "" {
+		t.Errorf("%s: resources: -want +got:\n%s", role, diff)
+	}
+}
+
+// merge is what Trainer 2.3 does with a job's resources; earlier versions replace the runtime's.
+func merge(into *corev1.ResourceList, from corev1.ResourceList) {
+	if *into == nil {
+		*into = corev1.ResourceList{}
+	}
+	maps.Copy(*into, from)
+}
+
+var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
+
+// expectReferences checks that a variable which refers to another stands behind it: the
+// kubelet leaves the text as it is otherwise.
+func expectReferences(t *testing.T, role string, c corev1.Container) {
+	t.Helper()
+	set := map[string]bool{}
+	for _, v := range c.Env {
+		for _, m := range reference.FindAllStringSubmatch(v.Value, -1) {
+			if !set[m[1]] {
+				t.Errorf("%s: %s refers to %s, which is not set before it", role, v.Name, m[1])
+			}
 		}
+		set[v.Name] = true
 	}
 }
 

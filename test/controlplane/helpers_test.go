@@ -40,13 +40,26 @@ func isMPIRuntime(obj client.Object) bool {
 	return u.GetKind() == trainer.ClusterTrainingRuntimeKind && mpi
 }
 
+// apply applies objects until the test ends: examples have runtimes of the same name.
+func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
+	t.Helper()
+	if err := cp.Apply(t.Context(), objs...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, obj := range objs {
+			if err := cp.Client().Delete(context.Background(), obj); client.IgnoreNotFound(err) != nil {
+				t.Errorf("cleaning up: %v", err)
+			}
+		}
+	})
+}
+
 // known applies a runtime and returns it as the server completed it, once Trainer knows it:
 // its webhook looks runtimes up in a cache.
 func known(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) *trainer.ClusterTrainingRuntime {
 	t.Helper()
-	if err := cp.Apply(t.Context(), runtime); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, cp, runtime)
 	job := build.MakeTrainJob("probe", "default").Runtime(runtime.GetName()).Obj()
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		return cp.Client().Create(ctx, job.DeepCopy(), client.DryRunAll)

@@ -22,9 +22,7 @@ func TestRenderedIsAppliedWithoutDrift(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := cp.Apply(t.Context(), objs...); err != nil {
-				t.Fatal(err)
-			}
+			apply(t, cp, objs...)
 			for _, obj := range objs {
 				expectNothingAdded(t, cp, obj)
 			}
@@ -46,8 +44,9 @@ func TestKubectlSeesNoDifference(t *testing.T) {
 		dir := filepath.Dir(file)
 		t.Run(filepath.Base(filepath.Dir(dir)), func(t *testing.T) {
 			for _, args := range [][]string{
-				{"apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", dir},
+				{"apply", "--server-side", "--validate=strict", "-k", dir},
 				{"diff", "--server-side", "-k", dir}, // ends with 1 if it finds any
+				{"delete", "-k", dir},
 			} {
 				cmd := exec.Command(cp.Tool("kubectl"), append(args, "--kubeconfig", cp.Kubeconfig())...)
 				if out, err := cmd.CombinedOutput(); err != nil {

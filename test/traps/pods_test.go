@@ -51,7 +51,7 @@ func TestRuntimeIsListed(t *testing.T) {
 	if err := json.Unmarshal([]byte(ctr.Annotations["trainyard.dev/limits"]), &limits); err != nil {
 		t.Fatalf("reading the limits annotation: %v", err)
 	}
-	if diff := cmp.Diff(map[string]int{"maxNodes": 16, "maxProcPerNode": 8}, limits); diff != "" {
+	if diff := cmp.Diff(map[string]int{"maxNodes": 16, "maxProcPerNode": 8, "maxGPUsPerNode": 16}, limits); diff != "" {
 		t.Errorf("limits: -want +got:\n%s", diff)
 	}
 }
@@ -120,7 +120,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 		if role == "launcher" {
 			// Open MPI 5 would run every rank in the launcher without these.
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
-			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "true"
+			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -188,6 +188,7 @@ func TestPreflightSettings(t *testing.T) {
 				got[e.Name] = e.Value
 			}
 			want := map[string]string{
+				"PREFLIGHT_COUNT_OWN":       "true",
 				"PREFLIGHT_TIMEOUT_SECONDS": tc.seconds,
 				"PREFLIGHT_OVERSUBSCRIBE":   tc.oversubscribe,
 				"PREFLIGHT_SLOTS_COMMAND":   "env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc",
