@@ -78,7 +78,11 @@ func readFolder(dir string) (folder, error) {
 		return nil, fmt.Errorf("%s is not a directory", dir)
 	}
 	held := folder{}
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	ours, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -86,24 +90,46 @@ func readFolder(dir string) (folder, error) {
 		if err != nil {
 			return err
 		}
-		if !entry.Type().IsRegular() {
-			held[filepath.ToSlash(relative)] = nil
+		name := filepath.ToSlash(relative)
+		// Whatever is not ours will be refused, so there is no need to read it, nor all of its names.
+		if _, listed := ours[name]; !entry.Type().IsRegular() || !listed && name != manifestName {
+			held[name] = nil
+			if len(held) > len(ours)+maxForeign {
+				return fs.SkipAll
+			}
 			return nil
 		}
-		held[filepath.ToSlash(relative)], err = os.ReadFile(path)
+		held[name], err = os.ReadFile(path)
 		return err
 	})
 	return held, err
 }
 
-// foreign lists files that we did not write, and ours that somebody changed since.
-func (h folder) foreign() (added, edited []string) {
+// maxForeign is how many files that are not ours are enough to refuse a folder.
+const maxForeign = 100
+
+// readManifest returns the digest of each file that the last bundle had; none if there was none.
+func readManifest(dir string) (map[string]string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return parseManifest(text), nil
+}
+
+func parseManifest(text []byte) map[string]string {
 	ours := map[string]string{}
-	for line := range strings.Lines(string(h[manifestName])) {
+	for line := range strings.Lines(string(text)) {
 		if digest, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  "); ok {
 			ours[path] = digest
 		}
 	}
+	return ours
+}
+
+// foreign lists files that we did not write, and ours that somebody changed since.
+func (h folder) foreign() (added, edited []string) {
+	ours := parseManifest(h[manifestName])
 	for path, content := range h {
 		digest, listed := ours[path]
 		switch {

@@ -3,6 +3,7 @@ package generator
 import (
 	"cuelang.org/go/cue"
 
+	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
@@ -22,6 +23,9 @@ func (p *Pipeline) check(w *work) error {
 		return c.problems.Err()
 	}
 	w.cue = w.cue.FillPath(documentPath, sound)
+	if r := w.document.Get("spec").Get("runtimes"); r != nil && r.Kind == document.Mapping && len(r.Fields) == 0 {
+		c.add(w.document.Locate("spec", "runtimes"), []string{"spec", "runtimes"}, "want at least one runtime")
+	}
 	found, err := w.checkRules(len(c.problems) == 0)
 	if err != nil {
 		return err

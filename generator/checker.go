@@ -20,11 +20,20 @@ type checker struct {
 	problems    problem.List
 }
 
+// Bounds on what a person may add by number: evaluation time grows with it.
+const (
+	maxKeys  = 256 // keys of a mapping
+	maxItems = 64  // items of a list
+)
+
 // value checks one node and returns what is sound of it, as plain Go values; ok
 // is false if nothing is. Key is where to report what the node lacks.
 func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (sound any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
+	case len(n.Fields) > maxKeys || len(n.Items) > maxItems:
+		c.add(n.Position, path, "want at most %d keys in a mapping and %d items in a list, got %d", maxKeys, maxItems, len(n.Fields)+len(n.Items))
+		return nil, false
 	case n.Kind == document.Mapping && kind&cue.StructKind != 0:
 		return c.mapping(schema, n, key, path), true
 	case n.Kind == document.List && kind&cue.ListKind != 0:

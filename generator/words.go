@@ -51,21 +51,25 @@ func describe(n *document.Node, want cue.Kind) string {
 		return n.Text
 	default:
 		if want&cue.NumberKind == 0 {
-			return "the number " + n.Text
+			return "the number " + shorten(n.Text)
 		}
-		return n.Text
+		return shorten(n.Text)
 	}
 }
 
 // quote shows text on one line, shortened, with nothing that steers a terminal.
 func quote(text string) string {
-	if runes := []rune(text); len(runes) > maxShown {
-		text = string(runes[:maxShown]) + "…"
-	}
-	return strconv.Quote(text)
+	return strconv.Quote(shorten(text))
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_/-]+$`)
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > maxShown {
+		return string(runes[:maxShown]) + "…"
+	}
+	return text
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_/-]{1,60}$`)
 
 // join writes a path as spec.runtimes.a.env.HOME, quoting keys that would be ambiguous.
 func join(path []string) string {

@@ -35,7 +35,7 @@ Formats:
 ` + formatHelp() + `
 With -o DIR the folder becomes exactly the bundle: files of an earlier bundle that are no
 longer generated go, and a folder that is up to date is not touched. Files that somebody
-edited or added are never overwritten or removed: the command refuses (exit code 6).`,
+added, or edited (unless --force is given), are never lost: the command refuses (exit code 6).`,
 		Example: `  # Look at what a platform becomes
   trainyard generate --example minimal
 

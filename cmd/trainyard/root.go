@@ -31,7 +31,7 @@ func newRoot(s streams) *cobra.Command {
 		Use:   "trainyard",
 		Short: "Distributed MPI training on Kubernetes, described once and generated",
 		Long: `trainyard turns one platform document in Git into everything that offers
-distributed MPI training (Open MPI, Horovod, Intel MPI) on Kubernetes and OpenShift AI.
+distributed MPI training (Open MPI, Horovod, Intel MPI, MPICH) on Kubernetes and OpenShift AI.
 
 Data goes to standard output, words to standard error. Exit codes:
 ` + exitCodeHelp(),

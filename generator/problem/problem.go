@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Position is a place in an input file. Line and Column count from 1, columns
@@ -20,7 +21,17 @@ type Position struct {
 
 // String gives file:line:column, as editors and terminals understand it.
 func (p Position) String() string {
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", printable(p.File), p.Line, p.Column)
+}
+
+// printable keeps a file's name from breaking a line or steering a terminal.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, name)
 }
 
 // Problem is one mistake.

@@ -87,6 +87,9 @@ func at(file string, line, column int, format string, args ...any) problem.List 
 
 // Get returns the value of a key of a mapping, or nil.
 func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
 	if f := n.field(key); f != nil {
 		return f.Value
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -55,6 +56,9 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 		return n, r.object(n, depth)
 	case json.Number:
 		n.Scalar, n.Text = number(token), token.String()
+		if f, ok := n.Scalar.(float64); ok && math.IsInf(f, 0) {
+			return nil, at(r.file, n.Line, n.Column, "%.60q is not a number that can be used", n.Text)
+		}
 	default:
 		n.Scalar, n.Text = token, fmt.Sprint(token)
 	}
@@ -89,7 +93,7 @@ func (r *jsonReader) object(n *Node, depth int) error {
 			return err
 		}
 		if first, ok := seen[key]; ok {
-			r.problems = append(r.problems, at(r.file, position.Line, position.Column, "key %q is already set at line %d", key, first.Line)...)
+			r.problems = append(r.problems, at(r.file, position.Line, position.Column, "key %.60q is already set at line %d", key, first.Line)...)
 			continue
 		}
 		seen[key] = position

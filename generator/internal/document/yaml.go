@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -115,7 +116,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 			continue
 		}
 		if first, ok := seen[key.Value]; ok {
-			c.add(position, "key %q is already set at line %d", key.Value, first.Line)
+			c.add(position, "key %.60q is already set at line %d", key.Value, first.Line)
 			continue
 		}
 		seen[key.Value] = position
@@ -131,15 +132,19 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	case "!!int", "!!float", "!!bool", "!!null":
 		var value any
 		if err := y.Decode(&value); err != nil {
-			c.add(n.Position, "cannot read %q as a value", y.Value)
+			c.add(n.Position, "cannot read %.60q as a value", y.Value)
 			return
 		}
 		if i, ok := value.(int); ok {
 			value = int64(i)
 		}
+		if f, ok := value.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+			c.add(n.Position, "%q is not a number that can be used", y.Value)
+			return
+		}
 		n.Scalar, n.Text = value, y.Value
 	default:
-		c.add(n.Position, "tag %s is not supported", y.Tag)
+		c.add(n.Position, "tag %.60q is not supported", y.Tag)
 	}
 }
 
