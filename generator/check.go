@@ -17,7 +17,7 @@ var (
 // the rules that look at several values.
 func (p *Pipeline) check(w *work) error {
 	definitions, _ := w.schema.ReferencePath()
-	c := checker{context: w.context, definitions: definitions}
+	c := checker{context: w.context, definitions: definitions, problems: w.problems}
 	sound, ok := c.value(w.schema, w.document, w.document.Position, nil)
 	if !ok {
 		return c.problems.Err()

@@ -31,6 +31,8 @@ const (
 func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (sound any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
+	case n.Bad:
+		return nil, false
 	case len(n.Fields) > maxKeys || len(n.Items) > maxItems:
 		c.add(n.Position, path, "want at most %d keys in a mapping and %d items in a list, got %d", maxKeys, maxItems, len(n.Fields)+len(n.Items))
 		return nil, false

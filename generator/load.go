@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"errors"
 	"fmt"
 
 	"cuelang.org/go/cue/cuecontext"
@@ -11,7 +12,8 @@ import (
 
 // load reads the document, and our definitions.
 func (p *Pipeline) load(w *work) (err error) {
-	if w.document, err = document.Parse(w.input.Name, w.input.Text); err != nil {
+	w.document, err = document.Parse(w.input.Name, w.input.Text)
+	if err != nil && (w.document == nil || !errors.As(err, &w.problems)) {
 		return err
 	}
 	return p.loadDefinitions(w)

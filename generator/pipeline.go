@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // Input is a platform document as somebody gave it to us.
@@ -38,6 +39,7 @@ func New(definitions fs.FS) *Pipeline {
 type work struct {
 	input    Input
 	document *document.Node
+	problems problem.List // what is wrong with the text, where it can be read all the same
 	context  *cue.Context
 	schema   cue.Value // what a document may be
 	cue      cue.Value // generator/*.cue; check fills in what is sound of the document

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -59,8 +60,12 @@ func noCommand(root *cobra.Command, args []string) error {
 
 // noArgs refuses positional arguments as a usage error.
 func noArgs(cmd *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(cmd, args); err != nil {
-		return &usageError{err}
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.Flags().Lookup("file") != nil:
+		return &usageError{fmt.Errorf("%q: want the document with -f, as in: %s -f %s", args[0], cmd.CommandPath(), args[0])}
+	default:
+		return &usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0])}
 	}
-	return nil
 }

@@ -31,6 +31,7 @@ type Node struct {
 	Items  []*Node // of a List
 	Scalar any     // of a Scalar: string, int64, uint64, float64, bool or nil
 	Text   string  // of a Scalar that is no string: how it is written
+	Bad    bool    // a Scalar that could not be read, which has been reported
 }
 
 // Field is one key of a mapping and its value.
@@ -51,7 +52,7 @@ const (
 )
 
 // Parse reads one document. The name decides the syntax: *.json is JSON, all else is YAML.
-// Its error is a problem.List.
+// Its error is a problem.List; a document that comes with it can be checked further.
 func Parse(name string, text []byte) (*Node, error) {
 	if err := checkText(name, text); err != nil {
 		return nil, err

@@ -34,6 +34,9 @@ func parseYAML(name string, text []byte) (*Node, error) {
 	}
 	c := &converter{file: name}
 	node := c.convert(root.Content[0], 0)
+	if c.stopped {
+		return nil, c.problems.Err()
+	}
 	return node, c.problems.Err()
 }
 
@@ -132,6 +135,7 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	case "!!int", "!!float", "!!bool", "!!null":
 		var value any
 		if err := y.Decode(&value); err != nil {
+			n.Bad = true
 			c.add(n.Position, "cannot read %.60q as a value", y.Value)
 			return
 		}
@@ -139,11 +143,13 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 			value = int64(i)
 		}
 		if f, ok := value.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+			n.Bad = true
 			c.add(n.Position, "%q is not a number that can be used", y.Value)
 			return
 		}
 		n.Scalar, n.Text = value, y.Value
 	default:
+		n.Bad = true
 		c.add(n.Position, "tag %.60q is not supported", y.Tag)
 	}
 }
