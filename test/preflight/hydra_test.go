@@ -1,0 +1,45 @@
+//go:build linux
+
+package preflight
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Hydra writes host:slots, and would connect to itself if the launcher went by its name.
+func TestPreflightWritesHydrasHostFile(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, platform{})
+	j.slots = 2
+	j.serve(j.nodes...)
+	result := j.preflight(map[string]string{
+		"PREFLIGHT_OVERSUBSCRIBE":  "true",
+		"PREFLIGHT_HYDRA_HOSTFILE": "/mpi-run/hostfile",
+	}).Wait()
+	read(t, result)
+	got, err := os.ReadFile(filepath.Join(j.launcher.pod.Volume("mpi-run"), "hostfile"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, result.Log)
+	}
+	want := "127.0.0.1:2\nsum-node-0-0.sum:2\nsum-node-0-1.sum:2\n"
+	if string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The launcher has no devices before its main container runs, so it is taken at its word.
+func TestPreflightDoesNotCountTheLaunchersDevices(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 1, platform{})
+	j.slots = 4
+	j.serve(j.nodes...)
+	result := j.preflight(map[string]string{
+		"PREFLIGHT_COUNT_OWN":     "false",
+		"PREFLIGHT_SLOTS_COMMAND": "case $(cat /proc/sys/kernel/hostname) in *launcher*) echo 0 ;; *) echo 4 ;; esac",
+	}).Wait()
+	if got := read(t, result); got.Reached != 2 || got.Available != 8 {
+		t.Errorf("got %+v\n%s", got, result.Log)
+	}
+}
