@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,10 @@ func TestAServerThatIsNeverReadyIsGivenUp(t *testing.T) {
 
 func TestAServerDiesWithTheTestBinary(t *testing.T) {
 	if _, err := exec.LookPath("setpriv"); err != nil {
-		t.Skip("this system has no setpriv")
+		if runtime.GOOS == "linux" {
+			t.Fatal("setpriv is missing: install util-linux")
+		}
+		t.Skip("only Linux can tie a process to its parent")
 	}
 	dir := t.TempDir()
 	start, pid := filepath.Join(dir, "sleep.sh"), filepath.Join(dir, "pid")

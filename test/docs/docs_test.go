@@ -3,7 +3,7 @@
 // In a Markdown file, a fence marked "console" holds commands after "$ " and, on
 // the lines below each, what it prints: nothing if the output is of no interest,
 // and "..." for any number of lines. A fence marked "cue file=PATH" or "yaml
-// file=PATH" is a file that the reader creates. All of one Markdown file runs in
+// file=PATH" is a file that the reader creates, or one of ours, shown as it is. All of one Markdown file runs in
 // order, in one copy of the repository.
 package docs
 
@@ -111,10 +111,14 @@ func (r reader) create(t *testing.T, s step) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.copy, path)
 	}
+	text := strings.Join(s.lines, "\n") + "\n"
+	if there, err := os.ReadFile(path); err == nil && string(there) != text {
+		t.Errorf("%s is shown as\n%s\nbut holds\n%s", s.file, text, there)
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Join(s.lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
