@@ -5,10 +5,13 @@ package preflight
 import (
 	"runtime"
 	"syscall"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/test/jail"
 )
 
 func TestPreflightReachesEveryHost(t *testing.T) {
@@ -38,12 +41,19 @@ func TestPreflightWaitsForTheLaunchersOwnName(t *testing.T) {
 	j.serve(j.nodes...)
 	j.launcher.name = "sum-launcher-0-0.later" // Its own name, but none that resolves yet.
 	process := j.preflight(nil)
+	awaitClock(t, process)
 	time.Sleep(1500 * time.Millisecond)
 	j.launcher.pod.AddHost("127.0.0.1", j.launcher.name)
 	got := read(t, process.Wait())
-	if got.Reached != 2 || *got.MS[0] < 1000 || *got.MS[1] > 1000 {
+	if got.Reached != 2 || *got.MS[0] < 1000 || *got.MS[1] >= *got.MS[0] {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// awaitClock waits until preflight has begun to count time, which a busy machine delays.
+func awaitClock(t *testing.T, process *jail.Process) {
+	t.Helper()
+	eventually(t, process, func() bool { return strings.Contains(process.Log(), "waiting up to") })
 }
 
 func TestPreflightWaitsForANodeThatStartsLate(t *testing.T) {
@@ -51,10 +61,11 @@ func TestPreflightWaitsForANodeThatStartsLate(t *testing.T) {
 	j := newJob(t, 2, platform{})
 	j.serve(j.nodes[0])
 	process := j.preflight(nil)
+	awaitClock(t, process)
 	time.Sleep(2 * time.Second)
 	j.serve(j.nodes[1])
 	got := read(t, process.Wait())
-	if got.Reached != 3 || *got.MS[1] > 1500 || *got.MS[2] < 2000 || *got.MS[2] > 5000 {
+	if got.Reached != 3 || *got.MS[1] >= *got.MS[2] || *got.MS[2] < 2000 || *got.MS[2] > 5000 {
 		t.Errorf("got %+v", got)
 	}
 }
