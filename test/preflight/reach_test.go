@@ -4,8 +4,8 @@ package preflight
 
 import (
 	"runtime"
-	"syscall"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
