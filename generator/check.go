@@ -47,7 +47,12 @@ func (w *work) checkRules(complete bool) (problem.List, error) {
 	var problems problem.List
 	for rules := fieldsOf(w.cue.LookupPath(problemsPath)); rules.Next(); {
 		var findings []finding
-		switch err := rules.Value().Decode(&findings); {
+		// Decode alone passes over a list that cannot be evaluated.
+		err := rules.Value().Validate(cue.Concrete(true))
+		if err == nil {
+			err = rules.Value().Decode(&findings)
+		}
+		switch {
 		case err != nil && complete:
 			return nil, bug("evaluating rule "+rules.Selector().String(), err)
 		case err != nil:

@@ -37,23 +37,32 @@ func describeFields(schema cue.Value, path string) []Field {
 			Required: selector.ConstraintType() == cue.RequiredConstraint,
 		}
 		found = append(found, f)
-		below := f.Path
-		if sample := anyField(value); sample.Exists() {
-			value, below = sample, below+".NAME"
-		}
-		found = append(found, describeFields(value, below)...)
+		inner, step := elementOf(value)
+		found = append(found, describeFields(inner, f.Path+step)...)
 	}
 	return found
+}
+
+// elementOf is where the fields below a value are: in the items of a list, in
+// what stands below a key that a person chooses, or in the value itself.
+func elementOf(v cue.Value) (inner cue.Value, step string) {
+	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
+		return item, "[]"
+	}
+	if sample := anyField(v); sample.Exists() {
+		return sample, ".NAME"
+	}
+	return v, ""
 }
 
 // wantOf adds to the words of a constraint what a list or a mapping holds.
 func wantOf(v cue.Value) string {
 	want := constraint.Of(v).String()
-	if element := v.LookupPath(cue.MakePath(cue.AnyIndex)); element.Exists() {
-		return want + ", each " + wantOf(element)
-	}
-	if sample := anyField(v); sample.Exists() && sample.IncompleteKind() != cue.StructKind {
-		return want + " of names to " + strings.TrimPrefix(wantOf(sample), "a ") + "s"
+	switch inner, step := elementOf(v); {
+	case step == "[]":
+		return want + ", each item " + wantOf(inner)
+	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind:
+		return want + ", each value " + wantOf(inner)
 	}
 	return want
 }

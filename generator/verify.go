@@ -13,6 +13,7 @@ import (
 // upstream makes an empty value of the type that upstream gives each kind we emit.
 var upstream = map[schema.GroupVersionKind]func() any{
 	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"): func() any { return new(trainer.ClusterTrainingRuntime) },
+	trainer.GroupVersion.WithKind("TrainingRuntime"):        func() any { return new(trainer.TrainingRuntime) },
 }
 
 // verify decodes every object strictly into upstream's type, as if someone

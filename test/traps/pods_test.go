@@ -43,6 +43,7 @@ func TestRuntimeIsListed(t *testing.T) {
 		"trainer.kubeflow.org/framework": "mpi",
 		"trainyard.dev/mpi":              "openmpi",
 		"trainyard.dev/platform":         "acme",
+		"trainyard.dev/runtime":          "mpi",
 	}
 	if diff := cmp.Diff(want, ctr.Labels); diff != "" {
 		t.Errorf("labels: -want +got:\n%s", diff)

@@ -156,21 +156,26 @@ func quote(value any) string {
 	return string(text)
 }
 
+// nouns say what each kind is called, in the order in which alternatives are named.
+var nouns = []struct {
+	kind cue.Kind
+	noun string
+}{
+	{cue.NumberKind, "a number"},
+	{cue.IntKind, "an integer"},
+	{cue.FloatKind, "a number"},
+	{cue.BoolKind, "true or false"},
+	{cue.StringKind, "a string"},
+	{cue.ListKind, "a list"},
+	{cue.StructKind, "a mapping"},
+}
+
 func noun(kind cue.Kind) string {
-	switch kind {
-	case cue.IntKind:
-		return "an integer"
-	case cue.FloatKind, cue.NumberKind:
-		return "a number"
-	case cue.BoolKind:
-		return "true or false"
-	case cue.StringKind:
-		return "a string"
-	case cue.ListKind:
-		return "a list"
-	case cue.StructKind:
-		return "a mapping"
-	default:
-		return kind.String()
+	var names []string
+	for _, n := range nouns {
+		if kind&n.kind == n.kind {
+			names, kind = append(names, n.noun), kind&^n.kind
+		}
 	}
+	return strings.Join(names, " or ")
 }

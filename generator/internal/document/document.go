@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -97,6 +98,14 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
+// item returns the item of a list at an index, or nil.
+func (n *Node) item(index string) *Node {
+	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(n.Items) {
+		return n.Items[i]
+	}
+	return nil
+}
+
 func (n *Node) field(key string) *Field {
 	for i := range n.Fields {
 		if n.Fields[i].Key == key {
@@ -106,12 +115,16 @@ func (n *Node) field(key string) *Field {
 	return nil
 }
 
-// Locate returns the position of the value at a path of keys or, where the
-// document does not say it, of the key that should contain it.
-func (n *Node) Locate(keys ...string) problem.Position {
+// Locate returns the position of the value at a path of keys and indexes or,
+// where the document does not say it, of the key that should contain it.
+func (n *Node) Locate(path ...string) problem.Position {
 	position := n.Position
-	for _, key := range keys {
-		f := n.field(key)
+	for _, step := range path {
+		if item := n.item(step); item != nil {
+			position, n = item.Position, item
+			continue
+		}
+		f := n.field(step)
 		if f == nil {
 			return position
 		}
