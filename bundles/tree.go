@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// manifestName is the file that says which other files are ours. It has no
+// ManifestName is the file that says which other files are ours. It has no
 // extension, so that Argo CD does not take it for a manifest.
-const manifestName = ".trainyard-manifest"
+const ManifestName = ".trainyard-manifest"
 
 // File is one file of a bundle.
 type File struct {
@@ -30,7 +30,7 @@ func NewTree(files ...File) (Tree, error) {
 	sorted := slices.Clone(files)
 	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for i, f := range sorted {
-		if !fs.ValidPath(f.Path) || f.Path == "." || f.Path == manifestName {
+		if !fs.ValidPath(f.Path) || f.Path == "." || f.Path == ManifestName {
 			return Tree{}, fmt.Errorf("bundle cannot hold a file called %q", f.Path)
 		}
 		if i > 0 && sorted[i-1].Path == f.Path {

@@ -62,7 +62,7 @@ func TestWriteDir(t *testing.T) {
 		"a symbolic link is refused":             {before: link("c"), write: first, force: true, refused: []string{"c (not ours)"}},
 		"a lost file comes back":                 {before: lose("a.yaml"), write: first, changed: true},
 		"a lost manifest makes all files foreign": {
-			before: lose(manifestName), write: first, force: true, refused: []string{"a.yaml (not ours)", "deep/er/b.yaml (not ours)"},
+			before: lose(ManifestName), write: first, force: true, refused: []string{"a.yaml (not ours)", "deep/er/b.yaml (not ours)"},
 		},
 	}
 	for name, tc := range cases {
@@ -93,7 +93,7 @@ func TestWriteDir(t *testing.T) {
 					t.Errorf("a refusal changed the folder: -before +after:\n%s", diff)
 				}
 			default:
-				want := map[string]string{manifestName: string(tree(t, tc.write).manifest())}
+				want := map[string]string{ManifestName: string(tree(t, tc.write).manifest())}
 				for path, content := range tc.write {
 					want[path] = content
 				}

@@ -30,37 +30,104 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("%s holds files that would be lost: %s%s", r.Dir, strings.Join(named, ", "), more)
 }
 
-// WriteDir makes a folder hold the tree and nothing else. The new content is
-// staged beside the folder and put in its place by renaming, so that a failure
-// leaves the old files whole. A folder that already holds the tree is not
-// touched, and changed is false.
-//
-// It returns a *RefusedError rather than lose files: those that somebody added, and,
-// unless force is set, ours that somebody edited.
-func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
+// Plan is what would become of a folder.
+type Plan struct {
+	dir     string
+	tree    Tree
+	present folder
+}
+
+// Plan reads what a folder holds, and changes nothing.
+func (t Tree) Plan(dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
 	present, err := readFolder(dir)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	added, edited := present.foreign()
+	return &Plan{dir: dir, tree: t, present: present}, nil
+}
+
+// Present returns the files that the folder's last bundle consists of, as they
+// are now.
+func (p *Plan) Present() []File {
+	var files []File
+	for path := range parseManifest(p.present[ManifestName]) {
+		if content, ok := p.present[path]; ok {
+			files = append(files, File{Path: path, Content: content})
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}
+
+// Differences lists what tells the folder from the tree, ordered by path.
+func (p *Plan) Differences() []string {
+	var found []string
+	wanted := map[string]bool{ManifestName: true}
+	for _, f := range p.tree.files {
+		wanted[f.Path] = true
+		switch content, ok := p.present[f.Path]; {
+		case !ok:
+			found = append(found, f.Path+" is missing")
+		case content == nil:
+			found = append(found, f.Path+" is not in "+ManifestName)
+		case !bytes.Equal(content, f.Content):
+			found = append(found, f.Path+" differs")
+		}
+	}
+	for path := range p.present {
+		if !wanted[path] {
+			found = append(found, path+" is not generated")
+		}
+	}
+	if len(found) == 0 && !bytes.Equal(p.present[ManifestName], p.tree.manifest()) {
+		found = append(found, ManifestName+" differs")
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Check returns a *RefusedError if Write would lose files: those that somebody added,
+// and, unless force is set, ours that somebody edited.
+func (p *Plan) Check(force bool) error {
+	added, edited := p.present.foreign()
 	if !force {
 		added = append(added, edited...)
 	}
 	if len(added) > 0 {
-		return false, &RefusedError{Dir: dir, Files: added}
+		return &RefusedError{Dir: p.dir, Files: added}
 	}
-	if present.holds(t) {
+	return nil
+}
+
+// Write makes the folder hold the tree and nothing else; what Check refuses is
+// lost. The new content is staged beside the folder and put in its place by
+// renaming, so that a failure leaves the old files whole. A folder that already
+// holds the tree is not touched, and changed is false.
+func (p *Plan) Write() (changed bool, err error) {
+	if p.present.holds(p.tree) {
 		return false, nil
 	}
-	staged, err := t.stage(dir)
+	staged, err := p.tree.stage(p.dir)
 	if err != nil {
 		return false, err
 	}
-	if err := replace(dir, staged); err != nil {
+	if err := replace(p.dir, staged); err != nil {
 		return false, errors.Join(err, os.RemoveAll(staged))
 	}
 	return true, nil
+}
+
+// WriteDir plans, checks and writes in one go.
+func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
+	p, err := t.Plan(dir)
+	if err != nil {
+		return false, err
+	}
+	if err := p.Check(force); err != nil {
+		return false, err
+	}
+	return p.Write()
 }
 
 // folder is what a directory holds: every file by relative path with slashes.
@@ -92,7 +159,7 @@ func readFolder(dir string) (folder, error) {
 		}
 		name := filepath.ToSlash(relative)
 		// Whatever is not ours will be refused, so there is no need to read it, nor all of its names.
-		if _, listed := ours[name]; !entry.Type().IsRegular() || !listed && name != manifestName {
+		if _, listed := ours[name]; !entry.Type().IsRegular() || !listed && name != ManifestName {
 			held[name] = nil
 			if len(held) > len(ours)+maxForeign {
 				return fs.SkipAll
@@ -110,7 +177,7 @@ const maxForeign = 100
 
 // readManifest returns the digest of each file that the last bundle had; none if there was none.
 func readManifest(dir string) (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, manifestName))
+	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -129,11 +196,11 @@ func parseManifest(text []byte) map[string]string {
 
 // foreign lists files that we did not write, and ours that somebody changed since.
 func (h folder) foreign() (added, edited []string) {
-	ours := parseManifest(h[manifestName])
+	ours := parseManifest(h[ManifestName])
 	for path, content := range h {
 		digest, listed := ours[path]
 		switch {
-		case path == manifestName:
+		case path == ManifestName:
 		case !listed:
 			added = append(added, path+" (not ours)")
 		case digest != fmt.Sprintf("%x", sha256.Sum256(content)):
@@ -146,7 +213,7 @@ func (h folder) foreign() (added, edited []string) {
 }
 
 func (h folder) holds(t Tree) bool {
-	if len(h) != len(t.files)+1 || !bytes.Equal(h[manifestName], t.manifest()) {
+	if len(h) != len(t.files)+1 || !bytes.Equal(h[ManifestName], t.manifest()) {
 		return false
 	}
 	return !slices.ContainsFunc(t.files, func(f File) bool { return !bytes.Equal(h[f.Path], f.Content) })
@@ -174,7 +241,7 @@ func (t Tree) fill(dir string) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	for _, f := range append(t.Files(), File{Path: manifestName, Content: t.manifest()}) {
+	for _, f := range append(t.Files(), File{Path: ManifestName, Content: t.manifest()}) {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

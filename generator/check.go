@@ -10,27 +10,33 @@ import (
 var (
 	documentPath = cue.ParsePath("document")
 	problemsPath = cue.ParsePath("problems")
+	notesPath    = cue.ParsePath("notes")
 	objectsPath  = cue.ParsePath("objects")
 )
 
 // check holds the document against the schema, and what is sound of it against
 // the rules that look at several values.
-func (p *Pipeline) check(w *work) error {
+func (w *work) check() error {
 	definitions, _ := w.schema.ReferencePath()
 	c := checker{context: w.context, definitions: definitions, problems: w.problems}
 	sound, ok := c.value(w.schema, w.document, w.document.Position, nil)
 	if !ok {
 		return c.problems.Err()
 	}
-	w.cue = w.cue.FillPath(documentPath, sound)
+	w.filled = w.definitions.FillPath(documentPath, sound)
 	if r := w.document.Get("spec").Get("runtimes"); r != nil && r.Kind == document.Mapping && len(r.Fields) == 0 {
 		c.add(w.document.Locate("spec", "runtimes"), []string{"spec", "runtimes"}, "want at least one runtime")
 	}
-	found, err := w.checkRules(len(c.problems) == 0)
+	complete := len(c.problems) == 0
+	found, err := w.evaluate(problemsPath, complete)
 	if err != nil {
 		return err
 	}
-	return append(c.problems, found...).Err()
+	if err := append(c.problems, found...).Err(); err != nil {
+		return err
+	}
+	w.notes, err = w.evaluate(notesPath, complete)
+	return err
 }
 
 // finding is what a rule in rules.cue yields.
@@ -41,11 +47,11 @@ type finding struct {
 	Among []string `json:"among"`
 }
 
-// checkRules evaluates every rule. In a document that is not complete, a rule
-// that cannot be evaluated lacks a value that has been reported already.
-func (w *work) checkRules(complete bool) (problem.List, error) {
+// evaluate collects what the rules at a path find. In a document that is not complete, a
+// rule that cannot be evaluated lacks a value that has been reported already.
+func (w *work) evaluate(path cue.Path, complete bool) (problem.List, error) {
 	var problems problem.List
-	for rules := fieldsOf(w.cue.LookupPath(problemsPath)); rules.Next(); {
+	for rules := fieldsOf(w.filled.LookupPath(path)); rules.Next(); {
 		var findings []finding
 		// Decode alone passes over a list that cannot be evaluated.
 		err := rules.Value().Validate(cue.Concrete(true))

@@ -18,8 +18,8 @@ type composed struct {
 
 // compose evaluates objects. Whatever goes wrong from here on is our fault: the
 // document has been checked.
-func (p *Pipeline) compose(w *work) error {
-	entries, err := w.cue.LookupPath(objectsPath).Fields()
+func (w *work) compose() error {
+	entries, err := w.filled.LookupPath(objectsPath).Fields()
 	if err != nil {
 		return bug("composing objects", err)
 	}

@@ -3,33 +3,83 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/load"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// load reads the document, and our definitions.
-func (p *Pipeline) load(w *work) (err error) {
-	w.document, err = document.Parse(w.input.Name, w.input.Text)
-	if err != nil && (w.document == nil || !errors.As(err, &w.problems)) {
+// load reads the layers of the document, and our definitions.
+func (p *Pipeline) load(layers []Input) (*source, error) {
+	s := newSource()
+	if err := p.read(s, layers); err != nil {
+		return nil, err
+	}
+	return s, p.loadDefinitions(s)
+}
+
+func newSource() *source { return &source{context: cuecontext.New()} }
+
+// parse reads one layer.
+func (p *Pipeline) parse(s *source, input Input) (*document.Node, error) {
+	if strings.EqualFold(path.Ext(input.Name), ".cue") {
+		return p.parseCUE(s.context, input)
+	}
+	return document.Parse(input.Name, input.Text)
+}
+
+// read lays each layer over those before it. It fails if one cannot be read at
+// all, with the problems of every layer.
+func (p *Pipeline) read(s *source, layers []Input) error {
+	readable := true
+	for _, input := range layers {
+		layer, err := p.parse(s, input)
+		if err := s.collect(err); err != nil {
+			return err
+		}
+		if layer == nil {
+			readable = false
+			continue
+		}
+		if s.document == nil {
+			s.document = layer
+			continue
+		}
+		s.document, err = document.Merge(s.document, layer)
+		if err := s.collect(err); err != nil {
+			return err
+		}
+	}
+	if !readable {
+		return s.problems.Err()
+	}
+	return nil
+}
+
+// collect keeps problems; an error of another kind is returned.
+func (s *source) collect(err error) error {
+	var problems problem.List
+	if err == nil || !errors.As(err, &problems) {
 		return err
 	}
-	return p.loadDefinitions(w)
+	s.problems = append(s.problems, problems...)
+	return nil
 }
 
 // loadDefinitions builds our CUE.
-func (p *Pipeline) loadDefinitions(w *work) error {
+func (p *Pipeline) loadDefinitions(s *source) error {
 	instance := load.Instances([]string{"."}, &load.Config{FS: p.definitions, Dir: "/generator"})[0]
 	if instance.Err != nil {
 		return fmt.Errorf("loading definitions: %w", instance.Err)
 	}
-	w.context = cuecontext.New()
-	w.cue = w.context.BuildInstance(instance)
-	if err := w.cue.Err(); err != nil {
+	s.definitions = s.context.BuildInstance(instance)
+	if err := s.definitions.Err(); err != nil {
 		return fmt.Errorf("building definitions: %w", err)
 	}
-	w.schema = w.cue.LookupPath(documentPath)
+	s.schema = s.definitions.LookupPath(documentPath)
 	return nil
 }

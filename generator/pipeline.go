@@ -19,10 +19,23 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Input is a platform document as somebody gave it to us.
+// Input is a platform document, or a layer of one, as somebody gave it to us.
 type Input struct {
-	Name string // the file's name, for messages; *.json is read as JSON, all else as YAML
+	Name string // the file's name, for messages; *.json is read as JSON, *.cue as CUE, all else as YAML
 	Text []byte // at most 1 MiB
+}
+
+// Request is what to generate.
+type Request struct {
+	Layers       []Input  // at least one; each is laid over those before it
+	Environments []string // which of the document's environments; none means all
+}
+
+// Platform is what a document makes in one environment.
+type Platform struct {
+	Environment string // empty where the document has no environments
+	Objects     object.Set
+	Notes       problem.List // what works, with a surprise
 }
 
 // Pipeline generates objects with one set of CUE definitions.
@@ -35,39 +48,72 @@ func New(definitions fs.FS) *Pipeline {
 	return &Pipeline{definitions: definitions}
 }
 
-// work is what the stages hand on.
-type work struct {
-	input    Input
-	document *document.Node
-	problems problem.List // what is wrong with the text, where it can be read all the same
-	context  *cue.Context
-	schema   cue.Value // what a document may be
-	cue      cue.Value // generator/*.cue; check fills in what is sound of the document
-	objects  []object.Object
+// source is what all environments share.
+type source struct {
+	context     *cue.Context
+	definitions cue.Value      // generator/*.cue
+	schema      cue.Value      // what a document may be
+	document    *document.Node // all layers, merged
+	problems    problem.List   // what is wrong with the text, where it can be read all the same
 }
 
-// stages run in this order; each needs what the one before left in work.
+// work is what the stages hand on, for one environment.
+type work struct {
+	*source
+	environment string
+	document    *document.Node // with the environment laid over it
+	problems    problem.List   // of the text and of the environment
+	filled      cue.Value      // definitions with what is sound of the document, once it is checked
+	objects     []object.Object
+	notes       problem.List
+}
+
+// stages run in this order for each environment, after load; each needs what
+// the one before left in work.
 var stages = []struct {
 	name string
-	run  func(*Pipeline, *work) error
+	run  func(*work) error
 }{
-	{"load", (*Pipeline).load},
-	{"check", (*Pipeline).check},
-	{"compose", (*Pipeline).compose},
-	{"verify", (*Pipeline).verify},
+	{"check", (*work).check},
+	{"compose", (*work).compose},
+	{"verify", (*work).verify},
 }
 
-// Generate turns a document into its objects. If the document is at fault, the
-// error is a problem.List; any other error is ours.
-func (p *Pipeline) Generate(ctx context.Context, input Input) (object.Set, error) {
-	w := &work{input: input}
+// Generate turns a document into its objects, once for each environment, ordered
+// by name. If the document is at fault, the error is a problem.List with the
+// problems of all environments; an environment that does not exist is an
+// *EnvironmentError; any other error is ours.
+func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
+	s, err := p.load(request.Layers)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	works, err := s.split(request.Environments)
+	if err != nil {
+		return nil, err
+	}
+	var problems findings
+	var platforms []Platform
+	for _, w := range works {
+		platform, err := w.run(ctx)
+		if err := problems.add(w.environment, err); err != nil {
+			return nil, err
+		}
+		platforms = append(platforms, platform)
+	}
+	return platforms, problems.list(len(works)).Err()
+}
+
+// run takes one environment through all stages.
+func (w *work) run(ctx context.Context) (Platform, error) {
 	for _, stage := range stages {
 		if err := ctx.Err(); err != nil {
-			return object.Set{}, err
+			return Platform{}, err
 		}
-		if err := stage.run(p, w); err != nil {
-			return object.Set{}, fmt.Errorf("%s: %w", stage.name, err)
+		if err := stage.run(w); err != nil {
+			return Platform{}, fmt.Errorf("%s: %w", stage.name, err)
 		}
 	}
-	return object.NewSet(w.objects...)
+	set, err := object.NewSet(w.objects...)
+	return Platform{Environment: w.environment, Objects: set, Notes: w.notes}, err
 }

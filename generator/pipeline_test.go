@@ -27,17 +27,17 @@ spec:
       resources: {cpu: 0.5}
 `
 
-func input(text string) generator.Input {
-	return generator.Input{Name: "platform.yaml", Text: []byte(text)}
+func request(text string) generator.Request {
+	return generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(text)}}}
 }
 
 func only(t *testing.T, text string) object.Object {
 	t.Helper()
-	set, err := generator.New(trainyard.CUE).Generate(t.Context(), input(text))
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for o := range set.All() {
+	for o := range platforms[0].Objects.All() {
 		return o
 	}
 	t.Fatal("no objects")
@@ -155,7 +155,7 @@ func TestVerifyCatchesOurMistakes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := generator.New(patched(t, tc.file, tc.old, tc.replacement)).Generate(t.Context(), input(platform))
+			_, err := generator.New(patched(t, tc.file, tc.old, tc.replacement)).Generate(t.Context(), request(platform))
 			var bug *generator.BugError
 			if !errors.As(err, &bug) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Generate() = %v, want a bug that says %q", err, tc.want)
@@ -192,7 +192,7 @@ func patched(t *testing.T, file, old, replacement string) fs.FS {
 func TestGenerateCanBeStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := generator.New(trainyard.CUE).Generate(ctx, input(platform)); !errors.Is(err, context.Canceled) {
+	if _, err := generator.New(trainyard.CUE).Generate(ctx, request(platform)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Generate() = %v, want context.Canceled", err)
 	}
 }

@@ -19,11 +19,11 @@ type Field struct {
 // Reference lists every field of the document, each mapping before its fields,
 // in the order of the schema.
 func (p *Pipeline) Reference() ([]Field, error) {
-	w := &work{}
-	if err := p.loadDefinitions(w); err != nil {
+	s := newSource()
+	if err := p.loadDefinitions(s); err != nil {
 		return nil, err
 	}
-	return describeFields(w.schema, ""), nil
+	return describeFields(s.schema, ""), nil
 }
 
 func describeFields(schema cue.Value, path string) []Field {

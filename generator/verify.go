@@ -18,7 +18,7 @@ var upstream = map[schema.GroupVersionKind]func() any{
 
 // verify decodes every object strictly into upstream's type, as if someone
 // else had written it.
-func (p *Pipeline) verify(w *work) error {
+func (w *work) verify() error {
 	for _, o := range w.objects {
 		if err := verifyObject(o); err != nil {
 			return bug(fmt.Sprintf("verifying %s", o.ID()), err)

@@ -62,9 +62,11 @@ func quote(text string) string {
 	return strconv.Quote(shorten(text))
 }
 
-func shorten(text string) string {
-	if runes := []rune(text); len(runes) > maxShown {
-		return string(runes[:maxShown]) + "…"
+func shorten(text string) string { return shortenTo(text, maxShown) }
+
+func shortenTo(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
 	}
 	return text
 }

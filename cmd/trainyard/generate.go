@@ -9,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
@@ -21,6 +19,9 @@ type generateFlags struct {
 	input  inputFlags
 	format string
 	output string
+	only   []string
+	remove []string
+	check  bool
 	force  bool
 }
 
@@ -34,69 +35,111 @@ func newGenerate(s streams) *cobra.Command {
 Formats:
 ` + formatHelp() + `
 With -o DIR the folder becomes exactly the bundle: files of an earlier bundle that are no
-longer generated go, and a folder that is up to date is not touched. Files that somebody
-added, or edited (unless --force is given), are never lost: the command refuses (exit code 6).`,
+longer generated go, and a folder that is up to date is not touched. A document with
+environments gets one folder each, DIR/ENVIRONMENT; with --env, that one is written into DIR.
+
+The command refuses (exit code 6) to lose files that somebody added, or edited (unless --force
+is given); to drop a runtime or a tenant that the folder has (unless --remove names it); and to
+change a part of a runtime that the API server would not let change.`,
 		Example: `  # Look at what a platform becomes
   trainyard generate --example minimal
 
   # Apply it
   trainyard generate -f platform.yaml | kubectl apply --server-side -f -
 
-  # Keep a kustomization in Git, for Argo CD
-  trainyard generate -f platform.yaml --format kustomize -o deploy/platform`,
+  # Keep a kustomization of each environment in Git, for Argo CD
+  trainyard generate -f platform.yaml --format kustomize -o deploy/platform
+
+  # In CI: fail (exit code 4) if somebody forgot to
+  trainyard generate -f platform.yaml --format kustomize -o deploy/platform --check
+
+  # Take a runtime away
+  trainyard generate -f platform.yaml --format kustomize -o deploy/platform --remove runtime/mpi-old`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
 	f.input.add(cmd)
-	cmd.Flags().StringVar(&f.format, "format", "plain", "kind of bundle: "+strings.Join(formatNames(), ", "))
-	cmd.Flags().StringVarP(&f.output, "output", "o", "-", `folder to write; "-" is standard output`)
-	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite generated files that somebody edited")
-	_ = cmd.MarkFlagDirname("output")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+	f.add(cmd)
 	return cmd
 }
 
+func (f *generateFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "plain", "kind of bundle: "+strings.Join(formatNames(), ", "))
+	flags.StringVarP(&f.output, "output", "o", "-", `folder to write; "-" is standard output`)
+	flags.StringArrayVar(&f.only, "only", nil, "generate this part only: tenant/NAME or runtime/NAME (may be repeated)")
+	flags.StringArrayVar(&f.remove, "remove", nil, "let go of this part of the folder: tenant/NAME or runtime/NAME (may be repeated)")
+	flags.BoolVar(&f.check, "check", false, "write nothing; list differences and exit with code 4 if the folder is not up to date")
+	flags.BoolVar(&f.force, "force", false, "overwrite generated files that somebody edited")
+	_ = cmd.MarkFlagDirname("output")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+	for _, part := range []string{"only", "remove"} {
+		_ = cmd.RegisterFlagCompletionFunc(part, cobra.FixedCompletions([]string{"tenant/", "runtime/"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	}
+}
+
 func (f *generateFlags) run(ctx context.Context, s streams) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	platforms, err := f.input.generate(ctx, s.in)
+	switch {
+	case f.input.report == "json" && (err != nil || len(notesOf(platforms)) > 0):
+		if err := reportJSON(s.err, err, notesOf(platforms)); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		printNotes(s.err, notesOf(platforms))
+	}
+	if platforms, err = selectParts(platforms, f.only); err != nil {
+		return err
+	}
+	if f.output == "-" {
+		return f.stream(ctx, s, platforms)
+	}
+	return f.write(ctx, s, platforms)
+}
+
+// validate refuses flags that do not go together, before anything is read.
+func (f *generateFlags) validate() error {
 	if err := oneOf("--format", f.format, formatNames()); err != nil {
 		return err
 	}
-	if f.output == "" {
-		return &usageError{errors.New("-o is empty: want a folder, or - for standard output")}
-	}
 	format, _ := bundles.Named(f.format)
-	streamer, canStream := format.(bundles.Streamer)
-	if f.output == "-" && !canStream {
+	_, canStream := format.(bundles.Streamer)
+	switch {
+	case f.output == "":
+		return &usageError{errors.New("-o is empty: want a folder, or - for standard output")}
+	case f.output == "-" && !canStream:
 		return &usageError{fmt.Errorf("format %s is a folder: want -o DIR", f.format)}
+	case f.output == "-" && (f.check || f.force || len(f.remove) > 0):
+		return &usageError{errors.New("--check, --force and --remove are about a folder: want -o DIR")}
 	}
-	input, err := f.input.read(s.in)
-	if err != nil {
-		return err
+	for _, part := range append(slices.Clone(f.only), f.remove...) {
+		if err := checkPart(part); err != nil {
+			return err
+		}
 	}
-	set, err := generator.New(trainyard.CUE).Generate(ctx, input)
-	if err != nil {
-		return reportProblems(s.err, f.input.report, err)
-	}
-	if f.output == "-" {
-		return streamer.Stream(ctx, s.out, set)
-	}
-	return f.write(ctx, s, format, set)
+	return nil
 }
 
-func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, set object.Set) error {
-	tree, err := format.Render(ctx, set)
-	if err != nil {
-		return fmt.Errorf("rendering as %s: %w", f.format, err)
+// stream writes the objects of one environment to standard output.
+func (f *generateFlags) stream(ctx context.Context, s streams, platforms []generator.Platform) error {
+	if f.input.environment == "" && platforms[0].Environment != "" {
+		return &usageError{fmt.Errorf("the document has environments: name one with --env (%s), or write all with -o DIR", strings.Join(environments(platforms), ", "))}
 	}
-	changed, err := tree.WriteDir(f.output, f.force)
-	if err != nil {
-		return err
+	format, _ := bundles.Named(f.format)
+	return format.(bundles.Streamer).Stream(ctx, s.out, platforms[0].Objects) //nolint:forcetypeassert // validate has seen to it
+}
+
+func environments(platforms []generator.Platform) []string {
+	var names []string
+	for _, p := range platforms {
+		names = append(names, p.Environment)
 	}
-	verb := "is up to date with"
-	if changed {
-		verb = "now holds"
-	}
-	fmt.Fprintf(s.err, "%s %s %s in %s\n", f.output, verb, count(set.Len(), "object"), count(len(tree.Files()), "file"))
-	return nil
+	return names
 }
 
 func formatNames() []string {

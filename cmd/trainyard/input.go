@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,43 +20,97 @@ import (
 // a document of this size is too large.
 const maxInput = 2 << 20 // bytes
 
-// inputFlags choose the platform document.
+// inputFlags choose the platform document, and the environment.
 type inputFlags struct {
-	files   []string
-	example string
-	report  string
+	files       []string
+	example     string
+	environment string
+	report      string
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, `platform document, YAML or (*.json) JSON; "-" is standard input`)
-	cmd.Flags().StringVar(&f.example, "example", "", "use the document of a built-in example: "+strings.Join(examples(), ", "))
+	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, `platform document, YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; each further -f is laid over those before it`)
+	cmd.Flags().StringVar(&f.example, "example", "", "use the document of a built-in example: "+strings.Join(examples(), ", ")+"; -f is laid over it")
+	cmd.Flags().StringVar(&f.environment, "env", "", "the environment of the document to use; all by default")
 	cmd.Flags().StringVar(&f.report, "report", "text", "how to print problems: "+strings.Join(reports, ", "))
-	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json")
+	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json", "cue")
 	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(examples(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("report", cobra.FixedCompletions(reports, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("env", f.completeEnvironment)
 }
 
-// read returns the chosen document.
-func (f *inputFlags) read(in io.Reader) (generator.Input, error) {
-	if err := oneOf("--report", f.report, reports); err != nil {
-		return generator.Input{}, err
+// completeEnvironment offers the environments of the document that the command line names so far.
+func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	request, err := f.request(strings.NewReader(""))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	switch {
-	case f.example != "" && len(f.files) > 0:
-		return generator.Input{}, &usageError{fmt.Errorf("want either -f or --example, got both")}
-	case f.example != "":
-		return readExample(f.example)
-	case len(f.files) != 1:
-		return generator.Input{}, &usageError{fmt.Errorf("want one platform document (-f FILE, or --example NAME), got %d", len(f.files))}
-	case f.files[0] == "-":
+	request.Environments = []string{""} // no name of an environment
+	_, err = generator.New(trainyard.CUE).Generate(cmd.Context(), request)
+	var unknown *generator.EnvironmentError
+	if errors.As(err, &unknown) {
+		return unknown.Known, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// generate reads the chosen document and generates its objects.
+func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Platform, error) {
+	request, err := f.request(in)
+	if err != nil {
+		return nil, err
+	}
+	return generator.New(trainyard.CUE).Generate(ctx, request)
+}
+
+// request reads the chosen layers.
+func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
+	var r generator.Request
+	if err := oneOf("--report", f.report, reports); err != nil {
+		return r, err
+	}
+	if f.environment != "" {
+		r.Environments = []string{f.environment}
+	}
+	if f.example != "" {
+		layer, err := readExample(f.example)
+		if err != nil {
+			return r, err
+		}
+		r.Layers = append(r.Layers, layer)
+	}
+	for _, name := range f.files {
+		layer, err := readFile(name, in)
+		if err != nil {
+			return r, err
+		}
+		r.Layers = append(r.Layers, layer)
+	}
+	if len(r.Layers) == 0 {
+		return r, &usageError{errors.New("want a platform document: -f FILE, or --example NAME")}
+	}
+	return r, nil
+}
+
+// names are the files of a request, as messages call them.
+func names(r generator.Request) string {
+	all := make([]string, len(r.Layers))
+	for i, layer := range r.Layers {
+		all[i] = layer.Name
+	}
+	return strings.Join(all, " + ")
+}
+
+func readFile(name string, in io.Reader) (generator.Input, error) {
+	if name == "-" {
 		return readFrom("<stdin>", in)
 	}
-	file, err := os.Open(f.files[0])
+	file, err := os.Open(name)
 	if err != nil {
 		return generator.Input{}, &usageError{err}
 	}
 	defer file.Close()
-	return readFrom(f.files[0], file)
+	return readFrom(name, file)
 }
 
 func readFrom(name string, r io.Reader) (generator.Input, error) {

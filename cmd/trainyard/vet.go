@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +16,14 @@ func newVet(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vet",
 		Short: "Check a platform document and write nothing",
-		Long: `Check a platform document: every problem at once, one line per cause, each with the
-place in the file, what is wrong and what is allowed. With --report json the problems are
-data, on standard output.`,
+		Long: `Check a platform document in all its environments: every problem at once, one line per
+cause, each with the place in the file, what is wrong and what is allowed. What works, but
+may surprise, is a note. With --report json both are data, on standard output.`,
 		Example: `  # Check a document before committing it
   trainyard vet -f platform.yaml
+
+  # Check what another layer makes of it
+  trainyard vet -f platform.yaml -f trainer-2.1.yaml
 
   # Check in CI, and keep the report
   trainyard vet -f platform.yaml --report json > report.json`,
@@ -31,14 +35,31 @@ data, on standard output.`,
 }
 
 func vet(ctx context.Context, s streams, f inputFlags) error {
-	input, err := f.read(s.in)
+	request, err := f.request(s.in)
 	if err != nil {
 		return err
 	}
-	set, err := generator.New(trainyard.CUE).Generate(ctx, input)
-	if err := reportProblems(s.out, f.report, err); err != nil || f.report == "json" {
+	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
+	if f.report == "json" {
+		return reportJSON(s.out, err, notesOf(platforms))
+	}
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.err, "%s: no problems, makes %s\n", input.Name, count(set.Len(), "object"))
+	printNotes(s.err, notesOf(platforms))
+	fmt.Fprintf(s.err, "%s: no problems, makes %s\n", names(request), made(platforms))
 	return nil
+}
+
+// made says how many objects come of a document, by environment.
+func made(platforms []generator.Platform) string {
+	total, each := 0, make([]string, len(platforms))
+	for i, p := range platforms {
+		total += p.Objects.Len()
+		each[i] = fmt.Sprintf("%d in %s", p.Objects.Len(), p.Environment)
+	}
+	if len(platforms) == 1 && platforms[0].Environment == "" {
+		return count(total, "object")
+	}
+	return fmt.Sprintf("%s: %s", count(total, "object"), strings.Join(each, ", "))
 }

@@ -82,6 +82,14 @@ func (o Object) ID() ID { return o.id }
 // Origin returns where the object comes from.
 func (o Object) Origin() Origin { return o.origin }
 
+// Label returns the value of one of the object's labels, or "".
+func (o Object) Label(key string) string {
+	metadata, _ := o.fields["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	value, _ := labels[key].(string)
+	return value
+}
+
 // Fields returns a copy of the object's content as decoded JSON.
 func (o Object) Fields() map[string]any { return runtime.DeepCopyJSON(o.fields) }
 

@@ -50,3 +50,14 @@ func (s Set) All() iter.Seq[Object] { return slices.Values(s.objects) }
 
 // Len counts the objects.
 func (s Set) Len() int { return len(s.objects) }
+
+// Select returns the set of those objects for which keep is true.
+func (s Set) Select(keep func(Object) bool) Set {
+	var kept []Object
+	for _, o := range s.objects {
+		if keep(o) {
+			kept = append(kept, o)
+		}
+	}
+	return Set{objects: kept}
+}

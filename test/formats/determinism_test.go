@@ -1,14 +1,20 @@
 package formats
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	goyaml "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
@@ -35,5 +41,74 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestOrderAndSyntaxDoNotMatter: a document whose mappings are in another order,
+// or that is written as JSON or CUE, makes the same bytes.
+func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
+	for name, file := range examples(t) {
+		document := read(t, file)
+		asJSON, err := yaml.YAMLToJSON(document.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := map[string]generator.Input{
+			"JSON": {Name: "platform.json", Text: asJSON},
+			"CUE":  {Name: "platform.cue", Text: asJSON},
+		}
+		for seed := range uint64(5) {
+			others[fmt.Sprintf("YAML shuffled with seed %d", seed)] = generator.Input{Name: "platform.yaml", Text: shuffled(t, document.Text, seed)}
+		}
+		want := streams(t, document)
+		for what, other := range others {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				if diff := cmp.Diff(want, streams(t, other)); diff != "" {
+					t.Errorf("-as it is +as %s:\n%s", what, diff)
+				}
+			})
+		}
+	}
+}
+
+// streams writes each environment as one stream.
+func streams(t *testing.T, document generator.Input) map[string]string {
+	t.Helper()
+	plain, _ := bundles.Named("plain")
+	written := map[string]string{}
+	for environment, set := range generate(t, document) {
+		var b strings.Builder
+		if err := plain.(bundles.Streamer).Stream(t.Context(), &b, set); err != nil {
+			t.Fatal(err)
+		}
+		written[environment] = b.String()
+	}
+	return written
+}
+
+// shuffled writes a YAML document with the keys of every mapping in another order.
+func shuffled(t *testing.T, text []byte, seed uint64) []byte {
+	t.Helper()
+	var root goyaml.Node
+	if err := goyaml.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	shuffle(&root, rand.New(rand.NewPCG(seed, 1)))
+	mixed, err := goyaml.Marshal(&root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mixed
+}
+
+func shuffle(n *goyaml.Node, random *rand.Rand) {
+	if n.Kind == goyaml.MappingNode {
+		random.Shuffle(len(n.Content)/2, func(i, j int) {
+			n.Content[2*i], n.Content[2*j] = n.Content[2*j], n.Content[2*i]
+			n.Content[2*i+1], n.Content[2*j+1] = n.Content[2*j+1], n.Content[2*i+1]
+		})
+	}
+	for _, child := range n.Content {
+		shuffle(child, random)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
@@ -38,34 +40,56 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 // the generated set.
 func TestFormatsHoldTheSameObjects(t *testing.T) {
 	for name, file := range examples(t) {
-		set := generate(t, file)
-		want := map[string]string{}
-		for o := range set.All() {
-			text, err := o.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			want[o.ID().String()] = canonical(t, text)
-		}
-		for _, format := range bundles.Formats() {
-			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				read, ok := readers[format.Name()]
-				if !ok {
-					t.Fatalf("no reader for %s: add one", format.Name())
-				}
-				tree, err := format.Render(t.Context(), set)
+		for environment, set := range generate(t, read(t, file)) {
+			want := map[string]string{}
+			for o := range set.All() {
+				text, err := o.MarshalJSON()
 				if err != nil {
 					t.Fatal(err)
 				}
-				dir := filepath.Join(t.TempDir(), "bundle")
-				if _, err := tree.WriteDir(dir, false); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(want, objects(t, read(t, dir))); diff != "" {
-					t.Errorf("-generated +read back:\n%s", diff)
-				}
-			})
+				want[o.ID().String()] = canonical(t, text)
+			}
+			for _, format := range bundles.Formats() {
+				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
+					expectParity(t, format, set, want)
+				})
+			}
 		}
+	}
+}
+
+// expectParity reads a bundle back, as its real consumer does and as we do.
+func expectParity(t *testing.T, format bundles.Format, set object.Set, want map[string]string) {
+	t.Helper()
+	consume, ok := readers[format.Name()]
+	if !ok {
+		t.Fatalf("no reader for %s: add one", format.Name())
+	}
+	tree, err := format.Render(t.Context(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "bundle")
+	if _, err := tree.WriteDir(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, objects(t, consume(t, dir))); diff != "" {
+		t.Errorf("-generated +read by its consumer:\n%s", diff)
+	}
+	ours, err := format.Read(tree.Files())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for o := range ours.All() {
+		text, err := o.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[o.ID().String()] = canonical(t, text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-generated +read by Read:\n%s", diff)
 	}
 }
 

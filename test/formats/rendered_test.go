@@ -35,60 +35,82 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-func generate(t *testing.T, file string) object.Set {
+// generate makes the objects of every environment of a document, keyed by the
+// folder that each has inside a bundle of all: "." where there are no environments.
+func generate(t *testing.T, layers ...generator.Input) map[string]object.Set {
+	t.Helper()
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := map[string]object.Set{}
+	for _, p := range platforms {
+		sets[path.Join(".", p.Environment)] = p.Objects
+	}
+	return sets
+}
+
+func read(t *testing.T, file string) generator.Input {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Input{Name: file, Text: text})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
+	return generator.Input{Name: file, Text: text}
 }
 
 // TestRenderedIsTrue: bundles/rendered is what generate writes today.
 // TRAINYARD_UPDATE=1 writes it.
 func TestRenderedIsTrue(t *testing.T) {
 	for name, file := range examples(t) {
-		for _, format := range bundles.Formats() {
-			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				tree, err := format.Render(t.Context(), generate(t, file))
-				if err != nil {
-					t.Fatal(err)
-				}
-				committed := repo.Path(t, "bundles", "rendered", name, format.Name())
-				if os.Getenv("TRAINYARD_UPDATE") != "" {
-					if _, err := tree.WriteDir(committed, true); err != nil {
+		for environment, set := range generate(t, read(t, file)) {
+			for _, format := range bundles.Formats() {
+				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
+					tree, err := format.Render(t.Context(), set)
+					if err != nil {
 						t.Fatal(err)
 					}
-				}
-				fresh := filepath.Join(t.TempDir(), "fresh")
-				if _, err := tree.WriteDir(fresh, false); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(readFolder(t, committed), readFolder(t, fresh)); diff != "" {
-					t.Errorf("run `make update` and review: -committed +generated:\n%s", diff)
-				}
-			})
+					committed := repo.Path(t, "bundles", "rendered", name, format.Name(), environment)
+					if os.Getenv("TRAINYARD_UPDATE") != "" {
+						if _, err := tree.WriteDir(committed, true); err != nil {
+							t.Fatal(err)
+						}
+					}
+					fresh := filepath.Join(t.TempDir(), "fresh")
+					if _, err := tree.WriteDir(fresh, false); err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(readFolder(t, committed), readFolder(t, fresh)); diff != "" {
+						t.Errorf("run `make update` and review: -committed +generated:\n%s", diff)
+					}
+				})
+			}
 		}
 	}
 }
 
 // TestNothingElseIsRendered: a rendering whose example or format is gone is stale.
 func TestNothingElseIsRendered(t *testing.T) {
-	known := examples(t)
+	known := map[string]bool{}
+	for name, file := range examples(t) {
+		for environment, set := range generate(t, read(t, file)) {
+			for _, format := range bundles.Formats() {
+				tree, err := format.Render(t.Context(), set)
+				if err != nil {
+					t.Fatal(err)
+				}
+				folder := path.Join(name, format.Name(), environment)
+				known[path.Join(folder, bundles.ManifestName)] = true
+				for _, f := range tree.Files() {
+					known[path.Join(folder, f.Path)] = true
+				}
+			}
+		}
+	}
 	for _, file := range repo.Files(t) {
 		rest, rendered := strings.CutPrefix(file, "bundles/rendered/")
-		if !rendered {
-			continue
-		}
-		parts := strings.SplitN(rest, "/", 3)
-		_, example := known[parts[0]]
-		_, format := bundles.Named(parts[1])
-		if !example || !format {
-			t.Errorf("%s is of no example or format that exists", file)
+		if rendered && !known[rest] {
+			t.Errorf("%s is of no example, environment or format that exists", file)
 		}
 	}
 }

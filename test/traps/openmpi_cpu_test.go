@@ -29,12 +29,14 @@ spec:
   runtimes:
     mpi: {from: openmpi-cpu, image: quay.io/acme/openmpi:4.1, %s}
 `, target, settings)
-	set, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Input{Name: "platform.yaml", Text: []byte(text)})
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{
+		Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(text)}},
+	})
 	if err != nil {
 		t.Fatalf("generating: %v", err)
 	}
 	var ctr trainer.ClusterTrainingRuntime
-	for o := range set.All() {
+	for o := range platforms[0].Objects.All() {
 		raw, err := o.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ const (
 // Parse reads one document. The name decides the syntax: *.json is JSON, all else is YAML.
 // Its error is a problem.List; a document that comes with it can be checked further.
 func Parse(name string, text []byte) (*Node, error) {
-	if err := checkText(name, text); err != nil {
+	if err := Check(name, text); err != nil {
 		return nil, err
 	}
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
@@ -65,7 +65,8 @@ func Parse(name string, text []byte) (*Node, error) {
 	return parseYAML(name, text)
 }
 
-func checkText(name string, text []byte) error {
+// Check finds what is wrong with a text whatever its syntax: its size and its encoding.
+func Check(name string, text []byte) error {
 	if len(text) > MaxBytes {
 		return at(name, 1, 1, "file is larger than %d bytes", MaxBytes)
 	}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/generator"
+)
+
+// target is one folder, and what is to become of it.
+type target struct {
+	dir      string
+	platform generator.Platform
+	files    int
+	plan     *bundles.Plan
+}
+
+// write makes every folder hold its bundle, or with --check says which do not.
+// Nothing is written before all folders have been looked at.
+func (f *generateFlags) write(ctx context.Context, s streams, platforms []generator.Platform) error {
+	targets, err := f.plan(ctx, platforms)
+	if err != nil {
+		return err
+	}
+	f.warnOfOthers(s, targets)
+	if f.check {
+		return differences(s, targets)
+	}
+	for _, t := range targets {
+		if err := f.permit(t); err != nil {
+			return err
+		}
+	}
+	for _, t := range targets {
+		changed, err := t.plan.Write()
+		if err != nil {
+			return err
+		}
+		verb := "is up to date with"
+		if changed {
+			verb = "now holds"
+		}
+		fmt.Fprintf(s.err, "%s %s %s\n", t.dir, verb, t)
+	}
+	return nil
+}
+
+// String says what a folder is to hold.
+func (t target) String() string {
+	return fmt.Sprintf("%s in %s", count(t.platform.Objects.Len(), "object"), count(t.files, "file"))
+}
+
+// plan renders each platform for its folder.
+func (f *generateFlags) plan(ctx context.Context, platforms []generator.Platform) ([]target, error) {
+	format, _ := bundles.Named(f.format)
+	var targets []target
+	for _, p := range platforms {
+		tree, err := format.Render(ctx, p.Objects)
+		if err != nil {
+			return nil, fmt.Errorf("rendering as %s: %w", f.format, err)
+		}
+		t := target{dir: f.output, platform: p, files: len(tree.Files())}
+		if f.input.environment == "" {
+			t.dir = filepath.Join(f.output, p.Environment)
+		}
+		if t.plan, err = tree.Plan(t.dir); err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
+}
+
+// permit refuses to lose files, runtimes and tenants.
+func (f *generateFlags) permit(t target) error {
+	if err := t.plan.Check(f.force); err != nil {
+		return err
+	}
+	format, _ := bundles.Named(f.format)
+	present, err := format.Read(t.plan.Present())
+	if err != nil {
+		return &bundles.RefusedError{Dir: t.dir, Files: []string{fmt.Sprintf("%v (so what it holds cannot be told)", err)}}
+	}
+	var loss *bundles.LossError
+	if err := bundles.Keep(present, t.platform.Objects, f.remove); errors.As(err, &loss) {
+		for i := range loss.Losses {
+			loss.Losses[i] = t.dir + ": " + loss.Losses[i]
+		}
+		return loss
+	}
+	return nil
+}
+
+// differences lists what is not up to date.
+func differences(s streams, targets []target) error {
+	var found []string
+	for _, t := range targets {
+		for _, difference := range t.plan.Differences() {
+			found = append(found, filepath.Join(t.dir, difference))
+		}
+	}
+	if len(found) > 0 {
+		return &differError{found}
+	}
+	for _, t := range targets {
+		fmt.Fprintf(s.err, "%s is up to date with %s\n", t.dir, t)
+	}
+	return nil
+}
+
+// warnOfOthers points at bundles of environments that the document no longer has.
+func (f *generateFlags) warnOfOthers(s streams, targets []target) {
+	if targets[0].dir == f.output {
+		return
+	}
+	manifests, _ := filepath.Glob(filepath.Join(f.output, "*", bundles.ManifestName)) // the pattern is sound
+	for _, manifest := range manifests {
+		dir := filepath.Dir(manifest)
+		if !slices.ContainsFunc(targets, func(t target) bool { return t.dir == dir }) {
+			fmt.Fprintf(s.err, "note: %s holds a bundle of no environment of the document; remove it if its cluster is gone\n", dir)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(f.output, bundles.ManifestName)); err == nil {
+		fmt.Fprintf(s.err, "note: %s itself holds a bundle, from before the document had environments; move its files away\n", f.output)
+	}
+}

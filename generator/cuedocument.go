@@ -1,0 +1,186 @@
+package generator
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/load"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// schemasPath is where the packages are that a document may import, besides CUE's own.
+const schemasPath = "github.com/trainyard/trainyard/schemas/"
+
+// parseCUE evaluates a document written in CUE, and reads the data that comes of
+// it. Types, comprehensions and CUE's own packages are all its author's; what a
+// document may be is still for the schema to say.
+func (p *Pipeline) parseCUE(ctx *cue.Context, input Input) (*document.Node, error) {
+	if err := document.Check(input.Name, input.Text); err != nil {
+		return nil, err
+	}
+	file, err := parser.ParseFile(input.Name, input.Text)
+	if err != nil {
+		return nil, cueProblems(input.Name, err)
+	}
+	instance := build.NewContext(build.Loader(p.importSchema)).NewInstance("", p.importSchema)
+	if err := instance.AddSyntax(file); err != nil {
+		return nil, cueProblems(input.Name, err)
+	}
+	if err := instance.Complete(); err != nil {
+		return nil, cueProblems(input.Name, err)
+	}
+	v := ctx.BuildInstance(instance)
+	if err := v.Validate(); err != nil {
+		return nil, cueProblems(input.Name, err)
+	}
+	r := cueReader{file: input.Name}
+	node := r.node(v, problem.Position{File: input.Name, Line: 1, Column: 1}, 0)
+	return node, r.problems.Err()
+}
+
+// importSchema finds our packages; CUE finds its own without us.
+func (p *Pipeline) importSchema(pos token.Pos, path string) *build.Instance {
+	path, _, _ = strings.Cut(path, ":")
+	if !strings.Contains(strings.Split(path, "/")[0], ".") {
+		return nil
+	}
+	if folder, ours := strings.CutPrefix(path, schemasPath); ours {
+		if _, err := fs.Stat(p.definitions, "schemas/"+folder); err == nil {
+			return load.Instances([]string{"."}, &load.Config{FS: p.definitions, Dir: "/schemas/" + folder})[0]
+		}
+	}
+	return &build.Instance{
+		ImportPath: path,
+		Err:        errors.Newf(pos, "cannot import %q: want a package of CUE itself, or one of %s", path, schemasPath),
+	}
+}
+
+// cueProblems turns CUE's errors into one problem per place in the document. CUE
+// says of a value that fits no alternative that it conflicts with each of them;
+// the first stands for all.
+func cueProblems(file string, err error) problem.List {
+	var problems problem.List
+	seen := map[string]bool{}
+	for _, e := range errors.Errors(err) {
+		message, path := oneLine(e.Error()), join(e.Path())
+		message = strings.TrimPrefix(message, path+": ")
+		if strings.Contains(message, "errors in empty disjunction") || path != "" && seen[path] {
+			continue
+		}
+		seen[path] = true
+		problems = append(problems, problem.Problem{
+			Position: cuePosition(file, errors.Positions(e)),
+			Path:     path,
+			Message:  "not valid CUE: " + message,
+		})
+	}
+	if len(problems) == 0 {
+		return problem.List{{Position: cuePosition(file, errors.Positions(errors.Promote(err, ""))), Message: "not valid CUE: " + oneLine(err.Error())}}
+	}
+	return problems
+}
+
+// cuePosition is the last place in the person's own file: a value stands after
+// the definition that it is held against.
+func cuePosition(file string, positions []token.Pos) problem.Position {
+	last := problem.Position{File: file, Line: 1, Column: 1}
+	for _, p := range positions {
+		if p.IsValid() && p.Filename() == file && (p.Line() > last.Line || p.Line() == last.Line && p.Column() > last.Column) {
+			last.Line, last.Column = p.Line(), p.Column()
+		}
+	}
+	return last
+}
+
+func oneLine(text string) string {
+	return shortenTo(strings.Join(strings.Fields(text), " "), 200)
+}
+
+// cueReader turns evaluated CUE into nodes.
+type cueReader struct {
+	file     string
+	nodes    int
+	stopped  bool
+	problems problem.List
+}
+
+func (r *cueReader) node(v cue.Value, near problem.Position, depth int) *document.Node {
+	n := &document.Node{Position: r.position(v, near)}
+	r.nodes++
+	switch {
+	case r.stopped:
+		return n
+	case depth > document.MaxDepth || r.nodes > document.MaxNodes:
+		r.stopped = true
+		r.add(n, "more than %d levels or %d values", document.MaxDepth, document.MaxNodes)
+		return n
+	}
+	v, _ = v.Default()
+	switch v.Kind() {
+	case cue.StructKind:
+		r.mapping(n, v, depth)
+	case cue.ListKind:
+		n.Kind = document.List
+		items, _ := v.List() // cannot fail for a list
+		for items.Next() {
+			n.Items = append(n.Items, r.node(items.Value(), n.Position, depth+1))
+		}
+	default:
+		r.scalar(n, v)
+	}
+	return n
+}
+
+func (r *cueReader) mapping(n *document.Node, v cue.Value, depth int) {
+	n.Kind = document.Mapping
+	fields, _ := v.Fields() // cannot fail for a struct
+	for fields.Next() {
+		value := r.node(fields.Value(), n.Position, depth+1)
+		n.Fields = append(n.Fields, document.Field{Position: value.Position, Key: fields.Selector().Unquoted(), Value: value})
+	}
+}
+
+func (r *cueReader) scalar(n *document.Node, v cue.Value) {
+	n.Kind = document.Scalar
+	if !v.IsConcrete() {
+		n.Bad = true
+		r.add(n, "not a value yet, but %s: a document must be complete", oneLine(fmt.Sprint(v)))
+		return
+	}
+	var scalar any
+	if err := v.Decode(&scalar); err != nil {
+		n.Bad = true
+		r.add(n, "cannot read %s as a value", oneLine(fmt.Sprint(v)))
+		return
+	}
+	switch scalar := scalar.(type) {
+	case int:
+		n.Scalar = int64(scalar)
+	case []byte:
+		n.Scalar = string(scalar)
+	default:
+		n.Scalar = scalar
+	}
+	if _, text := n.Scalar.(string); !text {
+		n.Text = fmt.Sprint(v)
+	}
+}
+
+func (r *cueReader) position(v cue.Value, near problem.Position) problem.Position {
+	if p := v.Pos(); p.IsValid() && p.Filename() == r.file {
+		return problem.Position{File: r.file, Line: p.Line(), Column: p.Column()}
+	}
+	return near
+}
+
+func (r *cueReader) add(n *document.Node, format string, args ...any) {
+	r.problems = append(r.problems, problem.Problem{Position: n.Position, Message: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,132 @@
+package document
+
+import (
+	"fmt"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Merge lays one document over another: mappings merge key by key, null removes
+// a key, lists of named mappings merge by name, and anything else is replaced.
+// Neither is changed; every value keeps the place where it was written.
+//
+// A null that removes nothing is a problem, because it is a typing error or has
+// outlived what it removed. What comes with a problem.List can be checked further.
+func Merge(base, over *Node) (*Node, error) {
+	m := &merger{}
+	return m.node(base, over), m.problems.Err()
+}
+
+type merger struct{ problems problem.List }
+
+func (m *merger) node(base, over *Node) *Node {
+	switch {
+	case base.Kind == Mapping && over.Kind == Mapping:
+		return m.mapping(base, over)
+	case base.Kind == List && over.Kind == List && named(base) && named(over):
+		return m.list(base, over)
+	default:
+		return over
+	}
+}
+
+func (m *merger) mapping(base, over *Node) *Node {
+	merged := &Node{Position: base.Position, Kind: Mapping}
+	for _, f := range base.Fields {
+		switch above := over.field(f.Key); {
+		case above == nil:
+			merged.Fields = append(merged.Fields, f)
+		case !above.Value.removes():
+			merged.Fields = append(merged.Fields, m.field(f, *above))
+		}
+	}
+	for _, f := range over.Fields {
+		if base.field(f.Key) != nil {
+			continue
+		}
+		if f.Value.removes() {
+			m.add(f, keys(base))
+			continue
+		}
+		merged.Fields = append(merged.Fields, f)
+	}
+	return merged
+}
+
+// field merges the values of a key that both have. Where both are mappings, the
+// lower one says where the key stands.
+func (m *merger) field(base, over Field) Field {
+	value := m.node(base.Value, over.Value)
+	if value == over.Value {
+		return over
+	}
+	return Field{Position: base.Position, Key: base.Key, Value: value}
+}
+
+func (m *merger) list(base, over *Node) *Node {
+	merged := &Node{Position: base.Position, Kind: List}
+	above := map[any]*Node{}
+	for _, item := range over.Items {
+		above[item.Get("name").Scalar] = item
+	}
+	for _, item := range base.Items {
+		name := item.Get("name").Scalar
+		if other, ok := above[name]; ok {
+			item = m.mapping(item, other)
+			delete(above, name)
+		}
+		merged.Items = append(merged.Items, item)
+	}
+	for _, item := range over.Items {
+		if above[item.Get("name").Scalar] == item {
+			merged.Items = append(merged.Items, item)
+		}
+	}
+	return merged
+}
+
+// named tells a list whose items are mappings with a name each, such as
+// containers, from one that means something as a whole.
+func named(list *Node) bool {
+	seen := map[any]bool{}
+	for _, item := range list.Items {
+		name := item.Get("name")
+		if name == nil || name.Kind != Scalar || name.Scalar == nil || seen[name.Scalar] {
+			return false
+		}
+		seen[name.Scalar] = true
+	}
+	return len(list.Items) > 0
+}
+
+// removes tells a null, which takes away what a lower layer says.
+func (n *Node) removes() bool { return n.Kind == Scalar && n.Scalar == nil && !n.Bad }
+
+func keys(n *Node) []string {
+	var found []string
+	for _, f := range n.Fields {
+		found = append(found, f.Key)
+	}
+	return found
+}
+
+func (m *merger) add(f Field, known []string) {
+	message := "null removes a key of the layers below, and they have no such key"
+	if meant := problem.Nearest(f.Key, known); meant != "" {
+		message = fmt.Sprintf("%s: did you mean %q?", message, meant)
+	}
+	m.problems = append(m.problems, problem.Problem{Position: f.Position, Message: fmt.Sprintf("%.60q: %s", f.Key, message)})
+}
+
+// With returns a copy of a mapping with the value of one of its keys replaced.
+func (n *Node) With(key string, value *Node) *Node {
+	changed := *n
+	changed.Fields = make([]Field, len(n.Fields))
+	for i, f := range n.Fields {
+		if f.Key == key {
+			f.Value = value
+		}
+		changed.Fields[i] = f
+	}
+	return &changed
+}
