@@ -35,7 +35,8 @@ func (w *work) check() error {
 	if err := append(c.problems, found...).Err(); err != nil {
 		return err
 	}
-	w.notes, err = w.evaluate(notesPath, complete)
+	notes, err := w.evaluate(notesPath, complete)
+	w.notes = append(w.notes, notes...)
 	return err
 }
 

@@ -33,7 +33,7 @@ func (s *source) split(wanted []string) ([]*work, error) {
 		if len(wanted) > 0 {
 			return nil, &EnvironmentError{Name: wanted[0]}
 		}
-		return []*work{{source: s, document: s.document, problems: s.problems}}, nil
+		return []*work{{source: s, document: s.document, problems: s.problems, notes: s.notes}}, nil
 	}
 	fields := slices.Clone(environments.Fields)
 	slices.SortFunc(fields, func(a, b document.Field) int { return strings.Compare(a.Key, b.Key) })
@@ -77,7 +77,7 @@ func (s *source) withoutPatches(environments *document.Node) *document.Node {
 
 // environment lays one environment over the document.
 func (s *source) environment(bare *document.Node, f document.Field) *work {
-	w := &work{source: s, environment: f.Key, document: bare, problems: slices.Clone(s.problems)}
+	w := &work{source: s, environment: f.Key, document: bare, problems: slices.Clone(s.problems), notes: slices.Clone(s.notes)}
 	if f.Value.Kind != document.Mapping {
 		return w
 	}
@@ -91,12 +91,8 @@ func (s *source) environment(bare *document.Node, f document.Field) *work {
 		return w
 	}
 	over := &document.Node{Kind: document.Mapping, Fields: []document.Field{{Key: "spec", Position: f.Position, Value: patch}}}
-	merged, err := document.Merge(bare, over)
-	var problems problem.List
-	if errors.As(err, &problems) {
-		w.problems = append(w.problems, problems...)
-	}
-	w.document = merged
+	merged, notes := document.Merge(bare, over)
+	w.document, w.notes = merged, append(w.notes, notes...)
 	return w
 }
 

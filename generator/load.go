@@ -49,10 +49,9 @@ func (p *Pipeline) read(s *source, layers []Input) error {
 			s.document = layer
 			continue
 		}
-		s.document, err = document.Merge(s.document, layer)
-		if err := s.collect(err); err != nil {
-			return err
-		}
+		var notes problem.List
+		s.document, notes = document.Merge(s.document, layer)
+		s.notes = append(s.notes, notes...)
 	}
 	if !readable {
 		return s.problems.Err()

@@ -55,6 +55,7 @@ type source struct {
 	schema      cue.Value      // what a document may be
 	document    *document.Node // all layers, merged
 	problems    problem.List   // what is wrong with the text, where it can be read all the same
+	notes       problem.List   // what is odd about the layers
 }
 
 // work is what the stages hand on, for one environment.
@@ -65,7 +66,7 @@ type work struct {
 	problems    problem.List   // of the text and of the environment
 	filled      cue.Value      // definitions with what is sound of the document, once it is checked
 	objects     []object.Object
-	notes       problem.List
+	notes       problem.List // of the layers, the environment and the rules
 }
 
 // stages run in this order for each environment, after load; each needs what

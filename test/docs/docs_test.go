@@ -4,7 +4,8 @@
 // the lines below each, what it prints: nothing if the output is of no interest,
 // and "..." for any number of lines. A fence marked "cue file=PATH" or "yaml
 // file=PATH" is a file that the reader creates, or one of ours, shown as it is. All of one Markdown file runs in
-// order, in one copy of the repository.
+// order, in one copy of the repository. Where it uses kubectl, it gets a real
+// control plane with Trainer and JobSet, and no kubelet.
 package docs
 
 import (
@@ -15,8 +16,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/repo"
 )
+
+func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
 // lane is a command that a test cannot run without running itself.
 var lane = regexp.MustCompile(`^make [a-z ]+$`)
@@ -37,6 +41,9 @@ func TestDocumentationIsTrue(t *testing.T) {
 				return
 			}
 			reader := reader{copy: repo.Copy(t), tmp: t.TempDir()}
+			if strings.Contains(string(text), "$ kubectl ") {
+				reader.cluster(t)
+			}
 			for _, s := range steps {
 				reader.follow(t, s)
 			}
@@ -87,7 +94,17 @@ func parse(t *testing.T, text string) []step {
 }
 
 // reader does as told, in a copy of the repository and a /tmp of its own.
-type reader struct{ copy, tmp string }
+type reader struct {
+	copy, tmp   string
+	environment []string
+}
+
+// cluster gives the reader a cluster, and kubectl for it.
+func (r *reader) cluster(t *testing.T) {
+	t.Helper()
+	cp := controlplane.Start(t)
+	r.environment = []string{"KUBECONFIG=" + cp.Kubeconfig(), "PATH=" + filepath.Dir(cp.Tool("kubectl")) + ":" + os.Getenv("PATH")}
+}
 
 func (r reader) follow(t *testing.T, s step) {
 	t.Helper()
@@ -128,6 +145,7 @@ func (r reader) run(t *testing.T, command string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", r.private(command))
 	cmd.Dir = r.copy
+	cmd.Env = append(os.Environ(), r.environment...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("$ %s: %v\n%s", command, err, out)

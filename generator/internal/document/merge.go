@@ -7,17 +7,18 @@ import (
 )
 
 // Merge lays one document over another: mappings merge key by key, null removes
-// a key, lists of named mappings merge by name, and anything else is replaced.
-// Neither is changed; every value keeps the place where it was written.
+// a key, lists of named mappings merge by name, and anything else is replaced
+// (as RFC 7396 has it, but for the named lists). Neither is changed; every value
+// keeps the place where it was written.
 //
-// A null that removes nothing is a problem, because it is a typing error or has
-// outlived what it removed. What comes with a problem.List can be checked further.
-func Merge(base, over *Node) (*Node, error) {
+// A null that removes nothing is worth a note: it is a typing error, or has
+// outlived what it removed.
+func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
-	return m.node(base, over), m.problems.Err()
+	return m.node(base, over), m.notes
 }
 
-type merger struct{ problems problem.List }
+type merger struct{ notes problem.List }
 
 func (m *merger) node(base, over *Node) *Node {
 	switch {
@@ -25,6 +26,8 @@ func (m *merger) node(base, over *Node) *Node {
 		return m.mapping(base, over)
 	case base.Kind == List && over.Kind == List && named(base) && named(over):
 		return m.list(base, over)
+	case over.Kind == Mapping:
+		return m.mapping(&Node{Position: over.Position, Kind: Mapping}, over)
 	default:
 		return over
 	}
@@ -48,6 +51,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 			m.add(f, keys(base))
 			continue
 		}
+		f.Value = m.node(&Node{}, f.Value)
 		merged.Fields = append(merged.Fields, f)
 	}
 	return merged
@@ -56,11 +60,11 @@ func (m *merger) mapping(base, over *Node) *Node {
 // field merges the values of a key that both have. Where both are mappings, the
 // lower one says where the key stands.
 func (m *merger) field(base, over Field) Field {
-	value := m.node(base.Value, over.Value)
-	if value == over.Value {
-		return over
+	position := over.Position
+	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
+		position = base.Position
 	}
-	return Field{Position: base.Position, Key: base.Key, Value: value}
+	return Field{Position: position, Key: base.Key, Value: m.node(base.Value, over.Value)}
 }
 
 func (m *merger) list(base, over *Node) *Node {
@@ -111,11 +115,11 @@ func keys(n *Node) []string {
 }
 
 func (m *merger) add(f Field, known []string) {
-	message := "null removes a key of the layers below, and they have no such key"
+	message := fmt.Sprintf("%.60q: null removes nothing: the layers below have no such key", f.Key)
 	if meant := problem.Nearest(f.Key, known); meant != "" {
-		message = fmt.Sprintf("%s: did you mean %q?", message, meant)
+		message += fmt.Sprintf("; did you mean %q?", meant)
 	}
-	m.problems = append(m.problems, problem.Problem{Position: f.Position, Message: fmt.Sprintf("%.60q: %s", f.Key, message)})
+	m.notes = append(m.notes, problem.Problem{Position: f.Position, Message: message})
 }
 
 // With returns a copy of a mapping with the value of one of its keys replaced.
