@@ -10,10 +10,10 @@ import (
 
 // Field is one field that a document may have.
 type Field struct {
-	Path     string // such as spec.runtimes.NAME.image; NAME stands for a key that a person chooses
-	Want     string // what its value must be, in words
-	Doc      string // what it means, its unit and its default
-	Required bool   // whether the mapping that holds it is incomplete without it
+	Path     string `json:"path"`     // such as spec.runtimes.NAME.image; NAME stands for a key that a person chooses, [] for an item of a list
+	Want     string `json:"want"`     // what its value must be, in words
+	Doc      string `json:"doc"`      // what it means, its unit and its default
+	Required bool   `json:"required"` // whether the mapping that holds it is incomplete without it
 }
 
 // Reference lists every field of the document, each mapping before its fields,

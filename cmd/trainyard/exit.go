@@ -71,6 +71,7 @@ func report(w io.Writer, err error) int {
 		problems problem.List
 		refused  *bundles.RefusedError
 		loss     *bundles.LossError
+		exists   *existsError
 		unknown  *generator.EnvironmentError
 		usage    *usageError
 		bug      *generator.BugError
@@ -85,6 +86,8 @@ func report(w io.Writer, err error) int {
 		code, text = exitRefused, fmt.Sprintf("trainyard: %v; move what is not ours away, or take edits over into the document and use --force", refused)
 	case errors.As(err, &loss):
 		code, text = exitRefused, loss.Error()
+	case errors.As(err, &exists):
+		code = exitRefused
 	case errors.As(err, &usage), errors.As(err, &unknown):
 		code, text = exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err)
 	case errors.As(err, &differ):

@@ -42,7 +42,7 @@ Data goes to standard output, words to standard error. Exit codes:
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newGenerate(s), newVet(s), newVersion(s))
+	root.AddCommand(newInit(s), newVet(s), newGenerate(s), newExplain(s), newVersion(s))
 	return root
 }
 

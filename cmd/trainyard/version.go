@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +43,7 @@ func printVersion(s streams, output string) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(v)
 	}
-	_, err := fmt.Fprintf(s.out, "trainyard %s\nunderstands %s\ntargets Kubeflow Trainer %s\n", v.Version, v.Schemas[0], v.Trainer[0])
+	_, err := fmt.Fprintf(s.out, "trainyard %s\nunderstands %s\ntargets Kubeflow Trainer %s\n", v.Version, v.Schemas[0], strings.Join(v.Trainer, ", "))
 	return err
 }
 
@@ -51,7 +52,7 @@ func currentVersion() version {
 		Version: "(devel)",
 		Go:      runtime.Version(),
 		Schemas: []string{"trainyard.dev/v1alpha1"},
-		Trainer: []string{"2.3"},
+		Trainer: []string{"2.1", "2.2", "2.3"},
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// explainFlags are what explain can be told.
+type explainFlags struct {
+	input  inputFlags
+	origin bool
+	output string
+}
+
+func newExplain(s streams) *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain [FIELD]",
+		Short: "Say what a field means, or which layer sets it",
+		Long: `Say what a field of a platform document means, what it may hold, and which fields are below it.
+With --origin, say what the document sets there, and the file and line that say so.`,
+		Example: `  # What is there to say about a runtime?
+  trainyard explain spec.runtimes.NAME
+
+  # And about one field, of whatever runtime
+  trainyard explain spec.runtimes.mpi-openmpi-cpu.preflight.timeout
+
+  # Who set this image?
+  trainyard explain --origin spec.runtimes.mpi-openmpi-cpu.image -f platform.yaml -f prod.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return &usageError{fmt.Errorf("%s takes one field at most, got %d", cmd.CommandPath(), len(args))}
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(s, strings.Join(args, "")) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return fieldPaths(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	f.input.add(cmd)
+	cmd.Flags().BoolVar(&f.origin, "origin", false, "say where the document's values come from")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "print format: text, json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (f *explainFlags) run(s streams, path string) error {
+	if err := oneOf("--output", f.output, []string{"text", "json"}); err != nil {
+		return err
+	}
+	if f.origin {
+		return f.origins(s, path)
+	}
+	return f.fields(s, path)
+}
+
+// fields explains a field and lists those right below it.
+func (f *explainFlags) fields(s streams, path string) error {
+	all, err := generator.New(trainyard.CUE).Reference()
+	if err != nil {
+		return err
+	}
+	var found []generator.Field
+	for _, field := range all {
+		if depth, ok := below(field.Path, path); ok && depth <= 1 {
+			found = append(found, field)
+		}
+	}
+	if len(found) == 0 {
+		return unknownField(path)
+	}
+	if f.output == "json" {
+		return printJSON(s.out, found)
+	}
+	for _, field := range found {
+		if depth, _ := below(field.Path, path); depth == 0 {
+			printField(s.out, field)
+		} else {
+			printBelow(s.out, field)
+		}
+	}
+	return nil
+}
+
+func unknownField(path string) error {
+	if meant := problem.Nearest(path, fieldPaths()); meant != "" {
+		return &usageError{fmt.Errorf("no field is called %q: did you mean %s?", path, meant)}
+	}
+	return &usageError{fmt.Errorf("no field is called %q: trainyard explain lists those at the top", path)}
+}
+
+var step = regexp.MustCompile(`\[\]|"[^"]*"|[^.\[]+`)
+
+// below tells whether a field is the one that was asked for, or lies below it,
+// and how many fields deep. Any name may stand where the reference has NAME, and
+// an index, or nothing, where it has [].
+func below(field, asked string) (depth int, ok bool) {
+	wanted := step.FindAllString(asked, -1)
+	for _, s := range step.FindAllString(field, -1) {
+		switch {
+		case s == "[]":
+			if len(wanted) > 0 && index.MatchString(wanted[0]) {
+				wanted = wanted[1:]
+			}
+		case len(wanted) == 0 && s != "NAME":
+			depth++
+		case len(wanted) > 0 && (s == "NAME" || s == wanted[0]):
+			wanted = wanted[1:]
+		case len(wanted) > 0:
+			return 0, false
+		}
+	}
+	return depth, len(wanted) == 0
+}
+
+var index = regexp.MustCompile(`^(\[\]|\d+)$`)
+
+func fieldPaths() []string {
+	all, _ := generator.New(trainyard.CUE).Reference() // cannot fail: our own definitions are tested
+	var paths []string
+	for _, field := range all {
+		paths = append(paths, field.Path)
+	}
+	return paths
+}
+
+// printField says all there is to say about a field.
+func printField(w io.Writer, field generator.Field) {
+	fmt.Fprintf(w, "%s%s\n  want %s\n  %s\n", field.Path, required(field), field.Want, field.Doc)
+}
+
+// printBelow says of a field below the one asked for what it is for.
+func printBelow(w io.Writer, field generator.Field) {
+	first, _, _ := strings.Cut(field.Doc, ". ")
+	fmt.Fprintf(w, "  %s%s: %s\n", field.Path, required(field), strings.TrimSuffix(first, "."))
+}
+
+func required(field generator.Field) string {
+	if field.Required {
+		return " (required)"
+	}
+	return ""
+}
+
+// origins lists the values at a path or below it.
+func (f *explainFlags) origins(s streams, path string) error {
+	request, err := f.input.request(s.in)
+	if err != nil {
+		return err
+	}
+	sources, err := generator.New(trainyard.CUE).Sources(request)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for i := range sources {
+		var kept []generator.Value
+		for _, v := range sources[i].Values {
+			if path == "" || v.Path == path || strings.HasPrefix(v.Path, path+".") {
+				kept = append(kept, v)
+			}
+		}
+		sources[i].Values = kept
+		total += len(kept)
+	}
+	if total == 0 {
+		return &usageError{fmt.Errorf("no layer sets %s: its default holds, if it has one (trainyard explain %s)", path, path)}
+	}
+	if f.output == "json" {
+		return printJSON(s.out, sources)
+	}
+	printSources(s.out, sources)
+	return nil
+}
+
+func printSources(w io.Writer, sources []generator.Source) {
+	for _, source := range sources {
+		prefix := ""
+		if source.Environment != "" {
+			prefix = source.Environment + ": "
+		}
+		for _, v := range source.Values {
+			text, _ := json.Marshal(v.Value) // a value of a document always marshals
+			fmt.Fprintf(w, "%s%s: %s  (%s)\n", prefix, v.Path, text, v.Position)
+		}
+	}
+}
+
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}

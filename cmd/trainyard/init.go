@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+)
+
+//go:embed scaffold/platform.yaml
+var scaffoldText string
+
+// scaffold is what a new document is made from.
+type scaffold struct {
+	Name      string
+	OpenShift bool
+	Trainer   string
+	Catalogue string
+}
+
+func newInit(s streams) *cobra.Command {
+	var document scaffold
+	cmd := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Start a platform document",
+		Long: `Start a platform document: one runtime, two environments, and comments that say what else there is.
+FILE is platform.yaml by default. A file that is there already is kept (exit code 6).`,
+		Example: `  # A document for OpenShift AI
+  trainyard init --name acme --openshift --trainer 2.1
+
+  # Somewhere else
+  trainyard init clusters/acme.yaml`,
+		Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := "platform.yaml"
+			if len(args) == 1 {
+				file = args[0]
+			}
+			return document.write(cmd.Context(), s, file)
+		},
+	}
+	cmd.Flags().StringVar(&document.Name, "name", "", "name of the platform; by default that of the folder")
+	cmd.Flags().BoolVar(&document.OpenShift, "openshift", false, "the cluster is OpenShift")
+	cmd.Flags().StringVar(&document.Trainer, "trainer", "2.3", "minor version of Kubeflow Trainer in the cluster: 2.1, 2.2, 2.3")
+	_ = cmd.RegisterFlagCompletionFunc("trainer", cobra.FixedCompletions([]string{"2.1", "2.2", "2.3"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return &usageError{fmt.Errorf("%s takes one file at most, got %d", cmd.CommandPath(), len(args))}
+	}
+	return nil
+}
+
+// write checks the document that comes of the flags before it touches the disk.
+func (d scaffold) write(ctx context.Context, s streams, file string) error {
+	if d.Name == "" {
+		d.Name = nameOfFolder(file)
+	}
+	pipeline := generator.New(trainyard.CUE)
+	names, err := pipeline.Catalogue()
+	if err != nil {
+		return err
+	}
+	d.Catalogue = strings.Join(names, ", ")
+	var text bytes.Buffer
+	if err := template.Must(template.New("").Parse(scaffoldText)).Execute(&text, d); err != nil {
+		return fmt.Errorf("filling in the scaffold: %w", err)
+	}
+	if _, err := pipeline.Generate(ctx, generator.Request{Layers: []generator.Input{{Name: file, Text: text.Bytes()}}}); err != nil {
+		return &usageError{fmt.Errorf("the flags make no valid document: %v", err)} //nolint:errorlint // not the person's document
+	}
+	if err := create(file, text.Bytes()); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, `%[1]s is a platform document to start from. Next:
+  trainyard vet -f %[1]s
+  trainyard generate -f %[1]s --format kustomize -o deploy
+  kubectl apply --server-side -k deploy/dev
+`, file)
+	return nil
+}
+
+// existsError is a file that is there already.
+type existsError struct{ file string }
+
+// Error says what to do.
+func (e *existsError) Error() string {
+	return e.file + " is there already, and stays as it is: name another file"
+}
+
+// create writes a new file, and never an existing one.
+func create(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return &existsError{file}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+// nameOfFolder makes a platform's name of the folder that holds its file.
+func nameOfFolder(file string) string {
+	folder := "."
+	if absolute, err := filepath.Abs(file); err == nil {
+		folder = filepath.Base(filepath.Dir(absolute))
+	}
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(folder)), "-0123456789")
+	if name == "" || len(name) > 63 {
+		return "platform"
+	}
+	return name
+}
