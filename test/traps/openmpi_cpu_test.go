@@ -16,9 +16,15 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generate returns the runtime that a document's settings make. Target and
-// settings are YAML in flow style, without the braces.
+// generate returns the runtime that a document's settings make from openmpi-cpu.
+// Target and settings are YAML in flow style, without the braces.
 func generate(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
+	t.Helper()
+	return generateFrom(t, "openmpi-cpu", target, settings)
+}
+
+// generateFrom does so from another entry of the catalogue.
+func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	text := fmt.Sprintf(`
 apiVersion: trainyard.dev/v1alpha1
@@ -27,8 +33,8 @@ metadata: {name: acme}
 spec:
   target: {%s}
   runtimes:
-    mpi: {from: openmpi-cpu, image: quay.io/acme/openmpi:4.1, %s}
-`, target, settings)
+    mpi: {from: %s, image: quay.io/acme/openmpi:4.1, %s}
+`, target, base, settings)
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{
 		Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(text)}},
 	})

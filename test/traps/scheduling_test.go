@@ -1,0 +1,164 @@
+package traps
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// TestGangHasItsScheduler: Trainer makes a PodGroup and leaves schedulerName
+// alone, so that without one in every pod the PodGroup means nothing.
+func TestGangHasItsScheduler(t *testing.T) {
+	seconds := func(n int32) *trainer.PodGroupPolicy {
+		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
+			Coscheduling: &trainer.CoschedulingPodGroupPolicySource{ScheduleTimeoutSeconds: &n},
+		}}
+	}
+	volcano := &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{Volcano: &trainer.VolcanoPodGroupPolicySource{}}}
+	cases := map[string]struct {
+		target, settings string
+		policy           *trainer.PodGroupPolicy
+		scheduler        string
+		priority         string
+		annotation       string // trainyard.dev/gang: what the controller sees to
+	}{
+		"no gang, no policy":                       {"", "", nil, "", "", ""},
+		"a priority works without a gang":          {"", "gang: {priorityClass: high}", nil, "", "high", ""},
+		"another scheduler works without a gang":   {"schedulerName: packer", "", nil, "packer", "", ""},
+		"Kueue admits jobs, and places no pods":    {"gang: kueue", "", nil, "", "", ""},
+		"what Kueue has no field for is kept":      {"gang: kueue", "gang: {timeout: 10m, priorityClass: high}", nil, "", "", `{"priorityClass":"high","timeoutSeconds":600}`},
+		"coscheduling waits a minute by default":   {"gang: coscheduling", "", seconds(60), "scheduler-plugins-scheduler", "", ""},
+		"coscheduling waits as long as it is told": {"gang: coscheduling", "gang: {timeout: 2h, minAvailable: all}", seconds(7200), "scheduler-plugins-scheduler", "", ""},
+		"coscheduling under another name":          {"gang: coscheduling, schedulerName: secondary", "gang: {priorityClass: high}", seconds(60), "secondary", "high", ""},
+		"Volcano has no timeout of its own":        {"gang: volcano", "gang: {timeout: 90s, priorityClass: high}", volcano, "volcano", "high", `{"timeoutSeconds":90}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctr := generate(t, tc.target, tc.settings)
+			if diff := cmp.Diff(tc.policy, ctr.Spec.PodGroupPolicy); diff != "" {
+				t.Errorf("podGroupPolicy: -want +got:\n%s", diff)
+			}
+			if got := ctr.Annotations["trainyard.dev/gang"]; got != tc.annotation {
+				t.Errorf("annotation trainyard.dev/gang = %q, want %q", got, tc.annotation)
+			}
+			for role, j := range roles(t, ctr) {
+				if got := pod(j).Spec; got.SchedulerName != tc.scheduler || got.PriorityClassName != tc.priority {
+					t.Errorf("%s: scheduler %q, priority class %q, want %q and %q", role, got.SchedulerName, got.PriorityClassName, tc.scheduler, tc.priority)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingWaitsForTheLauncher: a job that depends on another deadlocks with a
+// PodGroup that waits for all pods, and a node that never gets ready would leave
+// the launcher without a verdict. Only initializers are waited for.
+func TestNothingWaitsForTheLauncher(t *testing.T) {
+	for _, gang := range []string{"none", "kueue", "coscheduling", "volcano"} {
+		for role, j := range roles(t, generate(t, "gang: "+gang, "")) {
+			if len(j.DependsOn) > 0 {
+				t.Errorf("%s: %s depends on %v", gang, role, j.DependsOn)
+			}
+		}
+	}
+}
+
+// TestPlacementIsForRanks: where pods run is said of launcher and nodes alike. An
+// initializer needs no GPUs, so it does not go where they are.
+func TestPlacementIsForRanks(t *testing.T) {
+	ctr := generate(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
+      tolerations: [{key: gpu, operator: Exists}], storage: {data: {claim: data}}, initializers: {dataset: {storage: data}},
+      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}}}`)
+	affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: "In", Values: []string{"a"}}}}},
+	}}}
+	for role, j := range roles(t, ctr) {
+		spec := pod(j).Spec
+		want := corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Key: "gpu", Operator: "Exists"}}, Affinity: affinity}
+		got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", role, diff)
+		}
+		annotations := map[string]string{"k8s.v1.cni.cncf.io/networks": "rdma", "sidecar.istio.io/inject": "false"}
+		if diff := cmp.Diff(annotations, pod(j).Annotations); diff != "" {
+			t.Errorf("%s: annotations: -want +got:\n%s", role, diff)
+		}
+	}
+	fetch := pod(job(t, ctr, "dataset-initializer"))
+	if fetch.Spec.NodeSelector != nil || fetch.Spec.Affinity != nil || fetch.Spec.Tolerations != nil || len(fetch.Annotations) != 1 {
+		t.Errorf("the initializer is placed: %v %v %v %v", fetch.Spec.NodeSelector, fetch.Spec.Affinity, fetch.Spec.Tolerations, fetch.Annotations)
+	}
+}
+
+// TestLauncherMayHaveItsOwnResources: Trainer takes the number of slots from the
+// labelled job, which is the launcher: what it has decides.
+func TestLauncherMayHaveItsOwnResources(t *testing.T) {
+	cases := map[string]struct {
+		base, settings string
+		procs          int32
+		launcher, node map[corev1.ResourceName]string
+	}{
+		"a launcher that is a node is like the others, and Trainer counts its GPUs": {
+			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}", 1,
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
+		},
+		"it may have more memory": {
+			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}, launcher: {resources: {memory: 8Gi}}", 1,
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "4"},
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
+		},
+		"a separate launcher has no GPUs, so the slots are ours to count": {
+			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}, runLauncherAsNode: false, launcher: {resources: {cpu: 500m}}", 4,
+			map[corev1.ResourceName]string{"cpu": "500m", "memory": "2Gi"},
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
+		},
+		"a separate launcher with a GPU of its own does not change them": {
+			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}, runLauncherAsNode: false, launcher: {resources: {nvidia.com/gpu: 2}}", 4,
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "2"},
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
+		},
+		"slices beside a GPU are counted together": {
+			"openmpi-gpu", "resources: {nvidia.com/gpu: 1, nvidia.com/mig-1g.5gb: 3}", 4,
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "nvidia.com/mig-1g.5gb": "3"},
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "nvidia.com/mig-1g.5gb": "3"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctr := generateFrom(t, tc.base, "", tc.settings)
+			if got := *ctr.Spec.MLPolicy.MPI.NumProcPerNode; got != tc.procs {
+				t.Errorf("numProcPerNode = %d, want %d", got, tc.procs)
+			}
+			for role, want := range map[string]map[corev1.ResourceName]string{"launcher": tc.launcher, "node": tc.node} {
+				expectResources(t, job(t, ctr, role), want)
+			}
+		})
+	}
+}
+
+// expectResources checks the main container, and that no init container asks for
+// more, which would raise what the pod asks for.
+func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
+	t.Helper()
+	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {
+		written := map[corev1.ResourceName]string{}
+		for name, quantity := range list {
+			written[name] = quantity.String()
+		}
+		return written
+	}
+	for _, bound := range []corev1.ResourceList{main(j).Resources.Limits, main(j).Resources.Requests} {
+		if diff := cmp.Diff(want, text(bound)); diff != "" {
+			t.Errorf("%s: resources: -want +got:\n%s", j.Name, diff)
+		}
+	}
+	for _, c := range pod(j).Spec.InitContainers {
+		if diff := cmp.Diff(map[corev1.ResourceName]string{"cpu": want["cpu"], "memory": want["memory"]}, text(c.Resources.Limits)); diff != "" {
+			t.Errorf("%s/%s: limits: -want +got:\n%s", j.Name, c.Name, diff)
+		}
+	}
+}
