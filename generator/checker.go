@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"cuelang.org/go/cue"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 	"github.com/trainyard/trainyard/generator/internal/document"
@@ -40,8 +41,8 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 		return c.mapping(schema, n, key, path), true
 	case n.Kind == document.List && kind&cue.ListKind != 0:
 		return c.list(schema, n, path), true
-	case n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Scalar):
-		return n.Scalar, true
+	case n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Scalar) && c.fits(schema, canonical(schema, n.Scalar)):
+		return canonical(schema, n.Scalar), true
 	default:
 		c.refuse(schema, n, path)
 		return nil, false
@@ -57,6 +58,27 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any 
 		}
 	}
 	return sound
+}
+
+// canonical spells a quantity the way Kubernetes does: a controller that writes
+// an object back would otherwise change 1024Mi into 1Gi, and own it from then on.
+func canonical(schema cue.Value, scalar any) any {
+	root, path := schema.ReferencePath()
+	if !root.Exists() {
+		return scalar
+	}
+	if mark := root.LookupPath(path).Attribute("quantity"); mark.Err() != nil {
+		return scalar
+	}
+	text := fmt.Sprint(scalar)
+	if f, ok := scalar.(float64); ok {
+		text = strconv.FormatFloat(f, 'f', -1, 64) // never with an exponent, which would stay
+	}
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil {
+		return scalar
+	}
+	return quantity.String()
 }
 
 func (c *checker) fits(schema cue.Value, scalar any) bool {

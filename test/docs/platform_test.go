@@ -41,10 +41,10 @@ func platformPage(fields []generator.Field) string {
 	var b strings.Builder
 	b.WriteString(`# The platform document
 
-A platform is described by one document, YAML or JSON, of at most 1 MiB. ` + "`trainyard vet`" + ` checks it and
-reports every problem at once. This page is written from the schema (` + "`schemas/platform`" + `) by ` + "`make update`" + `.
+A platform is described by one document, YAML, JSON or CUE, of at most 1 MiB for each of its
+[layers](documents.md). ` + "`trainyard vet`" + ` checks it and reports every problem at once. This page is written from the schema (` + "`schemas/platform`" + `) by ` + "`make update`" + `.
 
-NAME stands for a key that you choose. Fields in **bold** are required in the mapping that holds them.
+NAME stands for a key that you choose, [] for an item of a list. Fields in **bold** are required in the mapping that holds them.
 
 | field | value | meaning |
 |---|---|---|

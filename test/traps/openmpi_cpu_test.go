@@ -26,6 +26,16 @@ func generate(t *testing.T, target, settings string) trainer.ClusterTrainingRunt
 // generateFrom does so from another entry of the catalogue.
 func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
+	var ctr trainer.ClusterTrainingRuntime
+	if err := json.Unmarshal(generateText(t, base, target, settings), &ctr); err != nil {
+		t.Fatal(err)
+	}
+	return ctr
+}
+
+// generateText returns the runtime as JSON, as it is spelled.
+func generateText(t *testing.T, base, target, settings string) []byte {
+	t.Helper()
 	text := fmt.Sprintf(`
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -41,17 +51,15 @@ spec:
 	if err != nil {
 		t.Fatalf("generating: %v", err)
 	}
-	var ctr trainer.ClusterTrainingRuntime
 	for o := range platforms[0].Objects.All() {
 		raw, err := o.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(raw, &ctr); err != nil {
-			t.Fatal(err)
-		}
+		return raw
 	}
-	return ctr
+	t.Fatal("no objects")
+	return nil
 }
 
 // job returns the ReplicatedJob of a name.

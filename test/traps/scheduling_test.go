@@ -1,6 +1,7 @@
 package traps
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,4 +162,59 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 			t.Errorf("%s/%s: limits: -want +got:\n%s", j.Name, c.Name, diff)
 		}
 	}
+}
+
+// TestQuantitiesAreCanonical: up to Trainer 2.2, its controller writes a runtime back
+// when a TrainJob uses it, and spells quantities its own way; from then on it owns
+// those that were spelled otherwise, and applying the same file again conflicts.
+func TestQuantitiesAreCanonical(t *testing.T) {
+	cases := map[string]struct {
+		settings                string
+		cpu, memory, sharedSize string
+	}{
+		"fractions of a CPU":      {`resources: {cpu: 1.5, memory: 2Gi}, sharedMemory: 1Gi`, "1500m", "2Gi", "1Gi"},
+		"a whole number of them":  {`resources: {cpu: "2000m", memory: 2Gi}, sharedMemory: 1Gi`, "2", "2Gi", "1Gi"},
+		"a number with a dot":     {`resources: {cpu: 4.0, memory: 2Gi}, sharedMemory: 1Gi`, "4", "2Gi", "1Gi"},
+		"memory in smaller units": {`resources: {cpu: 1, memory: 2048Mi}, sharedMemory: 1024Mi`, "1", "2Gi", "1Gi"},
+		"decimal units":           {`resources: {cpu: 1, memory: 2000M}, sharedMemory: 1500M`, "1", "2G", "1500M"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var written map[string]any
+			raw := generateText(t, "openmpi-cpu", "", tc.settings)
+			if err := json.Unmarshal(raw, &written); err != nil {
+				t.Fatal(err)
+			}
+			for key, want := range map[string]string{"cpu": tc.cpu, "memory": tc.memory, "sizeLimit": tc.sharedSize} {
+				values := valuesOf(written, key)
+				if len(values) == 0 {
+					t.Errorf("%s is not written", key)
+				}
+				for _, got := range values {
+					if got != want {
+						t.Errorf("%s is written as %v, want %s", key, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// valuesOf collects the values of a key, at any depth.
+func valuesOf(value any, key string) []any {
+	var found []any
+	switch value := value.(type) {
+	case map[string]any:
+		for k, v := range value {
+			if k == key {
+				found = append(found, v)
+			}
+			found = append(found, valuesOf(v, key)...)
+		}
+	case []any:
+		for _, v := range value {
+			found = append(found, valuesOf(v, key)...)
+		}
+	}
+	return found
 }
