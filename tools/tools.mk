@@ -4,16 +4,19 @@
 TOOLS_BIN := .tools/bin
 
 # Every folder here pins one version of Trainer and JobSet; their binaries live side by side.
-TRAINER_TOOLS := trainer-2.3
+TRAINER_TOOLS := trainer-2.3 trainer-2.1
+
+# Every folder here pins one version of Trainer of which only manifests are read.
+TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
 
 # In this order: what most tests need first, the slow linter last.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) golangci-lint)
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) golangci-lint) trainer-manifests
 
 # $(call build-tool,package,how long it takes the first time,more arguments of go build)
 # The touch matters: go build leaves a binary alone that would come out the same.
 define build-tool
-	@echo "building $(@F) (about $2 the first time)"
+	@echo "building $(@:$(TOOLS_BIN)/%=%) (about $2 the first time)"
 	@mkdir -p $(@D)
 	@cd $(<D) && GOWORK=off go build $3 -o $(CURDIR)/$@ $1
 	@touch $@
@@ -52,6 +55,14 @@ $(TOOLS_BIN)/%/jobset: tools/%/go.mod tools/%/go.sum
 
 $(TOOLS_BIN)/%/trainer-controller-manager: tools/%/go.mod tools/%/go.sum
 	$(call build-tool,github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager,1 minute)
+
+# No file stands for them, because the module cache may be emptied; asking for one that is
+# there takes milliseconds.
+.PHONY: trainer-manifests
+trainer-manifests:
+	@for t in $(TRAINER_MANIFESTS); do \
+		(cd tools/$$t && GOWORK=off go mod download github.com/kubeflow/trainer/v2) || exit 1; \
+	done
 
 $(TOOLS_BIN)/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
 	$(call build-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,2 minutes)

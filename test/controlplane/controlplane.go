@@ -25,9 +25,10 @@ const startPatience = 2 * time.Minute
 // ControlPlane is one running Kubernetes API with Trainer and JobSet on it.
 type ControlPlane struct {
 	dir       string // holds every file of this control plane
+	options   options
 	tools     toolbox
 	env       *envtest.Environment
-	manifests []manifests // of the managers, in their order
+	manifests []manifests // of what options.upstream names, in that order
 	managers  []*process
 	logs      []string
 	client    client.Client
@@ -51,7 +52,7 @@ func (cp *ControlPlane) Logs() []string { return cp.logs }
 
 // launch starts a control plane. When it fails, it leaves logs but nothing running.
 func launch(o options) (*ControlPlane, error) {
-	tools, err := findTools(o.trainer)
+	tools, err := findTools(o)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +60,8 @@ func launch(o options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the control plane: %w", err)
 	}
-	cp := &ControlPlane{dir: dir, tools: tools}
-	for _, step := range []func() error{cp.startAPI, cp.connect, cp.startManagers} {
+	cp := &ControlPlane{dir: dir, options: o, tools: tools}
+	for _, step := range []func() error{cp.startAPI, cp.connect, cp.installCRDs, cp.startManagers} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, cp.stop(), fmt.Errorf("the logs are in %s", dir))
 		}
@@ -95,7 +96,7 @@ func (cp *ControlPlane) startAPI() error {
 
 // readManifests finds out what each manager has to find in the API.
 func (cp *ControlPlane) readManifests() error {
-	for _, m := range managers {
+	for _, m := range cp.options.upstream() {
 		read, err := cp.tools.manifests(m)
 		if err != nil {
 			return fmt.Errorf("reading the manifests of %s: %w", m.name, err)
@@ -121,8 +122,8 @@ func (cp *ControlPlane) connect() error {
 	return nil
 }
 
-// startManagers installs Trainer and JobSet and waits until both serve.
-func (cp *ControlPlane) startManagers() error {
+// installCRDs makes the API serve the kinds of Trainer and JobSet.
+func (cp *ControlPlane) installCRDs() error {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, m := range cp.manifests {
 		crds = append(crds, m.crds...)
@@ -130,8 +131,16 @@ func (cp *ControlPlane) startManagers() error {
 	if _, err := envtest.InstallCRDs(cp.env.Config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: startPatience}); err != nil {
 		return fmt.Errorf("installing CRDs: %w", err)
 	}
+	return nil
+}
+
+// startManagers runs Trainer and JobSet, if they were asked for, and waits until both serve.
+func (cp *ControlPlane) startManagers() error {
+	if cp.options.crdsOnly {
+		return nil
+	}
 	var waits []func(context.Context) error
-	for i, m := range managers {
+	for i, m := range cp.options.upstream() {
 		wait, err := cp.startManager(m, cp.manifests[i])
 		if err != nil {
 			return fmt.Errorf("starting %s: %w", m.name, err)

@@ -6,7 +6,7 @@
 // There are no nodes and no kube-controller-manager, so nothing ever becomes a pod and
 // nothing is garbage collected: tests judge objects, and each works in its own namespace.
 //
-// A test binary shares one control plane, because starting takes seconds:
+// A test binary shares one control plane per version of Trainer, because starting takes seconds:
 //
 //	func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 //
@@ -15,4 +15,6 @@
 //		namespace := cp.Namespace(t)
 //		...
 //	}
+//
+// Options ask for another version of Trainer than the default.
 package controlplane

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ import (
 
 // expectMPIJob checks everything that an MPI job depends on. The job must set a number of
 // nodes and of processes, and a command.
-func expectMPIJob(t *testing.T, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, made *outcome) {
+func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, made *outcome) {
 	t.Helper()
 	asNode, nodes := *runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, *job.Spec.Trainer.NumNodes
 	if asNode {
@@ -40,9 +39,9 @@ func expectMPIJob(t *testing.T, runtime *trainer.ClusterTrainingRuntime, job *tr
 		template := templateOf(t, runtime, role)
 		pod := child.Spec.Template
 		expectLabels(t, role, template.Labels, pod.Labels)
-		expectVolumes(t, role, made, pod.Spec)
+		expectVolumes(t, v, role, made, pod.Spec)
 		expectMounts(t, role, runtime, container(t, role, template.Spec), container(t, role, pod.Spec))
-		expectSettings(t, role, asNode, job, container(t, role, template.Spec), container(t, role, pod.Spec))
+		expectSettings(t, v, role, asNode, job, container(t, role, template.Spec), container(t, role, pod.Spec))
 		expectReferences(t, role, container(t, role, pod.Spec))
 	}
 }
@@ -145,17 +144,11 @@ func expectLabels(t *testing.T, role string, want, got map[string]string) {
 }
 
 // expectVolumes checks the volumes that Trainer adds: keys for both, the hostfile for the launcher.
-func expectVolumes(t *testing.T, role string, made *outcome, pod corev1.PodSpec) {
+func expectVolumes(t *testing.T, v version, role string, made *outcome, pod corev1.PodSpec) {
 	t.Helper()
-	want := map[string]corev1.VolumeSource{
-		"mpi-ssh-auth": {Secret: &corev1.SecretVolumeSource{
-			SecretName: made.sshAuth.Name, DefaultMode: ptr.To[int32](0o400), Items: []corev1.KeyToPath{
-				{Key: "ssh-privatekey", Path: "id_rsa", Mode: ptr.To[int32](0o640)},
-				{Key: "ssh-publickey", Path: "id_rsa.pub", Mode: ptr.To[int32](0o644)},
-				{Key: "ssh-publickey", Path: "authorized_keys", Mode: ptr.To[int32](0o644)},
-			},
-		}},
-	}
+	keys := v.keys
+	keys.SecretName = made.sshAuth.Name
+	want := map[string]corev1.VolumeSource{"mpi-ssh-auth": {Secret: &keys}}
 	if role == "launcher" {
 		want["mpi-hostfile"] = corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: made.hostfile.Name},
@@ -164,9 +157,9 @@ func expectVolumes(t *testing.T, role string, made *outcome, pod corev1.PodSpec)
 		}}
 	}
 	got := map[string]corev1.VolumeSource{}
-	for _, v := range pod.Volumes {
-		if strings.HasPrefix(v.Name, "mpi-ssh-auth") || strings.HasPrefix(v.Name, "mpi-hostfile") {
-			got[v.Name] = v.VolumeSource
+	for _, volume := range pod.Volumes {
+		if strings.HasPrefix(volume.Name, "mpi-ssh-auth") || strings.HasPrefix(volume.Name, "mpi-hostfile") {
+			got[volume.Name] = volume.VolumeSource
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -199,13 +192,12 @@ func mounts(c corev1.Container) map[string]string {
 
 // expectSettings checks what the job changed in the container: the command on the launcher
 // only, environment and resources everywhere, unless the launcher stands apart.
-func expectSettings(t *testing.T, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
+func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
 	if role == "launcher" || asNode {
 		want.Env = append(want.Env, job.Spec.Trainer.Env...)
-		merge(&want.Resources.Limits, job.Spec.Trainer.ResourcesPerNode.Limits)
-		merge(&want.Resources.Requests, job.Spec.Trainer.ResourcesPerNode.Requests)
+		v.override(&want.Resources, job.Spec.Trainer.ResourcesPerNode)
 	}
 	if role == "launcher" {
 		want.Command = job.Spec.Trainer.Command
@@ -224,14 +216,6 @@ func expectSettings(t *testing.T, role string, asNode bool, job *trainer.TrainJo
 	if diff := cmp.Diff(want.Resources, got.Resources); diff != "" {
 		t.Errorf("%s: resources: -want +got:\n%s", role, diff)
 	}
-}
-
-// merge is what Trainer 2.3 does with a job's resources; earlier versions replace the runtime's.
-func merge(into *corev1.ResourceList, from corev1.ResourceList) {
-	if *into == nil {
-		*into = corev1.ResourceList{}
-	}
-	maps.Copy(*into, from)
 }
 
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)

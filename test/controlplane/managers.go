@@ -20,11 +20,9 @@ type manager struct {
 	config  string   // its configuration, with $PORT, $HEALTH and $CERTS to fill in
 }
 
-// managers are started in this order: Trainer's own API builds on JobSet's.
-var managers = []manager{
-	{
-		name: "jobset", module: "sigs.k8s.io/jobset", folders: []string{"config/default"},
-		config: `
+var jobsetManager = manager{
+	name: "jobset", module: "sigs.k8s.io/jobset", folders: []string{"config/default"},
+	config: `
 apiVersion: config.jobset.x-k8s.io/v1alpha1
 kind: Configuration
 internalCertManagement: {enable: false}
@@ -33,12 +31,13 @@ metrics: {bindAddress: "0"}
 webhook: {host: 127.0.0.1, port: $PORT, certDir: "$CERTS"}
 health: {healthProbeBindAddress: "$HEALTH"}
 `,
-	},
-	{
-		name: "trainer-controller-manager", module: "github.com/kubeflow/trainer/v2",
-		folders: []string{"manifests/base/crds", "manifests/base/webhook"},
-		// Trainer takes no certificate folder: it looks below TMPDIR, where startManager puts it.
-		config: `
+}
+
+var trainerManager = manager{
+	name: "trainer-controller-manager", module: "github.com/kubeflow/trainer/v2",
+	folders: []string{"manifests/base/crds", "manifests/base/webhook"},
+	// Trainer takes no certificate folder: it looks below TMPDIR, where startManager puts it.
+	config: `
 apiVersion: config.trainer.kubeflow.org/v1alpha1
 kind: Configuration
 certManagement: {enable: false}
@@ -47,7 +46,14 @@ metrics: {bindAddress: "0"}
 webhook: {host: 127.0.0.1, port: $PORT}
 health: {healthProbeBindAddress: "$HEALTH"}
 `,
-	},
+}
+
+// upstream is what to install, in this order: Trainer's own API builds on JobSet's.
+func (o options) upstream() []manager {
+	if o.crdsOnly {
+		return []manager{trainerManager}
+	}
+	return []manager{jobsetManager, trainerManager}
 }
 
 // startManager points a manager's webhooks at a free port of this machine and runs it there.

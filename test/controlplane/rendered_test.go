@@ -1,11 +1,17 @@
 package controlplane_test
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,56 +21,98 @@ import (
 // TestRenderedIsAppliedWithoutDrift: the API server accepts every rendered object
 // strictly, adds nothing to it, and has nothing to do when it is applied again.
 func TestRenderedIsAppliedWithoutDrift(t *testing.T) {
-	cp := controlplane.Start(t)
-	for _, file := range renderings(t, rendered) {
-		t.Run(filepath.Base(filepath.Dir(filepath.Dir(file))), func(t *testing.T) {
-			objs, err := controlplane.ReadObjects(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			apply(t, cp, objs...)
-			for _, obj := range objs {
-				expectNothingAdded(t, cp, obj)
-			}
-			changes, err := cp.ApplyAgain(t.Context(), objs...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, change := range changes {
-				t.Errorf("a second apply changed %s", change)
-			}
-		})
-	}
+	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+		for name, file := range renderings(t, "manifests.yaml") {
+			t.Run(name, func(t *testing.T) {
+				objs := readObjects(t, file)
+				makeNamespaces(t, cp, objs)
+				apply(t, cp, objs...)
+				for _, obj := range objs {
+					expectNothingAdded(t, cp, obj)
+				}
+				expectSettled(t, cp, objs...)
+			})
+		}
+	})
 }
 
 // TestKubectlSeesNoDifference: what a person does with a kustomization at a shell.
 func TestKubectlSeesNoDifference(t *testing.T) {
-	cp := controlplane.Start(t)
-	for _, file := range renderings(t, "../../bundles/rendered/*/kustomize/kustomization.yaml") {
-		dir := filepath.Dir(file)
-		t.Run(filepath.Base(filepath.Dir(dir)), func(t *testing.T) {
-			for _, args := range [][]string{
-				{"apply", "--server-side", "--validate=strict", "-k", dir},
-				{"diff", "--server-side", "-k", dir}, // ends with 1 if it finds any
-				{"delete", "-k", dir},
-			} {
-				cmd := exec.Command(cp.Tool("kubectl"), append(args, "--kubeconfig", cp.Kubeconfig())...)
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("kubectl %s: %v\n%s", args[0], err, out)
-				}
-			}
-		})
+	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+		for _, file := range renderings(t, "manifests.yaml") {
+			makeNamespaces(t, cp, readObjects(t, file)) // of the same objects
+		}
+		for name, file := range renderings(t, "kustomization.yaml") {
+			t.Run(name, func(t *testing.T) {
+				dir := filepath.Dir(file)
+				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
+				kubectl(t, cp, "diff", "--server-side", "-k", dir) // ends with 1 if it finds any
+				kubectl(t, cp, "delete", "-k", dir)
+			})
+		}
+	})
+}
+
+func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
+	t.Helper()
+	cmd := exec.Command(cp.Tool("kubectl"), append(args, "--kubeconfig", cp.Kubeconfig())...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", args[0], err, out)
 	}
 }
 
-// renderings lists the files that match a pattern, of which there must be some.
-func renderings(t *testing.T, pattern string) []string {
+// renderings are the files with a certain name below bundles/rendered, of which there must be
+// some, by what they render: example, format and environment.
+func renderings(t *testing.T, name string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
+	const root = "../../bundles/rendered"
+	files := map[string]string{}
+	err := fs.WalkDir(os.DirFS(root), ".", func(file string, _ fs.DirEntry, err error) error {
+		if path.Base(file) == name {
+			files[path.Dir(file)] = filepath.Join(root, file)
+		}
+		return err
+	})
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no file matches %s: %v", pattern, err)
+		t.Fatalf("finding every %s: %d found: %v", name, len(files), err)
 	}
 	return files
+}
+
+// readObjects reads the objects of a file.
+func readObjects(t *testing.T, file string) []client.Object {
+	t.Helper()
+	objs, err := controlplane.ReadObjects(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}
+
+// makeNamespaces makes the namespaces that objects live in, where they are missing.
+func makeNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
+	t.Helper()
+	for _, obj := range objs {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obj.GetNamespace()}}
+		if namespace.Name == "" {
+			continue
+		}
+		if err := cp.Client().Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// expectSettled applies objects again, which must change nothing.
+func expectSettled(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
+	t.Helper()
+	changes, err := cp.ApplyAgain(t.Context(), objs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		t.Errorf("a second apply changed %s", change)
+	}
 }
 
 // expectNothingAdded compares an object with what the API server has of it, but

@@ -13,7 +13,10 @@ import (
 const defaultTrainer = "trainer-2.3"
 
 // options tell control planes apart; equal options share one.
-type options struct{ trainer string }
+type options struct {
+	trainer  string
+	crdsOnly bool
+}
 
 // Option changes what Start starts.
 type Option func(*options)
@@ -21,6 +24,12 @@ type Option func(*options)
 // Trainer picks the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
+}
+
+// CRDsOnly installs Trainer's CRDs and nothing else: no webhooks, no controllers, no JobSet.
+// It serves versions of Trainer that tools/ pins without building them.
+func CRDsOnly() Option {
+	return func(o *options) { o.crdsOnly = true }
 }
 
 // shared holds the control planes of this test binary.
@@ -32,8 +41,9 @@ var shared struct {
 
 // outcome is a started control plane or the reason why there is none.
 type outcome struct {
-	cp  *ControlPlane
-	err error
+	once sync.Once
+	cp   *ControlPlane
+	err  error
 }
 
 // Main runs the tests of a package and then stops whatever Start started. It returns the
@@ -83,22 +93,28 @@ func Start(t testing.TB, opts ...Option) *ControlPlane {
 	return cp
 }
 
-// startShared starts a control plane once; a failure is remembered like a success.
+// startShared starts a control plane once; a failure is remembered like a success. Different
+// ones may start at the same time.
 func startShared(o options) (*ControlPlane, error) {
-	shared.Lock()
-	defer shared.Unlock()
 	if !shared.underMain {
 		return nil, errors.New("nothing would stop it: write func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }")
 	}
-	if known, ok := shared.started[o]; ok {
-		return known.cp, known.err
-	}
+	started := outcomeOf(o)
+	started.once.Do(func() { started.cp, started.err = launch(o) })
+	return started.cp, started.err
+}
+
+// outcomeOf is what becomes of these options, perhaps in the future.
+func outcomeOf(o options) *outcome {
+	shared.Lock()
+	defer shared.Unlock()
 	if shared.started == nil {
 		shared.started = map[options]*outcome{}
 	}
-	cp, err := launch(o)
-	shared.started[o] = &outcome{cp, err}
-	return cp, err
+	if shared.started[o] == nil {
+		shared.started[o] = &outcome{}
+	}
+	return shared.started[o]
 }
 
 // casualties tells which managers have ended although nobody stopped them.

@@ -19,18 +19,11 @@ const fixture = "testdata/openmpi.yaml"
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
 func TestRuntimeIsAcceptedAndSettles(t *testing.T) {
-	cp := controlplane.Start(t)
-	runtime := fixtureRuntime(t)
-	if err := cp.Apply(t.Context(), runtime); err != nil {
-		t.Fatal(err)
-	}
-	changes, err := cp.ApplyAgain(t.Context(), runtime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, change := range changes {
-		t.Errorf("applying again changed %s", change)
-	}
+	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+		runtime := fixtureRuntime(t)
+		apply(t, cp, runtime)
+		expectSettled(t, cp, runtime)
+	})
 }
 
 func TestApplyAgainSeesAChange(t *testing.T) {
@@ -49,46 +42,14 @@ func TestApplyAgainSeesAChange(t *testing.T) {
 	}
 }
 
-// TestBadObjectsAreRefused proves that every gate is really there: the schema of the CRDs,
-// their CEL rules, and the webhooks of both upstream projects.
-func TestBadObjectsAreRefused(t *testing.T) {
-	cp := controlplane.Start(t)
-	namespace := cp.Namespace(t)
-	present := known(t, cp, fixtureRuntime(t)).Name
-	cases := map[string]struct {
-		obj     client.Object
-		refusal string
-	}{
-		"a field that does not exist is refused by the schema": {
-			obj:     changed(t, int64(2), "spec", "mlPolicy", "mpi", "slotsPerWorker"),
-			refusal: "spec.mlPolicy.mpi.slotsPerWorker: field not declared in schema",
-		},
-		"an MPI that Trainer does not implement is refused by the schema": {
-			obj:     changed(t, "Intel", "spec", "mlPolicy", "mpi", "mpiImplementation"),
-			refusal: `Unsupported value: "Intel"`,
-		},
-		"two machine learning policies are refused by CEL": {
-			obj:     changed(t, map[string]any{}, "spec", "mlPolicy", "torch"),
-			refusal: "Only one of the policy can be configured",
-		},
-		"a TrainJob without a runtime is refused by Trainer": {
-			obj:     build.MakeTrainJob("lost", namespace).Runtime("no-such-runtime").Obj(),
-			refusal: "validator.trainjob.trainer.kubeflow.org",
-		},
-		"a TrainJob that sets Trainer's own variables is refused by Trainer": {
-			obj:     build.MakeTrainJob("sly", namespace).Runtime(present).Env("OMPI_MCA_plm_rsh_args", "-v").Obj(),
-			refusal: "must not have reserved envs",
-		},
-		"a JobSet that succeeds with a job it does not have is refused by JobSet": {
-			obj: &jobset.JobSet{
-				ObjectMeta: metav1.ObjectMeta{Name: "hopeless", Namespace: namespace},
-				Spec: jobset.JobSetSpec{SuccessPolicy: &jobset.SuccessPolicy{
-					Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"},
-				}},
-			},
-			refusal: "vjobset.kb.io",
-		},
-	}
+// refusals are bad objects and what the API says of them.
+type refusals map[string]struct {
+	obj     client.Object
+	refusal string
+}
+
+func (cases refusals) expect(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			err := cp.Apply(t.Context(), tc.obj)
@@ -97,6 +58,70 @@ func TestBadObjectsAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBadObjectsAreRefusedByTheirSchema proves that the CRDs and their CEL rules are in force.
+func TestBadObjectsAreRefusedByTheirSchema(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+		refusals{
+			"a field that does not exist is refused by the schema": {
+				obj:     changed(t, int64(2), "spec", "mlPolicy", "mpi", "slotsPerWorker"),
+				refusal: "spec.mlPolicy.mpi.slotsPerWorker: field not declared in schema",
+			},
+			"an MPI that Trainer does not implement is refused by the schema": {
+				obj:     changed(t, "Intel", "spec", "mlPolicy", "mpi", "mpiImplementation"),
+				refusal: `Unsupported value: "Intel"`,
+			},
+			"two machine learning policies are refused by CEL": {
+				obj:     changed(t, map[string]any{}, "spec", "mlPolicy", "torch"),
+				refusal: "Only one of the policy can be configured",
+			},
+		}.expect(t, cp)
+	})
+}
+
+// TestBadObjectsAreRefusedByWebhooks proves that those of both upstream projects are in force.
+func TestBadObjectsAreRefusedByWebhooks(t *testing.T) {
+	whereJobsRun(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+		namespace := cp.Namespace(t)
+		refusals{
+			"a TrainJob without a runtime is refused by Trainer": {
+				obj:     build.MakeTrainJob("lost", namespace).Runtime("no-such-runtime").Obj(),
+				refusal: "validator.trainjob.trainer.kubeflow.org",
+			},
+			"a JobSet that succeeds with a job it does not have is refused by JobSet": {
+				obj: &jobset.JobSet{
+					ObjectMeta: metav1.ObjectMeta{Name: "hopeless", Namespace: namespace},
+					Spec: jobset.JobSetSpec{SuccessPolicy: &jobset.SuccessPolicy{
+						Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"},
+					}},
+				},
+				refusal: "vjobset.kb.io",
+			},
+		}.expect(t, cp)
+	})
+}
+
+func TestTrainersOwnVariablesAreRefusedSince23(t *testing.T) {
+	whereJobsRun(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		runtime := known(t, cp, fixtureRuntime(t)).Name
+		job := build.MakeTrainJob("sly", cp.Namespace(t)).Runtime(runtime).Env("OMPI_MCA_plm_rsh_args", "-v").Obj()
+		if v.refusesReserved {
+			refusals{"in a TrainJob": {obj: job, refusal: "must not have reserved envs"}}.expect(t, cp)
+			return
+		}
+		apply(t, cp, job)
+		made := waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
+		launcher := variables(container(t, "launcher", made.launcher.Spec.Template.Spec))
+		if got := launcher["OMPI_MCA_plm_rsh_args"].Value; got != "-v" {
+			t.Errorf("OMPI_MCA_plm_rsh_args is %q, want -v: the TrainJob's own", got)
+		}
+	})
+}
+
+func TestCRDsOnlyLetsTrainJobsIn(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Trainer("trainer-2.2"), controlplane.CRDsOnly())
+	apply(t, cp, build.MakeTrainJob("lost", cp.Namespace(t)).Runtime("no-such-runtime").Obj())
 }
 
 func TestKubectlReadsTheKubeconfig(t *testing.T) {

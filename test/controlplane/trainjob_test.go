@@ -3,67 +3,54 @@ package controlplane_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// rendered are the runtimes we ship, as files; each is put to the same test as the fixture.
-const rendered = "../../bundles/rendered/*/plain/manifests.yaml"
-
 // TestTrainJobBecomesLauncherAndNodes lets the real controllers turn TrainJobs of different
-// sizes into objects, and checks all of them that an MPI job depends on.
+// sizes into objects, and checks all of them that an MPI job depends on. What the controllers do
+// to a runtime in use must give GitOps tools nothing to do.
 func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
-	cp := controlplane.Start(t)
-	for _, runtime := range mpiRuntimes(t, fixture, rendered) {
-		for _, nodes := range []int32{1, 2, 4, 8} {
-			t.Run(fmt.Sprintf("%s with %d nodes", runtime.GetName(), nodes), func(t *testing.T) {
-				runtime := known(t, cp, runtime)
-				job := build.MakeTrainJob("allreduce", cp.Namespace(t)).
-					Runtime(runtime.Name).Nodes(nodes).ProcPerNode(2).
+	whereJobsRun(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		for name, file := range renderings(t, "manifests.yaml") {
+			t.Run(name, func(t *testing.T) { expectMPIJobs(t, v, cp, readObjects(t, file)...) })
+		}
+		t.Run("fixture", func(t *testing.T) { expectMPIJobs(t, v, cp, fixtureRuntime(t)) })
+	})
+}
+
+// expectMPIJobs puts all MPI runtimes among some objects to the same test, each in a namespace
+// of its own.
+func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
+	t.Helper()
+	for _, obj := range mpiRuntimes(objs) {
+		t.Run(obj.GetName(), func(t *testing.T) {
+			namespace := moved(t, cp, obj)
+			runtime := known(t, cp, obj)
+			for _, nodes := range []int32{1, 2, 4, 8} {
+				job := jobOf(obj, fmt.Sprintf("allreduce-%d", nodes), namespace).
+					Nodes(nodes).ProcPerNode(2).
 					Command("mpirun", "python3", "allreduce.py").
 					Env("EPOCHS", "3").Resource(corev1.ResourceCPU, "3").
 					Obj()
-				if err := cp.Apply(t.Context(), job); err != nil {
-					t.Fatal(err)
-				}
-				expectMPIJob(t, runtime, job, waitForOutcome(t, cp, client.ObjectKeyFromObject(job)))
-			})
-		}
-	}
-}
-
-// mpiRuntimes reads the MPI runtimes of the files that match patterns.
-func mpiRuntimes(t *testing.T, patterns ...string) []client.Object {
-	t.Helper()
-	var runtimes []client.Object
-	for _, pattern := range patterns {
-		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(paths) == 0 {
-			t.Fatalf("no file matches %s", pattern)
-		}
-		objs, err := controlplane.ReadObjects(paths...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, obj := range objs {
-			if isMPIRuntime(obj) {
-				runtimes = append(runtimes, obj)
+				apply(t, cp, job)
+				t.Run(fmt.Sprintf("with %d nodes", nodes), func(t *testing.T) {
+					expectMPIJob(t, v, runtime, job, waitForOutcome(t, cp, client.ObjectKeyFromObject(job)))
+				})
 			}
-		}
+			expectInUse(t, v, cp, obj)
+			expectSettled(t, cp, obj)
+		})
 	}
-	return runtimes
 }
 
 // outcome is what Trainer and JobSet made of one TrainJob.
@@ -79,6 +66,10 @@ type outcome struct {
 func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.ObjectKey) *outcome {
 	t.Helper()
 	made := &outcome{}
+	controlplane.Eventually(t, func(ctx context.Context) error { return cp.Client().Get(ctx, job, &made.jobSet) })
+	for _, role := range awaited(&made.jobSet) {
+		finish(t, cp, client.ObjectKey{Namespace: job.Namespace, Name: job.Name + "-" + role + "-0"})
+	}
 	parts := []struct {
 		suffix string
 		obj    client.Object
@@ -100,4 +91,35 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 		return nil
 	})
 	return made
+}
+
+// awaited are the roles in a JobSet that others start after: initializers.
+func awaited(js *jobset.JobSet) []string {
+	var roles []string
+	for _, r := range js.Spec.ReplicatedJobs {
+		for _, d := range r.DependsOn {
+			if d.Status == jobset.DependencyComplete && !slices.Contains(roles, d.Name) {
+				roles = append(roles, d.Name)
+			}
+		}
+	}
+	return roles
+}
+
+// finish says of a Job what the Job controller says once its pod is done: neither is here.
+func finish(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
+	t.Helper()
+	now := metav1.Now()
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		var job batchv1.Job
+		if err := cp.Client().Get(ctx, key, &job); err != nil {
+			return err
+		}
+		job.Status.StartTime, job.Status.CompletionTime, job.Status.Succeeded = &now, &now, 1
+		job.Status.Conditions = []batchv1.JobCondition{
+			{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue},
+			{Type: batchv1.JobComplete, Status: corev1.ConditionTrue},
+		}
+		return cp.Client().Status().Update(ctx, &job)
+	})
 }

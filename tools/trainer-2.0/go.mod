@@ -1,0 +1,11 @@
+// Package trainer-2.0 pins Kubeflow Trainer 2.0, of which only manifests are read.
+module github.com/trainyard/trainyard/tools/trainer-2.0
+
+go 1.26.0
+
+toolchain go1.26.8
+
+// A package without imports, so that `go mod tidy` keeps the requirement and adds no other.
+tool github.com/kubeflow/trainer/v2/pkg/runtime/framework/plugins/jobset/constants
+
+require github.com/kubeflow/trainer/v2 v2.0.0 // indirect
