@@ -61,7 +61,8 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any 
 }
 
 // canonical spells a quantity the way Kubernetes does: a controller that writes
-// an object back would otherwise change 1024Mi into 1Gi, and own it from then on.
+// an object back, as Trainer 2.1 does, would otherwise change 1024Mi into 1Gi, and
+// own it from then on.
 func canonical(schema cue.Value, scalar any) any {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

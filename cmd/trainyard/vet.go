@@ -2,23 +2,32 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/foreign"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 func newVet(s streams) *cobra.Command {
 	var f inputFlags
+	var traps bool
 	cmd := &cobra.Command{
 		Use:   "vet",
-		Short: "Check a platform document and write nothing",
+		Short: "Check a platform document, or training runtimes, and write nothing",
 		Long: `Check a platform document in all its environments: every problem at once, one line per
 cause, each with the place in the file, what is wrong and what is allowed. What works, but
-may surprise, is a note. With --report json both are data, on standard output.`,
+may surprise, is a note. With --report json both are data, on standard output.
+
+A file of ClusterTrainingRuntimes or TrainingRuntimes, whoever wrote them, is checked for the
+traps of MPI on Kubeflow Trainer, each by its name. --traps lists them.`,
 		Example: `  # Check a document before committing it
   trainyard vet -f platform.yaml
 
@@ -26,11 +35,20 @@ may surprise, is a note. With --report json both are data, on standard output.`,
   trainyard vet -f platform.yaml -f trainer-2.1.yaml
 
   # Check in CI, and keep the report
-  trainyard vet -f platform.yaml --report json > report.json`,
+  trainyard vet -f platform.yaml --report json > report.json
+
+  # Check the runtimes of a cluster
+  kubectl get clustertrainingruntimes -o yaml | trainyard vet -f -`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return vet(cmd.Context(), s, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if traps {
+				return printTraps(s.out)
+			}
+			return vet(cmd.Context(), s, f)
+		},
 	}
 	f.add(cmd)
+	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps that runtimes are checked for")
 	return cmd
 }
 
@@ -38,6 +56,9 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 	request, err := f.request(s.in)
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(request.Layers, isRuntimes) {
+		return vetRuntimes(s, f.report, request)
 	}
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if f.report == "json" {
@@ -48,6 +69,44 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 	}
 	printNotes(s.err, notesOf(platforms))
 	fmt.Fprintf(s.err, "%s: no problems, makes %s\n", names(request), made(platforms))
+	return nil
+}
+
+func isRuntimes(layer generator.Input) bool { return foreign.Is(layer.Name, layer.Text) }
+
+// vetRuntimes checks files of training runtimes, each by itself.
+func vetRuntimes(s streams, report string, request generator.Request) error {
+	var problems, notes problem.List
+	total := 0
+	for _, file := range request.Layers {
+		if !isRuntimes(file) {
+			return &usageError{fmt.Errorf("%s is no file of training runtimes: want runtimes or a platform document, and not both", file.Name)}
+		}
+		found, err := foreign.Vet(file.Name, file.Text)
+		var unreadable problem.List
+		if err != nil && !errors.As(err, &unreadable) {
+			return err
+		}
+		problems = slices.Concat(problems, unreadable, found.Problems)
+		notes, total = append(notes, found.Notes...), total+found.Runtimes
+	}
+	if report == "json" {
+		return reportJSON(s.out, problems.Err(), notes)
+	}
+	printNotes(s.err, notes)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "%s: no problems in %s\n", names(request), count(total, "runtime"))
+	return nil
+}
+
+func printTraps(w io.Writer) error {
+	for _, trap := range foreign.Traps() {
+		if _, err := fmt.Fprintf(w, "%-16s %s\n", trap.Name, trap.Doc); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

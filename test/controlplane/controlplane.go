@@ -103,6 +103,14 @@ func (cp *ControlPlane) readManifests() error {
 		}
 		cp.manifests = append(cp.manifests, read)
 	}
+	if cp.options.crdsOnly {
+		return nil
+	}
+	gangs, err := cp.tools.podGroups()
+	if err != nil {
+		return fmt.Errorf("reading the CRDs of gang schedulers: %w", err)
+	}
+	cp.manifests = append(cp.manifests, gangs)
 	return nil
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -121,5 +123,32 @@ func finish(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
 			{Type: batchv1.JobComplete, Status: corev1.ConditionTrue},
 		}
 		return cp.Client().Status().Update(ctx, &job)
+	})
+}
+
+// TestHundredNodes: the largest job there is by default, under the longest name that its pods
+// allow, stays within what names, ConfigMaps and the hostfile's readers can take.
+func TestHundredNodes(t *testing.T) {
+	whereJobsRun(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+		runtime := fixtureRuntime(t)
+		known(t, cp, runtime)
+		name := strings.Repeat("j", 63-len("-launcher-0-0-abcde"))
+		job := jobOf(runtime, name, cp.Namespace(t)).Nodes(100).ProcPerNode(8).Obj()
+		apply(t, cp, job)
+		made := waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
+		hosts := strings.Split(strings.TrimSpace(made.hostfile.Data["hostfile"]), "\n")
+		if len(hosts) != 100 || *made.node.Spec.Parallelism != 99 || *made.node.Spec.Completions != 99 {
+			t.Errorf("%d hosts, %d nodes at once of %d; want 100, 99 of 99", len(hosts), *made.node.Spec.Parallelism, *made.node.Spec.Completions)
+		}
+		if size := len(made.hostfile.Data["hostfile"]); size > 64<<10 {
+			t.Errorf("the hostfile has %d bytes, want 64 KiB at most", size)
+		}
+		for _, line := range hosts {
+			host, slots, _ := strings.Cut(line, " ")
+			label, _, _ := strings.Cut(host, ".")
+			if problems := validation.IsDNS1123Subdomain(host); len(problems) > 0 || len(label) > 63 || slots != "slots=8" {
+				t.Errorf("host %q: %v, label of %d letters", line, problems, len(label))
+			}
+		}
 	})
 }

@@ -122,6 +122,11 @@ func TestLauncherMayHaveItsOwnResources(t *testing.T) {
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "2"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 		},
+		"of two kinds of GPU Trainer would take either, so the slots are ours to count": {
+			"openmpi-gpu", "resources: {nvidia.com/gpu: 1, amd.com/gpu: 2}", 3,
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "amd.com/gpu": "2"},
+			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "amd.com/gpu": "2"},
+		},
 		"slices beside a GPU are counted together": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 1, nvidia.com/mig-1g.5gb: 3}", 4,
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "nvidia.com/mig-1g.5gb": "3"},
@@ -164,7 +169,7 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	}
 }
 
-// TestQuantitiesAreCanonical: up to Trainer 2.2, its controller writes a runtime back
+// TestQuantitiesAreCanonical: up to Trainer 2.1, the controller writes a runtime back
 // when a TrainJob uses it, and spells quantities its own way; from then on it owns
 // those that were spelled otherwise, and applying the same file again conflicts.
 func TestQuantitiesAreCanonical(t *testing.T) {

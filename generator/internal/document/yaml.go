@@ -16,18 +16,17 @@ import (
 
 func parseYAML(name string, text []byte) (*Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var root yaml.Node
-	switch err := decoder.Decode(&root); {
+	root, err := readYAML(decoder, name, text)
+	switch {
 	case errors.Is(err, io.EOF):
 		return nil, at(name, 1, 1, "file is empty: want a Platform document")
 	case err != nil:
-		return nil, syntaxError(name, text, err)
+		return nil, err
 	}
-	var second yaml.Node
-	if err := decoder.Decode(&second); err == nil {
+	if second, err := readYAML(decoder, name, text); err == nil {
 		return nil, at(name, second.Line, 1, "second document in one file: want one Platform per file")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, syntaxError(name, text, err)
+		return nil, err
 	}
 	if len(root.Content) == 0 {
 		return nil, at(name, 1, 1, "file is empty: want a Platform document")
@@ -38,6 +37,18 @@ func parseYAML(name string, text []byte) (*Node, error) {
 		return nil, c.problems.Err()
 	}
 	return node, c.problems.Err()
+}
+
+// readYAML reads the next document of a text. Its error is io.EOF at the end, else a problem.List.
+func readYAML(decoder *yaml.Decoder, name string, text []byte) (*yaml.Node, error) {
+	var root yaml.Node
+	switch err := decoder.Decode(&root); {
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case err != nil:
+		return nil, syntaxError(name, text, err)
+	}
+	return &root, nil
 }
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)

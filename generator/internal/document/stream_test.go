@@ -1,0 +1,75 @@
+package document
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+func TestParseStream(t *testing.T) {
+	type first struct {
+		line, column int
+		key          string
+	}
+	cases := map[string]struct {
+		name, text string
+		want       []first
+	}{
+		"no text":                        {"p.yaml", "", nil},
+		"nothing but comments":           {"p.yaml", "# a\n---\n# b\n---\n", nil},
+		"no text of JSON":                {"p.json", " \n", nil},
+		"one document":                   {"p.yaml", "a: 1\n", []first{{1, 1, "a"}}},
+		"lines count through the stream": {"p.yaml", "---\na: 1\n---\n  b: 2\n...\n---\n{c: 3}\n", []first{{2, 1, "a"}, {4, 3, "b"}, {7, 1, "c"}}},
+		"empty documents between":        {"p.yaml", "a: 1\n---\n# nothing\n---\nnull\n---\nb: 2\n", []first{{1, 1, "a"}, {7, 1, "b"}}},
+		"a byte order mark":              {"p.yaml", "\uFEFFa: 1\n", []first{{1, 1, "a"}}},
+		"JSON":                           {"p.json", "\n {\"a\": 1}", []first{{2, 2, "a"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			documents, err := ParseStream(tc.name, []byte(tc.text))
+			if err != nil {
+				t.Fatalf("ParseStream(): %v", err)
+			}
+			var got []first
+			for _, n := range documents {
+				got = append(got, first{n.Line, n.Column, n.Fields[0].Key})
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(first{})); diff != "" {
+				t.Errorf("ParseStream(): -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseStreamIsBounded(t *testing.T) {
+	cases := map[string]struct {
+		name, text, want string
+		documents        int // that could be read
+	}{
+		"a large file":                      {"p.yaml", strings.Repeat("#", MaxBytes+1), "file is larger than 1048576 bytes", 0},
+		"a deep document":                   {"p.yaml", "a: 1\n---\n" + strings.Repeat("[", 100) + strings.Repeat("]", 100), "more than 64", 1},
+		"values of all documents together":  {"p.yaml", strings.Repeat("["+strings.Repeat("1,", 1000)+"]\n---\n", 101), "more than 100000", 99},
+		"many documents":                    {"p.yaml", strings.Repeat("a: 1\n---\n", MaxDocuments+1), "p.yaml:2000:1: more than 1000 documents", MaxDocuments},
+		"many empty documents":              {"p.yaml", strings.Repeat("---\n", MaxDocuments+1), "more than 1000 documents", 0},
+		"a second document that is no YAML": {"p.yaml", "a: 1\n---\nb: [\n", "p.yaml:3:1: not YAML", 1},
+		"a mistake that can be read past":   {"p.yaml", "a: 1\na: 2\n---\nb: 1\n", `p.yaml:2:1: key "a" is already set at line 1`, 2},
+		"JSON that goes on":                 {"p.json", "{} {}", "text after the end of the document", 0},
+		"text that is not UTF-8":            {"p.yaml", "a: 1\nb: \xff\n", "p.yaml:2:1: text is not UTF-8", 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			documents, err := ParseStream(tc.name, []byte(tc.text))
+			var list problem.List
+			if !errors.As(err, &list) || len(list) != 1 || !strings.Contains(list[0].String(), tc.want) {
+				t.Errorf("ParseStream(): %v, want one problem with %q", err, tc.want)
+			}
+			if len(documents) != tc.documents {
+				t.Errorf("ParseStream() gives %d documents, want %d", len(documents), tc.documents)
+			}
+		})
+	}
+}

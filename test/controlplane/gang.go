@@ -1,0 +1,46 @@
+package controlplane
+
+import (
+	"os"
+	"path/filepath"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// podGroups are the CRDs that Trainer's gang plugins need. Coscheduling's comes from
+// scheduler-plugins; Volcano publishes none in a Go module, so a stand-in without a
+// schema takes its place.
+func (t toolbox) podGroups() (manifests, error) {
+	var read manifests
+	dir, err := t.module("sigs.k8s.io/scheduler-plugins")
+	if err != nil {
+		return read, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "config", "crd", "bases", "scheduling.x-k8s.io_podgroups.yaml"))
+	if err != nil {
+		return read, err
+	}
+	if err := eachDocument(text, read.add); err != nil {
+		return read, err
+	}
+	read.crds = append(read.crds, volcanoStandIn())
+	return read, nil
+}
+
+func volcanoStandIn() *apiextensionsv1.CustomResourceDefinition {
+	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "podgroups.scheduling.volcano.sh"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "scheduling.volcano.sh",
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "podgroups", Singular: "podgroup", Kind: "PodGroup", ListKind: "PodGroupList"},
+			Scope: apiextensionsv1.NamespaceScoped,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1beta1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything},
+			}},
+		},
+	}
+}

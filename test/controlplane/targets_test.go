@@ -1,0 +1,117 @@
+package controlplane_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// gangs are the layers that choose a gang scheduler, laid over an example and the layer of a
+// version. Without one, examples keep to Kueue, which the layers of versions name.
+var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
+
+// expectedRefusals are what generate must refuse, by example and gang, and a layer that mends it. Both
+// examples fetch data with initializers, which a PodGroup does not go with.
+var expectedRefusals = map[string]struct{ says, mend string }{
+	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
+	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
+	"acme/volcano.yaml":         {"mpi-openmpi-gpu-data.initializers.model: not allowed with target.gang volcano", noInitializers("mpi-openmpi-gpu-data")},
+	"acme/coscheduling.yaml":    {"mpi-openmpi-gpu-data.initializers.model: not allowed with target.gang coscheduling", noInitializers("mpi-openmpi-gpu-data")},
+}
+
+func noInitializers(runtime string) string {
+	return "spec: {runtimes: {" + runtime + ": {initializers: null}}}"
+}
+
+// TestEveryTargetIsApplied: each example in each of its environments, generated for each version
+// of Trainer and each gang scheduler by layers, is applied strictly to that version's API, and
+// applying it again changes nothing. What generate refuses is listed above, and nothing else.
+func TestEveryTargetIsApplied(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		for _, example := range examples(t) {
+			for _, gang := range gangs {
+				t.Run(filepath.Join(example, gang), func(t *testing.T) {
+					for environment, objs := range generated(t, example, v, gang) {
+						t.Run(environment, func(t *testing.T) { expectApplied(t, cp, objs) })
+					}
+				})
+			}
+		}
+	})
+}
+
+func expectApplied(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
+	t.Helper()
+	if len(objs) == 0 {
+		t.Fatal("nothing was generated")
+	}
+	makeNamespaces(t, cp, objs)
+	apply(t, cp, objs...)
+	for _, obj := range objs {
+		expectNothingAdded(t, cp, obj)
+	}
+	expectSettled(t, cp, objs...)
+}
+
+// examples are the names of the platform documents below examples/.
+func examples(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../../examples/*/platform.yaml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("found %d examples, %v, want 3 at least", len(files), err)
+	}
+	var names []string
+	for _, file := range files {
+		names = append(names, filepath.Base(filepath.Dir(file)))
+	}
+	return names
+}
+
+// generated makes the objects of each environment of an example, by environment; what must be
+// refused first is checked to be.
+func generated(t *testing.T, example string, v version, gang string) map[string][]client.Object {
+	t.Helper()
+	layers := []generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}
+	if gang != "" {
+		layers = append(layers, layer(t, "layers/"+gang))
+	}
+	pipeline := generator.New(trainyard.CUE)
+	platforms, err := pipeline.Generate(t.Context(), generator.Request{Layers: layers})
+	if refusal, ok := expectedRefusals[example+"/"+gang]; ok {
+		var problems problem.List
+		if !errors.As(err, &problems) || !strings.Contains(err.Error(), refusal.says) {
+			t.Fatalf("generate says %v, want it to say %s", err, refusal.says)
+		}
+		layers = append(layers, generator.Input{Name: "mend.yaml", Text: []byte(refusal.mend)})
+		platforms, err = pipeline.Generate(t.Context(), generator.Request{Layers: layers})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := map[string][]client.Object{}
+	for _, p := range platforms {
+		for o := range p.Objects.All() {
+			sets[p.Environment] = append(sets[p.Environment], &unstructured.Unstructured{Object: o.Fields()})
+		}
+	}
+	return sets
+}
+
+func layer(t *testing.T, file string) generator.Input {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../examples", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generator.Input{Name: file, Text: text}
+}
