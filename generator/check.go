@@ -75,7 +75,7 @@ func (w *work) evaluate(path cue.Path, complete bool) (problem.List, error) {
 func (w *work) toProblem(f finding) problem.Problem {
 	message := f.Says
 	if len(f.Among) > 0 {
-		message = choice(f.Says+" "+quote(f.Given), f.Given, f.Among)
+		message = choice(f.Says+" "+problem.Quote(f.Given), f.Given, f.Among)
 	}
-	return problem.Problem{Position: w.document.Locate(f.Path...), Path: join(f.Path), Message: message}
+	return problem.Problem{Position: w.document.Locate(f.Path...), Path: problem.Path(f.Path), Message: message}
 }

@@ -41,12 +41,21 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 		return c.mapping(schema, n, key, path), true
 	case n.Kind == document.List && kind&cue.ListKind != 0:
 		return c.list(schema, n, path), true
-	case n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Scalar) && c.fits(schema, canonical(schema, n.Scalar)):
-		return canonical(schema, n.Scalar), true
-	default:
-		c.refuse(schema, n, path)
+	}
+	if sound, ok := c.scalar(schema, n); ok {
+		return sound, true
+	}
+	c.refuse(schema, n, path)
+	return nil, false
+}
+
+// scalar returns a value that fits, as it will be written.
+func (c *checker) scalar(schema cue.Value, n *document.Node) (sound any, ok bool) {
+	if n.Kind != document.Scalar || n.Scalar == nil || !c.fits(schema, n.Scalar) {
 		return nil, false
 	}
+	sound = canonical(schema, n.Scalar)
+	return sound, c.fits(schema, sound)
 }
 
 func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any {
@@ -146,7 +155,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	message := fmt.Sprintf("want %s, got %s", want, got)
 	if text, ok := n.Scalar.(string); ok {
 		if meant := problem.Nearest(text, want.Words()); meant != "" {
-			message += fmt.Sprintf(": did you mean %s?", quote(meant))
+			message += fmt.Sprintf(": did you mean %s?", problem.Quote(meant))
 		}
 	}
 	if n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Text) {
@@ -163,7 +172,7 @@ func extend(path []string, key string) []string {
 func (c *checker) add(position problem.Position, path []string, format string, args ...any) {
 	c.problems = append(c.problems, problem.Problem{
 		Position: position,
-		Path:     join(path),
+		Path:     problem.Path(path),
 		Message:  fmt.Sprintf(format, args...),
 	})
 }

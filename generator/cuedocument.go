@@ -70,7 +70,7 @@ func cueProblems(file string, err error) problem.List {
 	var problems problem.List
 	seen := map[string]bool{}
 	for _, e := range errors.Errors(err) {
-		message, path := oneLine(e.Error()), join(e.Path())
+		message, path := oneLine(e.Error()), problem.Path(e.Path())
 		message = strings.TrimPrefix(message, path+": ")
 		if strings.Contains(message, "errors in empty disjunction") || path != "" && seen[path] {
 			continue
@@ -101,7 +101,7 @@ func cuePosition(file string, positions []token.Pos) problem.Position {
 }
 
 func oneLine(text string) string {
-	return shortenTo(strings.Join(strings.Fields(text), " "), 200)
+	return problem.Shorten(strings.Join(strings.Fields(text), " "), 200)
 }
 
 // cueReader turns evaluated CUE into nodes.

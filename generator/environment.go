@@ -85,7 +85,7 @@ func (s *source) environment(bare *document.Node, f document.Field) *work {
 	if inner := patch.Get("environments"); inner != nil {
 		w.problems = append(w.problems, problem.Problem{
 			Position: inner.Position,
-			Path:     join([]string{"spec", "environments", f.Key, "environments"}),
+			Path:     problem.Path([]string{"spec", "environments", f.Key, "environments"}),
 			Message:  "an environment cannot hold environments",
 		})
 		return w

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // parameters finds the leaves that our CUE marks with @param(key). The key is
@@ -29,7 +30,7 @@ func (w *work) parameters(c composed) ([]object.Parameter, error) {
 			return nil, fmt.Errorf("writing schema of %s: %w", leaf.key, err)
 		}
 		found = append(found, object.Parameter{
-			Key:    join(slices.Concat(c.from, keys)),
+			Key:    problem.Path(slices.Concat(c.from, keys)),
 			Path:   leaf.path,
 			Doc:    constraint.Sentence(field),
 			Schema: schema,

@@ -56,11 +56,11 @@ func valuesOf(n *document.Node, path []string) []Value {
 		}
 		return found
 	case n.Kind == document.Mapping:
-		return []Value{{join(path), map[string]any{}, n.Position}}
+		return []Value{{problem.Path(path), map[string]any{}, n.Position}}
 	case n.Kind == document.List:
-		return []Value{{join(path), []any{}, n.Position}}
+		return []Value{{problem.Path(path), []any{}, n.Position}}
 	}
-	return []Value{{join(path), n.Scalar, n.Position}}
+	return []Value{{problem.Path(path), n.Scalar, n.Position}}
 }
 
 // Catalogue lists the runtimes that a document can start from, ordered by name.

@@ -86,5 +86,5 @@ func (r *Report) report(trap string, f finding) {
 	if f.note {
 		list = &r.Notes
 	}
-	*list = append(*list, problem.Problem{Position: f.at, Path: join(f.path), Message: trap + ": " + f.says})
+	*list = append(*list, problem.Problem{Position: f.at, Path: problem.Path(f.path), Message: trap + ": " + f.says})
 }

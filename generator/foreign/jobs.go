@@ -1,6 +1,10 @@
 package foreign
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
 
 // launcherMissing points at the ReplicatedJob that was probably meant.
 func launcherMissing(r runtime) []finding {
@@ -10,7 +14,7 @@ func launcherMissing(r runtime) []finding {
 	for _, job := range r.others() {
 		if trains(job) {
 			return job.get("name").breaks("Trainer gives the host file to a ReplicatedJob called launcher and to no other, so %s cannot reach any host: "+
-				"call it launcher", quote(nameOf(job)))
+				"call it launcher", problem.Quote(nameOf(job)))
 		}
 	}
 	return r.jobs.breaks("Trainer gives the host file to a ReplicatedJob called launcher, and there is none: add one that runs mpirun")
@@ -23,7 +27,7 @@ func nodeMissing(r runtime) []finding {
 	}
 	if others := r.others(); len(others) > 0 {
 		return others[0].get("name").breaks("Trainer puts only launcher and node into the host file, so no rank ever runs on %s: "+
-			"call it node", quote(nameOf(others[0])))
+			"call it node", problem.Quote(nameOf(others[0])))
 	}
 	return r.jobs.surprises("the launcher stands alone, so TrainJobs can only have numNodes 1: add a ReplicatedJob called node that runs sshd")
 }
@@ -130,9 +134,9 @@ func waits(r runtime, job, dependency value, earlier map[string]bool) []finding 
 	switch name, ok := dependency.get("name").text(); {
 	case ok && !earlier[name]:
 		return dependency.get("name").breaks("%s is not listed before %s, so JobSet refuses the dependency or waits forever: "+
-			"name an earlier ReplicatedJob, or change their order", quote(name), quote(nameOf(job)))
+			"name an earlier ReplicatedJob, or change their order", problem.Quote(name), problem.Quote(nameOf(job)))
 	case r.mpi.given() && name == nodeName && wanted == "Complete":
-		return status.breaks("sshd on the nodes never ends, so %s never starts: write Ready", quote(nameOf(job)))
+		return status.breaks("sshd on the nodes never ends, so %s never starts: write Ready", problem.Quote(nameOf(job)))
 	}
 	return nil
 }

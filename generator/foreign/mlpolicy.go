@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // manyLaunchers: Trainer gives mlPolicy.numNodes to the ReplicatedJob with the
@@ -28,14 +30,14 @@ func implementation(r runtime) []finding {
 		return v.breaks("the API server admits this, but Trainer then makes nothing for any TrainJob: write OpenMPI")
 	default:
 		return v.breaks("the API server refuses %s, because Trainer makes host files for Open MPI only: "+
-			"write OpenMPI, and convert /etc/mpi/hostfile in the launcher for another MPI", quote(name))
+			"write OpenMPI, and convert /etc/mpi/hostfile in the launcher for another MPI", problem.Quote(name))
 	}
 }
 
 func rootSSH(r runtime) []finding {
 	v := r.mpi.get("sshAuthMountPath")
 	where, ok := v.text()
-	shown := quote(where)
+	shown := problem.Quote(where)
 	switch clean := path.Clean(where); {
 	case !v.given():
 		shown = keysPath + ", the default"

@@ -87,7 +87,7 @@ func (m *misfits) fields(v value, t reflect.Type) {
 		}
 		below.at = v.node.Fields[i].Position
 		m.unknown = append(m.unknown, below.surprises(
-			"Trainer 2.3 has no field %s here, so the cluster drops it, or refuses the runtime: %s", quote(below.key()), m.advice(below.key(), known))...)
+			"Trainer 2.3 has no field %s here, so the cluster drops it, or refuses the runtime: %s", problem.Quote(below.key()), m.advice(below.key(), known))...)
 	}
 }
 
@@ -96,7 +96,7 @@ func (m *misfits) fields(v value, t reflect.Type) {
 const maxAdvice = 100
 
 func (m *misfits) advice(key string, known map[string]reflect.Type) string {
-	if len(m.unknown) < maxAdvice && plainKey.MatchString(key) {
+	if len(m.unknown) < maxAdvice && problem.Plain(key) {
 		if meant := problem.Nearest(key, slices.Sorted(maps.Keys(known))); meant != "" {
 			return fmt.Sprintf("write %s, or leave it out", meant)
 		}

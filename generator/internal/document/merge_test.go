@@ -22,7 +22,7 @@ func origins(n *Node) any {
 		}
 		return items
 	default:
-		return n.Position.String()
+		return n.String()
 	}
 }
 
