@@ -190,7 +190,7 @@ func mounts(c corev1.Container) map[string]string {
 	return byPath
 }
 
-// expectSettings checks what the job changed in the container: the command on the launcher
+// expectSettings checks what the job changed in the container: image and command on the launcher
 // only, environment and resources everywhere, unless the launcher stands apart.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
@@ -200,12 +200,15 @@ func expectSettings(t *testing.T, v version, role string, asNode bool, job *trai
 		v.override(&want.Resources, job.Spec.Trainer.ResourcesPerNode)
 	}
 	if role == "launcher" {
-		want.Command = job.Spec.Trainer.Command
+		want.Image, want.Command = *job.Spec.Trainer.Image, job.Spec.Trainer.Command
 		want.Env = append(want.Env,
 			corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: "/etc/mpi/hostfile"},
 			corev1.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
 			corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: fmt.Sprint(*job.Spec.Trainer.NumProcPerNode)},
 			corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"})
+	}
+	if got.Image != want.Image {
+		t.Errorf("%s: image %s, want %s", role, got.Image, want.Image)
 	}
 	if diff := cmp.Diff(variables(*want), variables(got)); diff != "" {
 		t.Errorf("%s: environment: -want +got:\n%s", role, diff)

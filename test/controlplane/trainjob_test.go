@@ -40,7 +40,7 @@ func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs 
 			runtime := known(t, cp, obj)
 			for _, nodes := range []int32{1, 2, 4, 8} {
 				job := jobOf(obj, fmt.Sprintf("allreduce-%d", nodes), namespace).
-					Nodes(nodes).ProcPerNode(2).
+					Nodes(nodes).ProcPerNode(2).Image("quay.io/acme/trained:1").
 					Command("mpirun", "python3", "allreduce.py").
 					Env("EPOCHS", "3").Resource(corev1.ResourceCPU, "3").
 					Obj()
