@@ -11,14 +11,14 @@ var (
 	documentPath = cue.ParsePath("document")
 	problemsPath = cue.ParsePath("problems")
 	notesPath    = cue.ParsePath("notes")
-	objectsPath  = cue.ParsePath("objects")
+	requestsPath = cue.ParsePath("requests")
 )
 
 // check holds the document against the schema, and what is sound of it against
 // the rules that look at several values.
 func (w *work) check() error {
 	definitions, _ := w.schema.ReferencePath()
-	c := checker{context: w.context, definitions: definitions, problems: w.problems}
+	c := checker{context: w.context, definitions: definitions, document: w.document, problems: w.problems}
 	sound, ok := c.value(w.schema, w.document, w.document.Position, nil)
 	if !ok {
 		return c.problems.Err()

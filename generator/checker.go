@@ -17,7 +17,8 @@ import (
 // nothing else is wrong, and one mistake in a disjunction many times.
 type checker struct {
 	context     *cue.Context
-	definitions cue.Value // the package that the document's schema is defined in
+	definitions cue.Value      // the package that the document's schema is defined in
+	document    *document.Node // all of it, for values that refer to keys elsewhere
 	problems    problem.List
 }
 
@@ -66,6 +67,7 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any 
 			sound = append(sound, v)
 		}
 	}
+	c.references(schema, n, path)
 	return sound
 }
 

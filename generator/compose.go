@@ -4,68 +4,74 @@ import (
 	"fmt"
 
 	"cuelang.org/go/cue"
-	"sigs.k8s.io/json"
 
 	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// composed is one entry of objects in compose.cue.
-type composed struct {
-	from       []string
-	definition cue.Value
-	object     cue.Value
+// request is one entry of requests in compose.cue.
+type request struct {
+	From  []string       `json:"from"`
+	Make  string         `json:"make"`
+	Homes []string       `json:"homes"`
+	In    map[string]any `json:"in"`
 }
 
-// compose evaluates objects. Whatever goes wrong from here on is our fault: the
-// document has been checked.
+// compose makes what the document asks for. Whatever goes wrong from here on is
+// our fault: the document has been checked.
 func (w *work) compose() error {
-	entries, err := w.filled.LookupPath(objectsPath).Fields()
-	if err != nil {
-		return bug("composing objects", err)
-	}
-	for entries.Next() {
-		o, err := w.toObject(entries.Value())
+	for entries := fieldsOf(w.filled.LookupPath(requestsPath)); entries.Next(); {
+		var r request
+		err := entries.Value().Validate(cue.Concrete(true))
+		if err == nil {
+			err = entries.Value().Decode(&r)
+		}
+		if err == nil {
+			err = w.answer(r)
+		}
 		if err != nil {
-			return bug(fmt.Sprintf("composing %s", entries.Selector().Unquoted()), err)
+			return bug("composing "+entries.Selector().Unquoted(), err)
+		}
+	}
+	return nil
+}
+
+// answer makes the objects of a request, one for each home.
+func (w *work) answer(r request) error {
+	position, base := w.document.Locate(r.From...), problem.Path(r.From)
+	var s *shape
+	for _, home := range r.Homes {
+		r.In["tenant"] = home
+		if s == nil {
+			var err error
+			if s, err = w.shapes.of(r.Make, r.In, r.From); err != nil {
+				return err
+			}
+		}
+		values, err := s.values(r.In)
+		if err != nil {
+			return err
+		}
+		origin := object.Origin{Input: position.String(), Definition: s.definition}
+		o, err := object.Make(s.common, values, origin, base, s.parameters)
+		if err != nil {
+			return err
 		}
 		w.objects = append(w.objects, o)
 	}
 	return nil
 }
 
-func (w *work) toObject(entry cue.Value) (object.Object, error) {
-	var c composed
-	if err := c.read(entry); err != nil {
-		return object.Object{}, err
+// descend follows keys of the document through its schema.
+func descend(schema cue.Value, keys []string) cue.Value {
+	for _, key := range keys {
+		schema = schema.LookupPath(cue.MakePath(cue.Str(key).Optional()))
 	}
-	text, err := c.object.MarshalJSON()
-	if err != nil {
-		return object.Object{}, err
-	}
-	var fields map[string]any
-	if err := json.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
-		return object.Object{}, err
-	}
-	parameters, err := w.parameters(c)
-	if err != nil {
-		return object.Object{}, err
-	}
-	return object.New(fields, w.origin(c), parameters)
+	return schema
 }
 
-func (c *composed) read(entry cue.Value) error {
-	c.definition = entry.LookupPath(cue.ParsePath("definition"))
-	c.object = entry.LookupPath(cue.ParsePath("object"))
-	if err := c.object.Validate(cue.Concrete(true), cue.Final()); err != nil {
-		return err
-	}
-	return entry.LookupPath(cue.ParsePath("from")).Decode(&c.from)
-}
-
-func (w *work) origin(c composed) object.Origin {
-	position := cue.Dereference(c.definition).Pos()
-	return object.Origin{
-		Input:      w.document.Locate(c.from...).String(),
-		Definition: fmt.Sprintf("%s:%d:%d", position.Filename()[1:], position.Line(), position.Column()),
-	}
+// definitionOf is the place of a value in our CUE.
+func definitionOf(v cue.Value) string {
+	position := cue.Dereference(v).Pos()
+	return fmt.Sprintf("%s:%d:%d", position.Filename()[1:], position.Line(), position.Column())
 }

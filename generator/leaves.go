@@ -3,21 +3,35 @@ package generator
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
 )
 
-// leaf is a scalar marked with @param(key), and its path from the object's root.
+// leaf is a scalar marked with @param(key) or @fill(key).
 type leaf struct {
-	path []any
-	key  string
+	path      []any    // from the object's root
+	source    []string // where its value is in the maker's input
+	parameter string   // the dotted path of the field that sets it, of a @param
+}
+
+// leafOf reads the mark of a value.
+func leafOf(v cue.Value, path []any) (l leaf, ok bool) {
+	if mark := v.Attribute("param"); mark.Err() == nil {
+		key := mark.Contents()
+		return leaf{slices.Clone(path), append([]string{"settings"}, strings.Split(key, ".")...), key}, true
+	}
+	if mark := v.Attribute("fill"); mark.Err() == nil {
+		return leaf{path: slices.Clone(path), source: strings.Split(mark.Contents(), ".")}, true
+	}
+	return leaf{}, false
 }
 
 // leaves walks an object in the order of its fields.
 func leaves(v cue.Value, path []any) iter.Seq[leaf] {
 	return func(yield func(leaf) bool) {
-		if mark := v.Attribute("param"); mark.Err() == nil {
-			yield(leaf{path: slices.Clone(path), key: mark.Contents()})
+		if l, ok := leafOf(v, path); ok {
+			yield(l)
 			return
 		}
 		for key, child := range children(v) {

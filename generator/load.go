@@ -10,6 +10,7 @@ import (
 	"cuelang.org/go/cue/load"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
@@ -80,5 +81,7 @@ func (p *Pipeline) loadDefinitions(s *source) error {
 		return fmt.Errorf("building definitions: %w", err)
 	}
 	s.schema = s.definitions.LookupPath(documentPath)
+	s.shapes = &shapes{definitions: s.definitions, schema: s.schema}
+	s.verified = map[*object.Shape]bool{}
 	return nil
 }

@@ -56,6 +56,8 @@ type source struct {
 	document    *document.Node // all layers, merged
 	problems    problem.List   // what is wrong with the text, where it can be read all the same
 	notes       problem.List   // what is odd about the layers
+	shapes      *shapes
+	verified    map[*object.Shape]bool
 }
 
 // work is what the stages hand on, for one environment.

@@ -6,6 +6,7 @@ package object
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,27 +46,30 @@ type Parameter struct {
 type Object struct {
 	id         ID
 	origin     Origin
-	fields     map[string]any
+	shape      *Shape
+	values     []any // of the shape's leaves
+	base       string
 	parameters []Parameter
 }
 
 // New makes an object of decoded JSON (maps, slices, strings, booleans, int64,
 // float64 and nil). It fails if apiVersion, kind or name is missing.
 func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, error) {
-	fields = runtime.DeepCopyJSON(fields)
-	id, err := identify(fields)
-	if err != nil {
-		return Object{}, err
-	}
-	return Object{id: id, origin: origin, fields: fields, parameters: parameters}, nil
+	return Make(NewShape(runtime.DeepCopyJSON(fields), nil), nil, origin, "", parameters)
 }
 
-func identify(fields map[string]any) (ID, error) {
-	apiVersion, _ := fields["apiVersion"].(string)
-	kind, _ := fields["kind"].(string)
-	metadata, _ := fields["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	namespace, _ := metadata["namespace"].(string)
+// Make makes an object of a shape and the values of its leaves. The parameters'
+// keys are relative to base, a dotted path in the document, and may be shared.
+func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
+	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
+	var err error
+	o.id, err = o.identify()
+	return o, err
+}
+
+func (o Object) identify() (ID, error) {
+	apiVersion, kind := o.text("apiVersion"), o.text("kind")
+	name, namespace := o.text("metadata", "name"), o.text("metadata", "namespace")
 	if apiVersion == "" || kind == "" || name == "" {
 		return ID{}, fmt.Errorf("object lacks apiVersion, kind or metadata.name: %q, %q, %q", apiVersion, kind, name)
 	}
@@ -76,25 +80,48 @@ func identify(fields map[string]any) (ID, error) {
 	return ID{GroupVersionKind: group.WithKind(kind), Namespace: namespace, Name: name}, nil
 }
 
+// text returns the string at a path of keys, or "".
+func (o Object) text(path ...any) string {
+	if leaf, ok := o.shape.at(path...); ok {
+		text, _ := o.values[leaf].(string)
+		return text
+	}
+	var node any = o.shape.fields
+	for _, step := range path {
+		fields, _ := node.(map[string]any)
+		key, _ := step.(string)
+		node = fields[key]
+	}
+	text, _ := node.(string)
+	return text
+}
+
 // ID returns the object's name within a cluster.
 func (o Object) ID() ID { return o.id }
 
 // Origin returns where the object comes from.
 func (o Object) Origin() Origin { return o.origin }
 
+// Shape returns what the object has in common with others, and the values in
+// which it differs, in the order of the shape's leaves. Nobody may change them.
+func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
+
 // Label returns the value of one of the object's labels, or "".
-func (o Object) Label(key string) string {
-	metadata, _ := o.fields["metadata"].(map[string]any)
-	labels, _ := metadata["labels"].(map[string]any)
-	value, _ := labels[key].(string)
-	return value
-}
+func (o Object) Label(key string) string { return o.text("metadata", "labels", key) }
 
 // Fields returns a copy of the object's content as decoded JSON.
-func (o Object) Fields() map[string]any { return runtime.DeepCopyJSON(o.fields) }
+func (o Object) Fields() map[string]any { return o.shape.filled(o.values) }
 
 // MarshalJSON writes the object's content with sorted keys.
-func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.fields) }
+func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Fields()) }
 
 // Parameters returns the leaves that may be given other values, ordered by path.
-func (o Object) Parameters() []Parameter { return append([]Parameter(nil), o.parameters...) }
+func (o Object) Parameters() []Parameter {
+	parameters := slices.Clone(o.parameters)
+	for i, p := range parameters {
+		if o.base != "" {
+			parameters[i].Key = o.base + "." + p.Key
+		}
+	}
+	return parameters
+}

@@ -1,0 +1,58 @@
+package generator
+
+import (
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// references checks what the schema says of a list beyond its items: with
+// @unique() none may come twice, and with @keyof(path,noun) each must be a key of
+// the mapping at a path of the document.
+func (c *checker) references(schema cue.Value, list *document.Node, path []string) {
+	if mark := schema.Attribute("unique"); mark.Err() == nil {
+		c.unique(list, path)
+	}
+	if mark := schema.Attribute("keyof"); mark.Err() == nil {
+		target, _ := mark.String(0) // both are always given
+		noun, _ := mark.String(1)
+		c.keysOf(target, noun, list, path)
+	}
+}
+
+// unique refuses an item that comes again. The API server takes many a list of
+// names as a map, and refuses a name that comes twice.
+func (c *checker) unique(list *document.Node, path []string) {
+	seen := map[any]bool{}
+	for i, item := range list.Items {
+		if item.Kind == document.Scalar && seen[item.Scalar] {
+			c.add(item.Position, extend(path, strconv.Itoa(i)), "want each once, got %s again", describe(item, cue.StringKind))
+		}
+		if item.Kind == document.Scalar {
+			seen[item.Scalar] = true
+		}
+	}
+}
+
+func (c *checker) keysOf(target, noun string, list *document.Node, path []string) {
+	mapping := c.document
+	for _, key := range strings.Split(target, ".") {
+		mapping = mapping.Get(key)
+	}
+	var keys []string
+	if mapping != nil {
+		for _, f := range mapping.Fields {
+			keys = append(keys, f.Key)
+		}
+	}
+	for i, item := range list.Items {
+		name, ok := item.Scalar.(string)
+		if ok && mapping.Get(name) == nil {
+			c.add(item.Position, extend(path, strconv.Itoa(i)), "%s", choice("unknown "+noun+" "+problem.Quote(name), name, keys))
+		}
+	}
+}
