@@ -6,10 +6,7 @@ package bundles
 
 import (
 	"context"
-	"fmt"
 	"io"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/generator/object"
 )
@@ -42,13 +39,4 @@ func Named(name string) (format Format, ok bool) {
 		}
 	}
 	return nil, false
-}
-
-// marshal writes one object as YAML with sorted keys.
-func marshal(o object.Object) ([]byte, error) {
-	text, err := yaml.Marshal(o.Fields())
-	if err != nil {
-		return nil, fmt.Errorf("writing %s as YAML: %w", o.ID(), err)
-	}
-	return text, nil
 }

@@ -45,16 +45,13 @@ func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 		Resources:   []string{},
 		SortOptions: sortOptions{Order: "fifo"},
 	}
+	r := newRenderer()
 	var files []File
 	for o := range set.All() {
 		if err := ctx.Err(); err != nil {
 			return Tree{}, err
 		}
-		text, err := marshal(o)
-		if err != nil {
-			return Tree{}, err
-		}
-		file := File{Path: fileOf(o.ID()), Content: text}
+		file := File{Path: fileOf(o.ID()), Content: r.text(o)}
 		files = append(files, file)
 		k.Resources = append(k.Resources, file.Path)
 	}

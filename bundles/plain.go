@@ -30,15 +30,13 @@ func (p plain) Render(ctx context.Context, set object.Set) (Tree, error) {
 
 // Stream writes the objects in order, each after a line of three dashes.
 func (plain) Stream(ctx context.Context, w io.Writer, set object.Set) error {
+	r, buffer := newRenderer(), []byte(nil)
 	for o := range set.All() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		text, err := marshal(o)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append([]byte("---\n"), text...)); err != nil {
+		buffer = r.append(append(buffer[:0], "---\n"...), o)
+		if _, err := w.Write(buffer); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ var (
 // the rules that look at several values.
 func (w *work) check() error {
 	definitions, _ := w.schema.ReferencePath()
-	c := checker{context: w.context, definitions: definitions, document: w.document, problems: w.problems}
+	c := checker{context: w.context, definitions: definitions, document: w.document, problems: w.problems, verdicts: w.verdicts}
 	sound, ok := c.value(w.schema, w.document, w.document.Position, nil)
 	if !ok {
 		return c.problems.Err()

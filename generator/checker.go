@@ -20,6 +20,7 @@ type checker struct {
 	definitions cue.Value      // the package that the document's schema is defined in
 	document    *document.Node // all of it, for values that refer to keys elsewhere
 	problems    problem.List
+	verdicts    map[verdict]bool // of fits
 }
 
 // Bounds on what a person may add by number: evaluation time grows with it.
@@ -93,8 +94,35 @@ func canonical(schema cue.Value, scalar any) any {
 	return quantity.String()
 }
 
+// fits asks CUE, once for each definition and value: names and quantities come again
+// and again, most of all in a list of many tenants.
 func (c *checker) fits(schema cue.Value, scalar any) bool {
-	return schema.Unify(c.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
+	key := verdict{scalar: scalar}
+	if root, path := schema.ReferencePath(); root.Exists() {
+		key.definition = path.String()
+	} else if _, isText := scalar.(string); isText && isBareString(schema) {
+		return true
+	}
+	if fits, known := c.verdicts[key]; known && key.definition != "" {
+		return fits
+	}
+	fits := schema.Unify(c.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
+	if key.definition != "" {
+		c.verdicts[key] = fits
+	}
+	return fits
+}
+
+// verdict is a value held against a definition.
+type verdict struct {
+	definition string
+	scalar     any
+}
+
+// isBareString tells a field that takes any string.
+func isBareString(schema cue.Value) bool {
+	op, _ := schema.Expr()
+	return op == cue.NoOp && schema.IncompleteKind() == cue.StringKind && !schema.IsConcrete()
 }
 
 // mapping checks keys: those that are there, then those that should be.

@@ -23,7 +23,9 @@ func (p *Pipeline) load(layers []Input) (*source, error) {
 	return s, p.loadDefinitions(s)
 }
 
-func newSource() *source { return &source{context: cuecontext.New()} }
+func newSource() *source {
+	return &source{context: cuecontext.New(), verdicts: map[verdict]bool{}, verified: map[*object.Shape]bool{}}
+}
 
 // parse reads one layer.
 func (p *Pipeline) parse(s *source, input Input) (*document.Node, error) {
@@ -82,6 +84,5 @@ func (p *Pipeline) loadDefinitions(s *source) error {
 	}
 	s.schema = s.definitions.LookupPath(documentPath)
 	s.shapes = &shapes{definitions: s.definitions, schema: s.schema}
-	s.verified = map[*object.Shape]bool{}
 	return nil
 }

@@ -58,6 +58,7 @@ type source struct {
 	notes       problem.List   // what is odd about the layers
 	shapes      *shapes
 	verified    map[*object.Shape]bool
+	verdicts    map[verdict]bool
 }
 
 // work is what the stages hand on, for one environment.
@@ -118,5 +119,6 @@ func (w *work) run(ctx context.Context) (Platform, error) {
 		}
 	}
 	set, err := object.NewSet(w.objects...)
+	w.filled = cue.Value{} // large, and of no more use
 	return Platform{Environment: w.environment, Objects: set, Notes: w.notes}, err
 }

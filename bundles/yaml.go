@@ -1,0 +1,337 @@
+package bundles
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// renderer writes objects as canonical YAML: sorted keys, two spaces a level, lists
+// at their key's level, text of several lines as a block, and quotes wherever some
+// version of YAML could read a string as anything else.
+//
+// The text of a shape is laid out once; an object is that text with its leaves
+// filled in, which takes about as long as copying it.
+type renderer struct {
+	layouts map[*object.Shape]*layout
+	scalars map[any][]byte // as they are written: the same few come again and again
+}
+
+func newRenderer() *renderer {
+	return &renderer{layouts: map[*object.Shape]*layout{}, scalars: map[any][]byte{}}
+}
+
+// layout is the text of a shape, cut where a leaf goes.
+type layout struct {
+	parts  [][]byte // one more than leaves
+	leaves []int    // which leaf goes behind each part but the last
+	size   int
+}
+
+// append adds the text of an object to a buffer.
+func (r *renderer) append(to []byte, o object.Object) []byte {
+	shape, values := o.Shape()
+	l, ok := r.layouts[shape]
+	if !ok {
+		l = layOut(shape)
+		r.layouts[shape] = l
+	}
+	for i, leaf := range l.leaves {
+		to = append(to, l.parts[i]...)
+		to = append(to, r.scalar(values[leaf])...)
+	}
+	return append(to, l.parts[len(l.leaves)]...)
+}
+
+func (r *renderer) scalar(value any) []byte {
+	text, ok := r.scalars[value]
+	if !ok {
+		text = appendScalar(nil, value)
+		r.scalars[value] = text
+	}
+	return text
+}
+
+// text is an object's text by itself.
+func (r *renderer) text(o object.Object) []byte {
+	shape, _ := o.Shape()
+	size := 0
+	if l, ok := r.layouts[shape]; ok {
+		size = l.size
+	}
+	return r.append(make([]byte, 0, size+256), o)
+}
+
+// layOut writes the text of a shape.
+func layOut(shape *object.Shape) *layout {
+	w := &writer{leaves: newPlaces(shape.Leaves())}
+	w.mapping(shape.Fields(), 0, w.leaves)
+	l := &layout{leaves: w.order, size: len(w.text)}
+	start := 0
+	for _, cut := range append(w.cuts, len(w.text)) {
+		l.parts = append(l.parts, w.text[start:cut:cut])
+		start = cut
+	}
+	return l
+}
+
+// places is a tree of paths, to know while walking an object where a leaf is.
+type places struct {
+	leaf  int // -1 where the path goes on
+	below map[any]*places
+}
+
+func newPlaces(paths [][]any) *places {
+	root := &places{leaf: -1}
+	for i, path := range paths {
+		at := root
+		for _, step := range path {
+			at = at.add(step)
+		}
+		at.leaf = i
+	}
+	return root
+}
+
+func (p *places) add(step any) *places {
+	if p.below == nil {
+		p.below = map[any]*places{}
+	}
+	if p.below[step] == nil {
+		p.below[step] = &places{leaf: -1}
+	}
+	return p.below[step]
+}
+
+func (p *places) at(step any) *places {
+	if p == nil {
+		return nil
+	}
+	return p.below[step]
+}
+
+// writer lays out one value.
+type writer struct {
+	text   []byte
+	leaves *places
+	cuts   []int // where leaves go
+	order  []int // and which
+}
+
+func (w *writer) mapping(fields map[string]any, indent int, at *places) {
+	for i, key := range slices.Sorted(maps.Keys(fields)) {
+		if i > 0 {
+			w.indent(indent)
+		}
+		w.key(key, indent)
+		w.value(fields[key], indent, at.at(key))
+	}
+}
+
+// longKey is from where on YAML wants a key to be announced, and its value on a line of its own.
+const longKey = 1000
+
+func (w *writer) key(key string, indent int) {
+	text := appendString(nil, key)
+	if len(text) > longKey {
+		w.text = append(w.text, "? "...)
+		w.text = append(append(w.text, text...), '\n')
+		w.indent(indent)
+		text = nil
+	}
+	w.text = append(append(w.text, text...), ':')
+}
+
+// value writes what follows a key.
+func (w *writer) value(value any, indent int, at *places) {
+	switch value := value.(type) {
+	case map[string]any:
+		if len(value) > 0 {
+			w.text = append(w.text, '\n')
+			w.indent(indent + 1)
+			w.mapping(value, indent+1, at)
+			return
+		}
+	case []any:
+		if len(value) > 0 {
+			w.text = append(w.text, '\n')
+			w.list(value, indent, at)
+			return
+		}
+	}
+	w.text = append(w.text, ' ')
+	w.inline(value, indent, at)
+}
+
+func (w *writer) list(items []any, indent int, at *places) {
+	for i, item := range items {
+		w.indent(indent)
+		w.text = append(w.text, '-', ' ')
+		switch item := item.(type) {
+		case map[string]any:
+			if len(item) > 0 {
+				w.mapping(item, indent+1, at.at(i))
+				continue
+			}
+		case []any:
+			if len(item) > 0 {
+				w.nested(item, indent+1, at.at(i))
+				continue
+			}
+		}
+		w.inline(item, indent, at.at(i))
+	}
+}
+
+// nested writes a list in a list, whose first item stands behind the dash of the outer one.
+func (w *writer) nested(items []any, indent int, at *places) {
+	start := len(w.text)
+	w.list(items, indent, at)
+	w.text = slices.Delete(w.text, start, start+2*indent)
+	for i := range w.cuts {
+		if w.cuts[i] > start {
+			w.cuts[i] -= 2 * indent
+		}
+	}
+}
+
+// inline writes a value that stands on the line of its key or dash, and ends the line.
+func (w *writer) inline(value any, indent int, at *places) {
+	if at != nil && at.leaf >= 0 {
+		w.cuts, w.order = append(w.cuts, len(w.text)), append(w.order, at.leaf)
+		w.text = append(w.text, '\n')
+		return
+	}
+	if text, ok := value.(string); ok && isBlock(text) {
+		w.block(text, indent+1)
+		return
+	}
+	w.text = append(appendScalar(w.text, value), '\n')
+}
+
+// block writes text of several lines as it is.
+func (w *writer) block(text string, indent int) {
+	body := strings.TrimRight(text, "\n")
+	switch len(text) - len(body) {
+	case 0:
+		w.text = append(w.text, "|-\n"...)
+	case 1:
+		w.text = append(w.text, "|\n"...)
+	default:
+		w.text = append(w.text, "|+\n"...)
+	}
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
+		if line != "\n" {
+			w.indent(indent)
+		}
+		w.text = append(w.text, line...)
+	}
+}
+
+func (w *writer) indent(levels int) {
+	for range levels {
+		w.text = append(w.text, ' ', ' ')
+	}
+}
+
+// isBlock tells text of several lines that a block can hold: one that starts with
+// white space would need its indentation told, and other white space at the end of
+// a line, or what is not printable, is better seen.
+func isBlock(text string) bool {
+	if !strings.Contains(strings.TrimRight(text, "\n"), "\n") || strings.ContainsAny(text[:1], " \t\n") {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		if trimmed := strings.TrimSuffix(line, "\n"); strings.TrimRight(trimmed, " \t") != trimmed {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
+}
+
+// appendScalar writes a value that is no block, and no mapping or list with content.
+func appendScalar(to []byte, value any) []byte {
+	switch value := value.(type) {
+	case string:
+		return appendString(to, value)
+	case int64:
+		return strconv.AppendInt(to, value, 10)
+	case bool:
+		return strconv.AppendBool(to, value)
+	case nil:
+		return append(to, "null"...)
+	}
+	text, _ := json.Marshal(value) // a float, {} or []
+	return append(to, text...)
+}
+
+// plainText is text that no version of YAML reads as anything but itself. It starts
+// with a letter, or with a character that means nothing; a colon goes on, and a
+// hash does not follow a space.
+var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
+
+// words are what YAML 1.1 or 1.2 read as true, false or null, in lower case.
+var words = map[string]bool{
+	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true, "": true,
+}
+
+// appendString writes a string on one line, without quotes where that is safe.
+func appendString(to []byte, text string) []byte {
+	if isPlain(text) {
+		return append(to, text...)
+	}
+	if !strings.ContainsFunc(text, func(r rune) bool { return r == '\'' || r == '\\' || !unicode.IsPrint(r) || r > unicode.MaxASCII }) && strings.Contains(text, `"`) {
+		to = append(to, '\'')
+		to = append(to, text...)
+		return append(to, '\'')
+	}
+	return appendQuoted(to, text)
+}
+
+// isPlain tells text that may go without quotes.
+func isPlain(text string) bool {
+	if len(text) > 200 || !plainText.MatchString(text) || words[strings.ToLower(text)] {
+		return false
+	}
+	switch first := text[0]; {
+	case first == '-' || first == '.':
+		return len(text) > 1 && text[1] != ' ' && text[0] != '.' && isLetter(text[1])
+	case first >= '0' && first <= '9':
+		// A quantity such as 4Gi; not a number in any base, a date or a time.
+		return !strings.ContainsAny(text, "_:") && !strings.HasPrefix(text, "0") && strings.ContainsFunc(text, func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' })
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// appendQuoted writes double quotes, and escapes whatever could not be seen or
+// would not survive.
+func appendQuoted(to []byte, text string) []byte {
+	to = append(to, '"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			to = append(to, '\\', byte(r))
+		case r == '\n':
+			to = append(to, `\n`...)
+		case r == '\t':
+			to = append(to, `\t`...)
+		case unicode.IsPrint(r):
+			to = utf8.AppendRune(to, r)
+		case r <= 0xFFFF:
+			to = fmt.Appendf(to, `\u%04x`, r)
+		default:
+			to = fmt.Appendf(to, `\U%08x`, r)
+		}
+	}
+	return append(to, '"')
+}
