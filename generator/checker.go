@@ -3,6 +3,7 @@ package generator
 import (
 	"fmt"
 	"strconv"
+	"unicode"
 
 	"cuelang.org/go/cue"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -39,6 +40,8 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	case len(n.Fields) > maxKeys || len(n.Items) > maxItems:
 		c.add(n.Position, path, "want at most %d keys in a mapping and %d items in a list, got %d", maxKeys, maxItems, len(n.Fields)+len(n.Items))
 		return nil, false
+	case c.garbled(n, path):
+		return nil, false
 	case n.Kind == document.Mapping && kind&cue.StructKind != 0:
 		return c.mapping(schema, n, key, path), true
 	case n.Kind == document.List && kind&cue.ListKind != 0:
@@ -49,6 +52,19 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	}
 	c.refuse(schema, n, path)
 	return nil, false
+}
+
+// garbled refuses text that nobody could see: it is pasted by mistake, or meant
+// to mislead whoever reads the file.
+func (c *checker) garbled(n *document.Node, path []string) bool {
+	text, _ := n.Scalar.(string)
+	for _, r := range text {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\uFFFD' || r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF') {
+			c.add(n.Position, path, "the character U+%04X is not allowed in text", r)
+			return true
+		}
+	}
+	return false
 }
 
 // scalar returns a value that fits, as it will be written.
@@ -143,10 +159,15 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 			sound[f.Key] = v
 		}
 	}
+	c.relate(schema, n, path)
 	for fields := fieldsOf(schema); fields.Next(); {
 		selector := fields.Selector()
 		if selector.ConstraintType() == cue.RequiredConstraint && n.Get(selector.Unquoted()) == nil {
-			c.add(key, path, "missing key %q: %s", selector.Unquoted(), lowerFirst(constraint.Sentence(fields.Value())))
+			at := key
+			if null, ok := n.Removed(selector.Unquoted()); ok {
+				at = null
+			}
+			c.add(at, path, "missing key %q: %s", selector.Unquoted(), lowerFirst(constraint.Sentence(fields.Value())))
 		}
 	}
 	return sound
@@ -155,26 +176,30 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 // unknown says why a key is refused: it has the wrong form, where any key of
 // the right form would do, or it is not one of those that exist.
 func (c *checker) unknown(schema cue.Value, key string) string {
-	keys := schema.Attribute("keys")
-	if form, err := keys.String(0); err == nil {
-		definition := c.definitions.LookupPath(cue.MakePath(cue.Def(form)))
-		return fmt.Sprintf("want as key %s", constraint.Sentence(definition))
-	}
 	var known []string
 	for fields := fieldsOf(schema); fields.Next(); {
 		known = append(known, fields.Selector().Unquoted())
 	}
-	return choice("unknown key", key, known)
+	keys, ok := markOf(schema, "keys")
+	if !ok {
+		return choice("unknown key", key, known)
+	}
+	form, _ := keys.String(0) // both are always given
+	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))
+	for _, name := range known {
+		want += ", or " + name
+	}
+	return want
 }
 
 // anyField is the schema below keys that a person chooses. What stands below a
 // key of the wrong form is checked too, so that its mistakes are not hidden.
 func anyField(schema cue.Value) cue.Value {
-	keys := schema.Attribute("keys")
-	sample, err := keys.String(1)
-	if err != nil {
+	keys, ok := markOf(schema, "keys")
+	if !ok {
 		return cue.Value{}
 	}
+	sample, _ := keys.String(1)
 	return descend(schema, []string{sample})
 }
 

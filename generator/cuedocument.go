@@ -3,9 +3,11 @@ package generator
 import (
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
@@ -42,11 +44,13 @@ func (p *Pipeline) parseCUE(ctx *cue.Context, input Input) (*document.Node, erro
 		return nil, cueProblems(input.Name, err)
 	}
 	r := cueReader{file: input.Name}
-	node := r.node(v, problem.Position{File: input.Name, Line: 1, Column: 1}, 0)
+	node := r.node(v, problem.Position{File: input.Name, Line: 1, Column: 1}, nil)
 	return node, r.problems.Err()
 }
 
-// importSchema finds our packages; CUE finds its own without us.
+// importSchema finds our packages; CUE finds its own without us. A document gets
+// the names of their definitions and not what they demand: the checker says that,
+// in its own words, and CUE would name every alternative that a value is not.
 func (p *Pipeline) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -54,13 +58,40 @@ func (p *Pipeline) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 	if folder, ours := strings.CutPrefix(path, schemasPath); ours {
 		if _, err := fs.Stat(p.definitions, "schemas/"+folder); err == nil {
-			return load.Instances([]string{"."}, &load.Config{FS: p.definitions, Dir: "/schemas/" + folder})[0]
+			return p.namesOf(folder, path)
 		}
 	}
 	return &build.Instance{
 		ImportPath: path,
 		Err:        errors.Newf(pos, "cannot import %q: want a package of CUE itself, or one of %s", path, schemasPath),
 	}
+}
+
+// namesOf is a package of ours in which every definition takes any value.
+func (p *Pipeline) namesOf(folder, path string) *build.Instance {
+	whole := load.Instances([]string{"."}, &load.Config{FS: p.definitions, Dir: "/schemas/" + folder})[0]
+	names := &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent(whole.PkgName)}}}
+	seen := map[string]bool{}
+	for _, file := range whole.Files {
+		for _, declaration := range file.Decls {
+			field, ok := declaration.(*ast.Field)
+			if !ok {
+				continue
+			}
+			if name, _, err := ast.LabelName(field.Label); err == nil && !seen[name] {
+				seen[name] = true
+				names.Decls = append(names.Decls, &ast.Field{Label: ast.NewIdent(name), Value: ast.NewIdent("_")})
+			}
+		}
+	}
+	instance := build.NewContext().NewInstance("", nil)
+	instance.ImportPath, instance.PkgName = path, whole.PkgName
+	if err := instance.AddSyntax(names); err != nil {
+		instance.Err = err
+	} else if err := instance.Complete(); err != nil {
+		instance.Err = errors.Promote(err, "reading "+path)
+	}
+	return instance
 }
 
 // cueProblems turns CUE's errors into one problem per place in the document. CUE
@@ -112,62 +143,68 @@ type cueReader struct {
 	problems problem.List
 }
 
-func (r *cueReader) node(v cue.Value, near problem.Position, depth int) *document.Node {
+func (r *cueReader) node(v cue.Value, near problem.Position, path []string) *document.Node {
 	n := &document.Node{Position: r.position(v, near)}
 	r.nodes++
 	switch {
 	case r.stopped:
 		return n
-	case depth > document.MaxDepth || r.nodes > document.MaxNodes:
+	case len(path) > document.MaxDepth || r.nodes > document.MaxNodes:
 		r.stopped = true
-		r.add(n, "more than %d levels or %d values", document.MaxDepth, document.MaxNodes)
+		r.add(n, nil, "more than %d levels or %d values", document.MaxDepth, document.MaxNodes)
 		return n
 	}
 	v, _ = v.Default()
 	switch v.Kind() {
 	case cue.StructKind:
-		r.mapping(n, v, depth)
+		r.mapping(n, v, path)
 	case cue.ListKind:
 		n.Kind = document.List
 		items, _ := v.List() // cannot fail for a list
-		for items.Next() {
-			n.Items = append(n.Items, r.node(items.Value(), n.Position, depth+1))
+		for i := 0; items.Next(); i++ {
+			n.Items = append(n.Items, r.node(items.Value(), n.Position, extend(path, strconv.Itoa(i))))
 		}
 	default:
-		r.scalar(n, v)
+		r.scalar(n, v, path)
 	}
 	return n
 }
 
-func (r *cueReader) mapping(n *document.Node, v cue.Value, depth int) {
+func (r *cueReader) mapping(n *document.Node, v cue.Value, path []string) {
 	n.Kind = document.Mapping
 	fields, _ := v.Fields() // cannot fail for a struct
 	for fields.Next() {
-		value := r.node(fields.Value(), n.Position, depth+1)
-		n.Fields = append(n.Fields, document.Field{Position: value.Position, Key: fields.Selector().Unquoted(), Value: value})
+		selector := fields.Selector()
+		// What may be anything, such as a definition of ours alone, says nothing yet.
+		if selector.ConstraintType() != 0 || fields.Value().IncompleteKind() == cue.TopKind {
+			continue
+		}
+		value := r.node(fields.Value(), n.Position, extend(path, selector.Unquoted()))
+		n.Fields = append(n.Fields, document.Field{Position: value.Position, Key: selector.Unquoted(), Value: value})
 	}
 }
 
-func (r *cueReader) scalar(n *document.Node, v cue.Value) {
+func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
 	n.Kind = document.Scalar
 	if !v.IsConcrete() {
 		n.Bad = true
-		r.add(n, "not a value yet, but %s: a document must be complete", oneLine(fmt.Sprint(v)))
+		r.add(n, path, "not a value yet, but %s: a document must be complete", oneLine(fmt.Sprint(v)))
 		return
 	}
 	var scalar any
-	if err := v.Decode(&scalar); err != nil {
-		n.Bad = true
-		r.add(n, "cannot read %s as a value", oneLine(fmt.Sprint(v)))
-		return
-	}
+	err := v.Decode(&scalar)
 	switch scalar := scalar.(type) {
 	case int:
 		n.Scalar = int64(scalar)
-	case []byte:
-		n.Scalar = string(scalar)
-	default:
+	case string, bool, float64, int64, nil:
 		n.Scalar = scalar
+	default:
+		err = errors.Newf(token.NoPos, "no value of YAML")
+	}
+	if err != nil {
+		n.Bad = true
+		r.add(n, path, "cannot read %s as a value", oneLine(fmt.Sprint(v)))
+		return
 	}
 	if _, text := n.Scalar.(string); !text {
 		n.Text = fmt.Sprint(v)
@@ -181,6 +218,6 @@ func (r *cueReader) position(v cue.Value, near problem.Position) problem.Positio
 	return near
 }
 
-func (r *cueReader) add(n *document.Node, format string, args ...any) {
-	r.problems = append(r.problems, problem.Problem{Position: n.Position, Message: fmt.Sprintf(format, args...)})
+func (r *cueReader) add(n *document.Node, path []string, format string, args ...any) {
+	r.problems = append(r.problems, problem.Problem{Position: n.Position, Path: problem.Path(path), Message: fmt.Sprintf(format, args...)})
 }

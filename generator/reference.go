@@ -37,8 +37,10 @@ func describeFields(schema cue.Value, path string) []Field {
 			Required: selector.ConstraintType() == cue.RequiredConstraint,
 		}
 		found = append(found, f)
-		inner, step := elementOf(value)
-		found = append(found, describeFields(inner, f.Path+step)...)
+		if inner, step := elementOf(value); step != "" {
+			found = append(found, describeFields(inner, f.Path+step)...)
+		}
+		found = append(found, describeFields(value, f.Path)...)
 	}
 	return found
 }
@@ -61,7 +63,7 @@ func wantOf(v cue.Value) string {
 	switch inner, step := elementOf(v); {
 	case step == "[]":
 		return want + ", each item " + wantOf(inner)
-	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind:
+	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind && !fieldsOf(v).Next():
 		return want + ", each value " + wantOf(inner)
 	}
 	return want

@@ -33,6 +33,8 @@ type Node struct {
 	Scalar any     // of a Scalar: string, int64, uint64, float64, bool or nil
 	Text   string  // of a Scalar that is no string: how it is written
 	Bad    bool    // a Scalar that could not be read, which has been reported
+
+	removed map[string]problem.Position // keys that a layer took away, and where it says so
 }
 
 // Field is one key of a mapping and its value.
@@ -97,6 +99,12 @@ func (n *Node) Get(key string) *Node {
 		return f.Value
 	}
 	return nil
+}
+
+// Removed returns the place of the null that took a key away from a mapping.
+func (n *Node) Removed(key string) (problem.Position, bool) {
+	position, ok := n.removed[key]
+	return position, ok
 }
 
 // item returns the item of a list at an index, or nil.

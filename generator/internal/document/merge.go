@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
@@ -34,12 +35,17 @@ func (m *merger) node(base, over *Node) *Node {
 }
 
 func (m *merger) mapping(base, over *Node) *Node {
-	merged := &Node{Position: base.Position, Kind: Mapping}
+	merged := &Node{Position: base.Position, Kind: Mapping, removed: maps.Clone(base.removed)}
 	for _, f := range base.Fields {
 		switch above := over.field(f.Key); {
 		case above == nil:
 			merged.Fields = append(merged.Fields, f)
-		case !above.Value.removes():
+		case above.Value.removes():
+			if merged.removed == nil {
+				merged.removed = map[string]problem.Position{}
+			}
+			merged.removed[f.Key] = above.Position
+		default:
 			merged.Fields = append(merged.Fields, m.field(f, *above))
 		}
 	}

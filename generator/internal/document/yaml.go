@@ -141,7 +141,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 func (c *converter) scalar(n *Node, y *yaml.Node) {
 	n.Kind = Scalar
 	switch y.ShortTag() {
-	case "!!str", "!!timestamp", "!!binary":
+	case "!!str", "!!timestamp":
 		n.Scalar = y.Value
 	case "!!int", "!!float", "!!bool", "!!null":
 		var value any
