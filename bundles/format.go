@@ -19,8 +19,6 @@ type Format interface {
 	Doc() string
 	// Render lays the objects out as files.
 	Render(ctx context.Context, set object.Set) (Tree, error)
-	// Read returns the objects of files that Render made, without their parameters.
-	Read(files []File) (object.Set, error)
 }
 
 // Streamer is implemented by formats that can also be one stream of text.

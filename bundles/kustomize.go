@@ -21,8 +21,6 @@ func (kustomize) Doc() string {
 	return "a kustomization, for Argo CD, kubectl apply -k and overlays"
 }
 
-const kustomizationFile = "kustomization.yaml"
-
 // kustomization is the part of kustomize's own file that we write.
 type kustomization struct {
 	APIVersion  string      `json:"apiVersion"`
@@ -59,7 +57,7 @@ func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 	if err != nil {
 		return Tree{}, fmt.Errorf("writing kustomization.yaml: %w", err)
 	}
-	return NewTree(append(files, File{Path: kustomizationFile, Content: text})...)
+	return NewTree(append(files, File{Path: "kustomization.yaml", Content: text})...)
 }
 
 // fileOf is the path of an object's file, such as cluster/clustertrainingruntime-a.yaml.
@@ -70,6 +68,3 @@ func fileOf(id object.ID) string {
 	}
 	return path.Join(folder, fmt.Sprintf("%s-%s.yaml", strings.ToLower(id.Kind), id.Name))
 }
-
-// Read reads every file but the kustomization.
-func (kustomize) Read(files []File) (object.Set, error) { return readAll(files, kustomizationFile) }

@@ -42,6 +42,3 @@ func (plain) Stream(ctx context.Context, w io.Writer, set object.Set) error {
 	}
 	return nil
 }
-
-// Read reads the stream back.
-func (plain) Read(files []File) (object.Set, error) { return readAll(files, "") }

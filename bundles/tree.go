@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/trainyard/trainyard/generator/object"
 )
 
 // ManifestName is the file that says which other files are ours. It has no
@@ -21,7 +23,8 @@ type File struct {
 
 // Tree is a bundle's files, ordered by path.
 type Tree struct {
-	files []File
+	files   []File
+	entries []Entry
 }
 
 // NewTree orders files. It fails if two share a path, or if one would lie
@@ -43,9 +46,19 @@ func NewTree(files ...File) (Tree, error) {
 // Files returns the files, ordered by path.
 func (t Tree) Files() []File { return slices.Clone(t.files) }
 
-// manifest lists the files with their digests, as sha256sum -c reads them.
+// Holding returns the tree with what the manifest is to say of its objects.
+func (t Tree) Holding(set object.Set) Tree {
+	t.entries = Inventory(set)
+	return t
+}
+
+// manifest lists the files with their digests, as sha256sum -c reads them, after
+// comments that say which objects they hold.
 func (t Tree) manifest() []byte {
 	var b bytes.Buffer
+	for _, e := range t.entries {
+		b.WriteString(e.line())
+	}
 	for _, f := range t.files {
 		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(f.Content), f.Path)
 	}

@@ -47,18 +47,8 @@ func (t Tree) Plan(dir string) (*Plan, error) {
 	return &Plan{dir: dir, tree: t, present: present}, nil
 }
 
-// Present returns the files that the folder's last bundle consists of, as they
-// are now.
-func (p *Plan) Present() []File {
-	var files []File
-	for path := range parseManifest(p.present[ManifestName]) {
-		if content, ok := p.present[path]; ok {
-			files = append(files, File{Path: path, Content: content})
-		}
-	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return files
-}
+// Manifest is the manifest of the folder's last bundle, or empty.
+func (p *Plan) Manifest() []byte { return p.present[ManifestName] }
 
 // Differences lists what tells the folder from the tree, ordered by path.
 func (p *Plan) Differences() []string {

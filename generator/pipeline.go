@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"cuelang.org/go/cue"
 
@@ -35,6 +36,7 @@ type Request struct {
 type Platform struct {
 	Environment string // empty where the document has no environments
 	Objects     object.Set
+	Parts       []string     // what the document has, such as runtime/mpi and tenant/team-a, whatever comes of it
 	Notes       problem.List // what works, with a surprise
 }
 
@@ -120,5 +122,21 @@ func (w *work) run(ctx context.Context) (Platform, error) {
 	}
 	set, err := object.NewSet(w.objects...)
 	w.filled = cue.Value{} // large, and of no more use
-	return Platform{Environment: w.environment, Objects: set, Notes: w.notes}, err
+	return Platform{Environment: w.environment, Objects: set, Parts: w.parts(), Notes: w.notes}, err
+}
+
+// parts names the parts of the document that may be told apart.
+func (w *work) parts() []string {
+	var names []string
+	for kind, field := range map[string]string{"runtime": "runtimes", "tenant": "tenants"} {
+		mapping := w.document.Get("spec").Get(field)
+		if mapping == nil {
+			continue
+		}
+		for _, f := range mapping.Fields {
+			names = append(names, kind+"/"+f.Key)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

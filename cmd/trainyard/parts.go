@@ -48,18 +48,12 @@ func belongs(o object.Object, part string) bool {
 	return o.Label(partLabels[kind]) == name
 }
 
-// partsOf lists the parts that objects belong to, ordered by name.
+// partsOf lists the parts that the document has in some environment, ordered by name.
 func partsOf(platforms []generator.Platform) []string {
 	var known []string
 	for _, p := range platforms {
-		for o := range p.Objects.All() {
-			for kind, label := range partLabels {
-				if part := kind + "/" + o.Label(label); o.Label(label) != "" && !slices.Contains(known, part) {
-					known = append(known, part)
-				}
-			}
-		}
+		known = append(known, p.Parts...)
 	}
 	slices.Sort(known)
-	return known
+	return slices.Compact(known)
 }

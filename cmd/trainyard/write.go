@@ -64,6 +64,7 @@ func (f *generateFlags) plan(ctx context.Context, platforms []generator.Platform
 		if err != nil {
 			return nil, fmt.Errorf("rendering as %s: %w", f.format, err)
 		}
+		tree = tree.Holding(p.Objects)
 		t := target{dir: f.output, platform: p, files: len(tree.Files())}
 		if f.input.environment == "" {
 			t.dir = filepath.Join(f.output, p.Environment)
@@ -81,19 +82,18 @@ func (f *generateFlags) permit(t target) error {
 	if err := t.plan.Check(f.force); err != nil {
 		return err
 	}
-	format, _ := bundles.Named(f.format)
-	present, err := format.Read(t.plan.Present())
-	if err != nil {
-		return &bundles.RefusedError{Dir: t.dir, Files: []string{fmt.Sprintf("%v (so what it holds cannot be told)", err)}}
+	change := bundles.Change{
+		Old: bundles.ReadInventory(t.plan.Manifest()), New: bundles.Inventory(t.platform.Objects),
+		Document: t.platform.Parts, Removed: f.remove,
 	}
+	_, err := change.Keep()
 	var loss *bundles.LossError
-	if err := bundles.Keep(present, t.platform.Objects, f.remove); errors.As(err, &loss) {
+	if errors.As(err, &loss) {
 		for i := range loss.Losses {
 			loss.Losses[i] = t.dir + ": " + loss.Losses[i]
 		}
-		return loss
 	}
-	return nil
+	return err
 }
 
 // differences lists what is not up to date.

@@ -91,7 +91,8 @@ func expectSameVerdict(t *testing.T, cp *controlplane.ControlPlane, before, afte
 		t.Fatal(err)
 	}
 	var loss *bundles.LossError
-	if refused := errors.As(bundles.Keep(set(t, before), set(t, after), nil), &loss); refused != (err != nil) {
+	_, keep := bundles.Change{Old: bundles.Inventory(set(t, before)), New: bundles.Inventory(set(t, after))}.Keep()
+	if refused := errors.As(keep, &loss); refused != (err != nil) {
 		t.Errorf("generate refuses: %v; the API server says %v", refused, err)
 	}
 }

@@ -70,6 +70,7 @@ func TestRenderedIsTrue(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
+					tree = tree.Holding(set)
 					committed := repo.Path(t, "bundles", "rendered", name, format.Name(), environment)
 					if os.Getenv("TRAINYARD_UPDATE") != "" {
 						if _, err := tree.WriteDir(committed, true); err != nil {
