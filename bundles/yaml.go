@@ -302,13 +302,20 @@ func isPlain(text string) bool {
 		return false
 	}
 	switch first := text[0]; {
-	case first == '-' || first == '.':
-		return len(text) > 1 && text[1] != ' ' && text[0] != '.' && isLetter(text[1])
+	case first == '.':
+		return false // .inf and .nan
+	case first == '-':
+		return len(text) > 1 && isLetter(text[1])
 	case first >= '0' && first <= '9':
-		// A quantity such as 4Gi; not a number in any base, a date or a time.
-		return !strings.ContainsAny(text, "_:") && !strings.HasPrefix(text, "0") && strings.ContainsFunc(text, func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' })
+		return isQuantity(text)
 	}
 	return true
+}
+
+// isQuantity tells text such as 4Gi from a number in any base, a date and a time.
+func isQuantity(text string) bool {
+	beyondHex := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
+	return !strings.ContainsAny(text, "_:") && text[0] != '0' && strings.ContainsFunc(text, beyondHex)
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

@@ -63,7 +63,9 @@ func wantOf(v cue.Value) string {
 	switch inner, step := elementOf(v); {
 	case step == "[]":
 		return want + ", each item " + wantOf(inner)
-	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind && !fieldsOf(v).Next():
+	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind && fieldsOf(v).Next():
+		return want + ", each further value " + wantOf(inner)
+	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind:
 		return want + ", each value " + wantOf(inner)
 	}
 	return want

@@ -70,6 +70,7 @@ func (f *explainFlags) fields(s streams, path string) error {
 	if err != nil {
 		return err
 	}
+	path = nearest(all, path)
 	var found []generator.Field
 	for _, field := range all {
 		if depth, ok := below(field.Path, path); ok && depth <= 1 {
@@ -99,13 +100,19 @@ func unknownField(path string) error {
 	return &usageError{fmt.Errorf("no field is called %q: trainyard explain lists those at the top", path)}
 }
 
-var step = regexp.MustCompile(`\[\]|"[^"]*"|[^.\[]+`)
+var (
+	step  = regexp.MustCompile(`\[\d*\]|"[^"]*"|[^.\[]+`)
+	index = regexp.MustCompile(`^(\[\d*\]|\d+)$`)
+	// An environment may hold what spec may.
+	environment = regexp.MustCompile(`^spec\.environments\.("[^"]*"|[^.]+)\.`)
+)
 
 // below tells whether a field is the one that was asked for, or lies below it,
 // and how many fields deep. Any name may stand where the reference has NAME, and
-// an index, or nothing, where it has [].
+// an index, or nothing, where it has []. A name below a field that holds names and
+// plain values, such as a variable in env, is that field.
 func below(field, asked string) (depth int, ok bool) {
-	wanted := step.FindAllString(asked, -1)
+	wanted := step.FindAllString(environment.ReplaceAllString(asked, "spec."), -1)
 	for _, s := range step.FindAllString(field, -1) {
 		switch {
 		case s == "[]":
@@ -123,7 +130,23 @@ func below(field, asked string) (depth int, ok bool) {
 	return depth, len(wanted) == 0
 }
 
-var index = regexp.MustCompile(`^(\[\]|\d+)$`)
+// nearest gives up steps of a path from its end until a field is called so: what is
+// left are names that a person chose.
+func nearest(all []generator.Field, path string) string {
+	for given := path; given != ""; {
+		for _, field := range all {
+			if depth, ok := below(field.Path, given); ok && depth == 0 && (given == path || strings.Contains(field.Want, ", each ")) {
+				return given
+			}
+		}
+		steps := step.FindAllStringIndex(given, -1)
+		given = strings.TrimSuffix(given[:steps[len(steps)-1][0]], ".")
+		if len(steps) == 1 || strings.Count(path, ".")-strings.Count(given, ".") > 3 {
+			break
+		}
+	}
+	return path
+}
 
 func fieldPaths() []string {
 	all, _ := generator.New(trainyard.CUE).Reference() // cannot fail: our own definitions are tested

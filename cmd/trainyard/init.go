@@ -16,6 +16,7 @@ import (
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 //go:embed scaffold/platform.yaml
@@ -66,6 +67,9 @@ func atMostOne(cmd *cobra.Command, args []string) error {
 
 // write checks the document that comes of the flags before it touches the disk.
 func (d scaffold) write(ctx context.Context, s streams, file string) error {
+	if ext := filepath.Ext(file); ext != ".yaml" && ext != ".yml" {
+		return &usageError{fmt.Errorf("%s: a new document is YAML: want a file that ends with .yaml", file)}
+	}
 	if d.Name == "" {
 		d.Name = nameOfFolder(file)
 	}
@@ -80,7 +84,7 @@ func (d scaffold) write(ctx context.Context, s streams, file string) error {
 		return fmt.Errorf("filling in the scaffold: %w", err)
 	}
 	if _, err := pipeline.Generate(ctx, generator.Request{Layers: []generator.Input{{Name: file, Text: text.Bytes()}}}); err != nil {
-		return &usageError{fmt.Errorf("the flags make no valid document: %v", err)} //nolint:errorlint // not the person's document
+		return d.blame(err)
 	}
 	if err := create(file, text.Bytes()); err != nil {
 		return err
@@ -91,6 +95,20 @@ func (d scaffold) write(ctx context.Context, s streams, file string) error {
   kubectl apply --server-side -k deploy/dev
 `, file)
 	return nil
+}
+
+// blame turns problems of the document into problems of the flags that made it so.
+func (d scaffold) blame(err error) error {
+	var problems problem.List
+	if !errors.As(err, &problems) {
+		return err
+	}
+	flags := map[string]string{"metadata.name": "--name", "spec.target.trainer": "--trainer"}
+	flag, ok := flags[problems[0].Path]
+	if !ok {
+		return err
+	}
+	return &usageError{fmt.Errorf("%s: %s", flag, problems[0].Message)}
 }
 
 // existsError is a file that is there already.

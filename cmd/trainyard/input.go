@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
@@ -26,9 +27,11 @@ type inputFlags struct {
 	example     string
 	environment string
 	report      string
+	flags       *pflag.FlagSet
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {
+	f.flags = cmd.Flags()
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, `platform document, YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; each further -f is laid over those before it`)
 	cmd.Flags().StringVar(&f.example, "example", "", "use the document of a built-in example: "+strings.Join(examples(), ", ")+"; -f is laid over it")
 	cmd.Flags().StringVar(&f.environment, "env", "", "the environment of the document to use; all by default")
@@ -69,7 +72,7 @@ func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 	if err := oneOf("--report", f.report, reports); err != nil {
 		return r, err
 	}
-	if f.environment != "" {
+	if f.environmentGiven() {
 		r.Environments = []string{f.environment}
 	}
 	if f.example != "" {
@@ -90,6 +93,12 @@ func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 		return r, &usageError{errors.New("want a platform document: -f FILE, or --example NAME")}
 	}
 	return r, nil
+}
+
+// environmentGiven tells --env "", which a shell makes of a variable that is not
+// set, from no --env at all.
+func (f *inputFlags) environmentGiven() bool {
+	return f.environment != "" || f.flags != nil && f.flags.Changed("env")
 }
 
 // names are the files of a request, as messages call them.
