@@ -58,6 +58,9 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		return err
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
+		if f.environmentGiven() {
+			return &usageError{errors.New("--env is about a platform document, and training runtimes have no environments")}
+		}
 		return vetRuntimes(s, f.report, request)
 	}
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)

@@ -44,6 +44,24 @@ var badPolicies = map[string]bad{
 	"keys in root's home by a detour": {
 		edits: []string{"sshAuthMountPath: /home/mpiuser/.ssh", "sshAuthMountPath: »/home/../root"}, want: []string{"root-ssh at spec.mlPolicy.mpi.sshAuthMountPath"},
 	},
+	"a launcher that is no node": {
+		edits: []string{"runLauncherAsNode: true", "runLauncherAsNode: »false"}, want: []string{"launcher-apart at spec.mlPolicy.mpi.runLauncherAsNode"}, note: true,
+	},
+	"a launcher that is no node by default": {
+		edits: []string{"    mpi:\n", "    »mpi:\n", "      runLauncherAsNode: true\n", ""}, want: []string{"launcher-apart at spec.mlPolicy.mpi.runLauncherAsNode"}, note: true,
+	},
+	"a container that is root": {
+		edits: []string{"command: [mpirun, hostname]", "securityContext: {runAsUser: »0}\n                  command: [mpirun, hostname]"},
+		want:  []string{"root-ssh at " + launcherPod + ".containers.node.securityContext.runAsUser"},
+	},
+	"a pod that is root": {
+		edits: []string{"schedulerName: gangs\n                containers:\n                - name: node\n                  image: quay.io/acme/node", "schedulerName: gangs\n                securityContext: {runAsUser: »0}\n                containers:\n                - name: node\n                  image: quay.io/acme/node"},
+		want:  []string{"root-ssh at " + nodePod + ".securityContext.runAsUser"},
+	},
+	"nodes that wait for mpirun to end": {
+		edits: []string{"      - name: node\n        replicas", "      - name: node\n        dependsOn: [{name: launcher, status: »Complete}]\n        replicas"},
+		want:  []string{"depends-on at " + nodePath + ".dependsOn.launcher.status"},
+	},
 	"one process on a node with GPUs": {
 		edits: []string{"numProcPerNode: 2", "numProcPerNode: »1", "limits: {cpu: 2,", `limits: {cpu: 2, nvidia.com/gpu: "4",`},
 		want:  []string{"one-process at spec.mlPolicy.mpi.numProcPerNode"}, note: true,

@@ -49,11 +49,19 @@ func Vet(name string, text []byte) (Report, error) {
 }
 
 // Is tells whether a document of a text claims to be a training runtime, or a
-// List that holds one, by group and kind: a platform document is neither.
+// List that holds one or nothing, by group and kind: a platform document is neither.
 // A text that is at fault further on is judged by what stands before the fault.
 func Is(name string, text []byte) bool {
 	documents, _ := document.ParseStream(name, text) // Vet reports what is wrong
-	return slices.ContainsFunc(documents, func(n *document.Node) bool { return len(runtimesIn(root(n))) > 0 })
+	return slices.ContainsFunc(documents, func(n *document.Node) bool {
+		return len(runtimesIn(root(n))) > 0 || isEmptyList(root(n))
+	})
+}
+
+// isEmptyList tells what kubectl prints of a cluster without runtimes.
+func isEmptyList(v value) bool {
+	kind, _ := v.get("kind").text()
+	return strings.HasSuffix(kind, "List") && v.get("items").given() && len(v.get("items").items()) == 0
 }
 
 // Traps lists every trap, ordered by name.

@@ -137,6 +137,8 @@ func waits(r runtime, job, dependency value, earlier map[string]bool) []finding 
 			"name an earlier ReplicatedJob, or change their order", problem.Quote(name), problem.Quote(nameOf(job)))
 	case r.mpi.given() && name == nodeName && wanted == "Complete":
 		return status.breaks("sshd on the nodes never ends, so %s never starts: write Ready", problem.Quote(nameOf(job)))
+	case r.mpi.given() && name == launcherName && nameOf(job) == nodeName && wanted == "Complete":
+		return status.breaks("nodes start when mpirun has ended, which waits for them: leave the dependency out")
 	}
 	return nil
 }

@@ -34,7 +34,39 @@ func implementation(r runtime) []finding {
 	}
 }
 
+// launcherApart: Trainer gives a TrainJob's environment and resources to the
+// labelled job, and to the nodes only where the launcher is one of them.
+func launcherApart(r runtime) []finding {
+	v := r.mpi.get("runLauncherAsNode")
+	if v.given() && !v.no() || !r.launcher.given() || !r.node.given() || r.ours() {
+		return nil
+	}
+	return v.surprises("env and resourcesPerNode of a TrainJob reach the launcher only, which runs no ranks: " +
+		"write true, or put all that nodes need into the runtime")
+}
+
+// rootUser: whatever folder the keys are in, root owns them, and ssh wants keys of
+// the user's own to be nobody else's to read.
+func rootUser(r runtime) []finding {
+	var found []finding
+	for _, role := range r.roles() {
+		for _, v := range []value{
+			role.get("template", "spec", "template", "spec", "securityContext", "runAsUser"),
+			container(role).get("securityContext", "runAsUser"),
+		} {
+			if user, ok := v.number(); ok && user == 0 {
+				found = append(found, v.breaks("root's ssh refuses key files with the modes that Trainer mounts, wherever they are: run as another user, such as 1000")...)
+			}
+		}
+	}
+	return found
+}
+
 func rootSSH(r runtime) []finding {
+	return append(rootPath(r), rootUser(r)...)
+}
+
+func rootPath(r runtime) []finding {
 	v := r.mpi.get("sshAuthMountPath")
 	where, ok := v.text()
 	shown := problem.Quote(where)
@@ -49,8 +81,8 @@ func rootSSH(r runtime) []finding {
 }
 
 func oneProcess(r runtime) []finding {
-	if r.root.get("metadata", "labels", "trainyard.dev/runtime").given() {
-		return nil // ours says 1 on purpose: Trainer is to count the GPUs that each TrainJob asks for
+	if r.ours() {
+		return nil // Trainer is to count the GPUs that each TrainJob asks for
 	}
 	v := r.mpi.get("numProcPerNode")
 	if number, ok := v.number(); v.given() && (!ok || number != 1) {

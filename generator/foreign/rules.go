@@ -20,7 +20,9 @@ var rules = []rule{
 	{"implementation", true, implementation,
 		"Trainer makes host files for Open MPI only, whatever mpiImplementation may be called"},
 	{"root-ssh", true, rootSSH,
-		"SSH keys below /root, which is the default, have modes that root's ssh refuses"},
+		"SSH keys have modes that root's ssh refuses, and are below /root by default"},
+	{"launcher-apart", true, launcherApart,
+		"Without runLauncherAsNode, what a TrainJob asks for reaches the launcher and not the nodes"},
 	{"one-process", true, oneProcess,
 		"numProcPerNode 1 is not kept on nodes with several GPUs: Trainer starts one process for each"},
 

@@ -40,6 +40,12 @@ func newRuntime(v value) runtime {
 	}
 }
 
+// ours tells a runtime that trainyard generated, whose document says on purpose
+// what is a surprise in others.
+func (r runtime) ours() bool {
+	return r.root.get("metadata", "labels", "trainyard.dev/runtime").given()
+}
+
 // roles are the ReplicatedJobs that the MPI plugin works on, as far as they exist.
 func (r runtime) roles() []value {
 	var roles []value
