@@ -17,9 +17,14 @@ type request struct {
 	In    map[string]any `json:"in"`
 }
 
-// compose makes what the document asks for. Whatever goes wrong from here on is
-// our fault: the document has been checked.
+// maxObject is how large an object may get, in bytes as JSON: etcd takes requests
+// of 1.5 MiB, and what the cluster adds needs room.
+const maxObject = 1 << 20
+
+// compose makes what the document asks for. But for the size of what comes of it,
+// whatever goes wrong from here on is our fault: the document has been checked.
 func (w *work) compose() error {
+	var problems problem.List
 	for entries := fieldsOf(w.filled.LookupPath(requestsPath)); entries.Next(); {
 		var r request
 		err := entries.Value().Validate(cue.Concrete(true))
@@ -27,17 +32,17 @@ func (w *work) compose() error {
 			err = entries.Value().Decode(&r)
 		}
 		if err == nil {
-			err = w.answer(r)
+			err = w.answer(r, &problems)
 		}
 		if err != nil {
 			return bug("composing "+entries.Selector().Unquoted(), err)
 		}
 	}
-	return nil
+	return problems.Err()
 }
 
 // answer makes the objects of a request, one for each home.
-func (w *work) answer(r request) error {
+func (w *work) answer(r request, problems *problem.List) error {
 	position, base := w.document.Locate(r.From...), problem.Path(r.From)
 	var s *shape
 	for _, home := range r.Homes {
@@ -46,6 +51,11 @@ func (w *work) answer(r request) error {
 			var err error
 			if s, err = w.shapes.of(r.Make, r.In, r.From); err != nil {
 				return err
+			}
+			if s.size > maxObject {
+				*problems = append(*problems, problem.Problem{Position: position, Path: base, Message: fmt.Sprintf(
+					"becomes an object of %d KiB, and the API server takes %d KiB at most: give it less or shorter values", s.size>>10, maxObject>>10)})
+				return nil
 			}
 		}
 		values, err := s.values(r.In)

@@ -16,6 +16,7 @@ var relations = map[string]func(*checker, *document.Node, []string){
 	"fieldRequirement": (*checker).fieldRequirement,
 	"nodeTerm":         (*checker).nodeTerm,
 	"podTerm":          (*checker).podTerm,
+	"annotations":      (*checker).annotations,
 }
 
 // relate runs the check that a mapping's schema names, if it names one.
@@ -96,6 +97,20 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 		if n.Get(list) != nil && n.Get("labelSelector") == nil {
 			c.add(n.Locate(list), extend(path, list), "not allowed without labelSelector, to which it adds")
 		}
+	}
+}
+
+// maxAnnotations is what all annotations of an object may take together, less
+// what the cluster adds. Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
+const maxAnnotations = 200 << 10
+
+func (c *checker) annotations(n *document.Node, path []string) {
+	size := 0
+	for _, f := range n.Fields {
+		size += len(f.Key) + len(textOf(f.Value))
+	}
+	if size > maxAnnotations {
+		c.add(n.Position, path, "want at most %d KiB in all, got %d", maxAnnotations>>10, size>>10)
 	}
 }
 

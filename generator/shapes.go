@@ -33,6 +33,7 @@ type shape struct {
 	common     *object.Shape
 	sources    [][]string // where each leaf's value is in the input
 	definition string
+	size       int                // of the object, as JSON
 	parameters []object.Parameter // keys relative to what asks for the object
 }
 
@@ -131,7 +132,7 @@ func (s *shapes) compose(maker string, in map[string]any, from []string) (*shape
 	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
 		return nil, err
 	}
-	result := &shape{definition: definitionOf(made.LookupPath(cue.ParsePath("definition")))}
+	result := &shape{definition: definitionOf(made.LookupPath(cue.ParsePath("definition"))), size: len(text)}
 	paths := [][]any{}
 	for leaf := range leaves(v, nil) {
 		paths = append(paths, leaf.path)
