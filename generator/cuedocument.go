@@ -10,6 +10,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
@@ -24,13 +25,16 @@ const schemasPath = "github.com/trainyard/trainyard/schemas/"
 // parseCUE evaluates a document written in CUE, and reads the data that comes of
 // it. Types, comprehensions and CUE's own packages are all its author's; what a
 // document may be is still for the schema to say.
-func (p *Pipeline) parseCUE(ctx *cue.Context, input Input) (*document.Node, error) {
+func (p *Pipeline) parseCUE(ctx *cue.Context, input Input, allowImports bool) (*document.Node, error) {
 	if err := document.Check(input.Name, input.Text); err != nil {
 		return nil, err
 	}
 	file, err := parser.ParseFile(input.Name, input.Text)
 	if err != nil {
 		return nil, cueProblems(input.Name, err)
+	}
+	if problems := refusedImports(input.Name, file, allowImports); problems != nil {
+		return nil, problems
 	}
 	instance := build.NewContext(build.Loader(p.importSchema)).NewInstance("", p.importSchema)
 	if err := instance.AddSyntax(file); err != nil {
@@ -46,6 +50,28 @@ func (p *Pipeline) parseCUE(ctx *cue.Context, input Input) (*document.Node, erro
 	r := cueReader{file: input.Name}
 	node := r.node(v, problem.Position{File: input.Name, Line: 1, Column: 1}, nil)
 	return node, r.problems.Err()
+}
+
+// refusedImports lists the imports of a document that are not ours. CUE's own
+// packages can do nothing to the machine, but make it easy to compute for ever.
+func refusedImports(name string, file *ast.File, allowOwn bool) error {
+	var problems problem.List
+	for imported := range file.ImportSpecs() {
+		path, err := literal.Unquote(imported.Path.Value)
+		own := !strings.Contains(strings.Split(path, "/")[0], ".")
+		if err != nil || strings.HasPrefix(path, schemasPath) || own && allowOwn {
+			continue
+		}
+		want := "want a package of " + schemasPath
+		if own {
+			want += ", or --allow-cue-imports for those of CUE itself"
+		}
+		problems = append(problems, problem.Problem{
+			Position: cuePosition(name, []token.Pos{imported.Path.Pos()}),
+			Message:  fmt.Sprintf("cannot import %s: %s", problem.Quote(path), want),
+		})
+	}
+	return problems.Err()
 }
 
 // importSchema finds our packages; CUE finds its own without us. A document gets

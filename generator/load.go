@@ -1,8 +1,10 @@
 package generator
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 
@@ -12,12 +14,13 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/generator/sandbox"
 )
 
 // load reads the layers of the document, and our definitions.
-func (p *Pipeline) load(layers []Input) (*source, error) {
+func (p *Pipeline) load(ctx context.Context, request Request) (*source, error) {
 	s := newSource()
-	if err := p.read(s, layers); err != nil {
+	if err := p.read(ctx, s, request); err != nil {
 		return nil, err
 	}
 	return s, p.loadDefinitions(s)
@@ -28,19 +31,46 @@ func newSource() *source {
 }
 
 // parse reads one layer.
-func (p *Pipeline) parse(s *source, input Input) (*document.Node, error) {
-	if strings.EqualFold(path.Ext(input.Name), ".cue") {
-		return p.parseCUE(s.context, input)
+func (p *Pipeline) parse(ctx context.Context, s *source, input Input, allowImports bool) (*document.Node, error) {
+	switch {
+	case !strings.EqualFold(path.Ext(input.Name), ".cue"):
+		return document.Parse(input.Name, input.Text)
+	case p.evaluator == nil:
+		return p.parseCUE(s.context, input, allowImports)
 	}
-	return document.Parse(input.Name, input.Text)
+	if err := document.Check(input.Name, input.Text); err != nil {
+		return nil, err
+	}
+	text, err := p.evaluator(ctx, input, allowImports)
+	if limit := (*sandbox.LimitError)(nil); errors.As(err, &limit) {
+		return nil, problem.List{{
+			Position: problem.Position{File: input.Name, Line: 1, Column: 1},
+			Message:  fmt.Sprintf("evaluating this CUE %v: a document is data, and few computations", limit),
+		}}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("evaluating %s: %w", input.Name, err)
+	}
+	return document.Decode(input.Name, text)
+}
+
+// WriteEvaluated evaluates a document written in CUE, in the process that an
+// Evaluator has started for it.
+func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) error {
+	n, err := p.parseCUE(cuecontext.New(), input, allowImports)
+	var problems problem.List
+	if err != nil && !errors.As(err, &problems) {
+		return err
+	}
+	return document.Encode(w, n, problems)
 }
 
 // read lays each layer over those before it. It fails if one cannot be read at
 // all, with the problems of every layer.
-func (p *Pipeline) read(s *source, layers []Input) error {
+func (p *Pipeline) read(ctx context.Context, s *source, request Request) error {
 	readable := true
-	for _, input := range layers {
-		layer, err := p.parse(s, input)
+	for _, input := range request.Layers {
+		layer, err := p.parse(ctx, s, input, request.AllowImports)
 		if err := s.collect(err); err != nil {
 			return err
 		}

@@ -30,6 +30,7 @@ type Input struct {
 type Request struct {
 	Layers       []Input  // at least one; each is laid over those before it
 	Environments []string // which of the document's environments; none means all
+	AllowImports bool     // whether documents in CUE may import CUE's own packages
 }
 
 // Platform is what a document makes in one environment.
@@ -40,14 +41,25 @@ type Platform struct {
 	Notes       problem.List // what works, with a surprise
 }
 
+// Evaluator evaluates a document written in CUE somewhere else, where it cannot
+// take all the time and memory there is. It returns what WriteEvaluated wrote there.
+type Evaluator func(ctx context.Context, input Input, allowImports bool) ([]byte, error)
+
 // Pipeline generates objects with one set of CUE definitions.
 type Pipeline struct {
 	definitions fs.FS
+	evaluator   Evaluator
 }
 
 // New returns a pipeline over a CUE module, usually trainyard.CUE.
 func New(definitions fs.FS) *Pipeline {
 	return &Pipeline{definitions: definitions}
+}
+
+// EvaluateWith returns a pipeline that has documents in CUE evaluated elsewhere.
+// Without, they are evaluated in this process, and nothing bounds what they take.
+func (p *Pipeline) EvaluateWith(evaluator Evaluator) *Pipeline {
+	return &Pipeline{definitions: p.definitions, evaluator: evaluator}
 }
 
 // source is what all environments share.
@@ -90,7 +102,7 @@ var stages = []struct {
 // problems of all environments; an environment that does not exist is an
 // *EnvironmentError; any other error is ours.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
-	s, err := p.load(request.Layers)
+	s, err := p.load(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"slices"
 	"strconv"
 
@@ -25,9 +26,9 @@ type Source struct {
 
 // Sources says where each value of a document comes from, whether or not the
 // document is right. Defaults come from no document, and are not among them.
-func (p *Pipeline) Sources(request Request) ([]Source, error) {
+func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, error) {
 	s := newSource()
-	if err := p.read(s, request.Layers); err != nil {
+	if err := p.read(ctx, s, request); err != nil {
 		return nil, err
 	}
 	works, err := s.split(request.Environments)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
 )
@@ -42,7 +42,7 @@ With --origin, say what the document sets there, and the file and line that say 
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return f.run(s, strings.Join(args, "")) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, strings.Join(args, "")) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return fieldPaths(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -54,19 +54,19 @@ With --origin, say what the document sets there, and the file and line that say 
 	return cmd
 }
 
-func (f *explainFlags) run(s streams, path string) error {
+func (f *explainFlags) run(ctx context.Context, s streams, path string) error {
 	if err := oneOf("--output", f.output, []string{"text", "json"}); err != nil {
 		return err
 	}
 	if f.origin {
-		return f.origins(s, path)
+		return f.origins(ctx, s, path)
 	}
 	return f.fields(s, path)
 }
 
 // fields explains a field and lists those right below it.
 func (f *explainFlags) fields(s streams, path string) error {
-	all, err := generator.New(trainyard.CUE).Reference()
+	all, err := newPipeline().Reference()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func nearest(all []generator.Field, path string) string {
 }
 
 func fieldPaths() []string {
-	all, _ := generator.New(trainyard.CUE).Reference() // cannot fail: our own definitions are tested
+	all, _ := newPipeline().Reference() // cannot fail: our own definitions are tested
 	var paths []string
 	for _, field := range all {
 		paths = append(paths, field.Path)
@@ -176,12 +176,12 @@ func required(field generator.Field) string {
 }
 
 // origins lists the values at a path or below it.
-func (f *explainFlags) origins(s streams, path string) error {
+func (f *explainFlags) origins(ctx context.Context, s streams, path string) error {
 	request, err := f.input.request(s.in)
 	if err != nil {
 		return err
 	}
-	sources, err := generator.New(trainyard.CUE).Sources(request)
+	sources, err := newPipeline().Sources(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
 )
@@ -73,7 +72,7 @@ func (d scaffold) write(ctx context.Context, s streams, file string) error {
 	if d.Name == "" {
 		d.Name = nameOfFolder(file)
 	}
-	pipeline := generator.New(trainyard.CUE)
+	pipeline := newPipeline()
 	names, err := pipeline.Catalogue()
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ type inputFlags struct {
 	files       []string
 	example     string
 	environment string
+	imports     bool
 	report      string
 	flags       *pflag.FlagSet
 }
@@ -35,6 +36,7 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, `platform document, YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; each further -f is laid over those before it`)
 	cmd.Flags().StringVar(&f.example, "example", "", "use the document of a built-in example: "+strings.Join(examples(), ", ")+"; -f is laid over it")
 	cmd.Flags().StringVar(&f.environment, "env", "", "the environment of the document to use; all by default")
+	cmd.Flags().BoolVar(&f.imports, "allow-cue-imports", false, "let documents in CUE import CUE's own packages, such as strings")
 	cmd.Flags().StringVar(&f.report, "report", "text", "how to print problems: "+strings.Join(reports, ", "))
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json", "cue")
 	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(examples(), cobra.ShellCompDirectiveNoFileComp))
@@ -49,7 +51,7 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	request.Environments = []string{""} // no name of an environment
-	_, err = generator.New(trainyard.CUE).Generate(cmd.Context(), request)
+	_, err = newPipeline().Generate(cmd.Context(), request)
 	var unknown *generator.EnvironmentError
 	if errors.As(err, &unknown) {
 		return unknown.Known, cobra.ShellCompDirectiveNoFileComp
@@ -63,12 +65,12 @@ func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Pl
 	if err != nil {
 		return nil, err
 	}
-	return generator.New(trainyard.CUE).Generate(ctx, request)
+	return newPipeline().Generate(ctx, request)
 }
 
 // request reads the chosen layers.
 func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
-	var r generator.Request
+	r := generator.Request{AllowImports: f.imports}
 	if err := oneOf("--report", f.report, reports); err != nil {
 		return r, err
 	}

@@ -42,7 +42,7 @@ Data goes to standard output, words to standard error. Exit codes:
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newInit(s), newVet(s), newGenerate(s), newExplain(s), newVersion(s))
+	root.AddCommand(newInit(s), newVet(s), newGenerate(s), newExplain(s), newVersion(s), newEvaluate(s))
 	return root
 }
 
@@ -53,7 +53,9 @@ func noCommand(root *cobra.Command, args []string) error {
 	}
 	var names []string
 	for _, c := range root.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
 	return oneOf("command", args[0], names)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/foreign"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -63,7 +62,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		}
 		return vetRuntimes(s, f.report, request)
 	}
-	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
+	platforms, err := newPipeline().Generate(ctx, request)
 	if f.report == "json" {
 		return reportJSON(s.out, err, notesOf(platforms))
 	}
