@@ -69,8 +69,8 @@ func verdict(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, stder
 		return ctx.Err()
 	case err == nil:
 		return nil
-	case limits.CPU > 0 && cmd.ProcessState != nil && used(cmd.ProcessState) >= limits.CPU*8/10:
-		// The kernel kills it by its own clock, which is a little ahead of what it reports.
+	case limits.CPU > 0 && cmd.ProcessState != nil && used(cmd.ProcessState) >= limits.CPU/2:
+		// The kernel kills it by a clock that is ahead of what it reports, on a busy machine by a quarter.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, used(cmd.ProcessState))
