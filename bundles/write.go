@@ -1,256 +1,211 @@
 package bundles
 
 import (
-	"bytes"
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
-// RefusedError is returned for a folder that holds what would be lost.
-type RefusedError struct {
-	Dir   string
-	Files []string // what would be lost, relative to Dir, each with the reason
+// Writer makes folders hold trees. A folder is replaced as a whole or stays as
+// it was, whatever happens; docs/writing.md says what holds where. While a
+// Writer is open, other runs wait that want folders beside those it has planned
+// for. The zero value is ready for use; it is for one goroutine.
+type Writer struct {
+	Force       bool              // overwrite files of ours that somebody edited
+	KeepUnknown bool              // take over what is not ours, instead of refusing the folder
+	ReadOnly    bool              // nothing will be written: make no parent folders, and tidy nothing up
+	Tell        func(note string) // hears that a run has to wait, or left something lying about; may be nil
+
+	places map[string]*place
 }
 
-// maxNamed bounds how many files an error names.
-const maxNamed = 10
-
-// Error names the folder and the files that stand in the way.
-func (r *RefusedError) Error() string {
-	named, more := r.Files, ""
-	if len(named) > maxNamed {
-		named, more = named[:maxNamed], fmt.Sprintf(" and %d more", len(named)-maxNamed)
+// Close lets other runs in, and takes parent folders away that were made for nothing.
+func (w *Writer) Close() {
+	for _, p := range w.places {
+		p.close()
 	}
-	return fmt.Sprintf("%s holds files that would be lost: %s%s", r.Dir, strings.Join(named, ", "), more)
+	w.places = nil
+}
+
+func (w *Writer) tell(format string, args ...any) {
+	if w.Tell != nil {
+		w.Tell(fmt.Sprintf(format, args...))
+	}
 }
 
 // Plan is what would become of a folder.
 type Plan struct {
-	dir     string
+	writer  *Writer
+	place   *place
+	dir     string // as it was given, for messages
+	name    string // of the folder in its place
 	tree    Tree
 	present folder
+	listing []byte // the manifest that the folder is to have
 }
 
-// Plan reads what a folder holds, and changes nothing.
-func (t Tree) Plan(dir string) (*Plan, error) {
+// Plan reads what a folder holds. If a run was killed while it was replacing
+// the folder, that is put right first; apart from this, no folder is changed.
+func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
-	present, err := readFolder(dir)
+	parent, name, err := split(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{dir: dir, tree: t, present: present}, nil
+	p := &Plan{writer: w, dir: dir, name: name, tree: tree, listing: tree.manifest()}
+	if p.place, err = w.open(ctx, parent); err != nil {
+		return nil, err
+	}
+	if err := p.place.repair(w, name); err != nil {
+		return nil, fmt.Errorf("putting %s back, which a run that was killed has left without: %w", dir, err)
+	}
+	p.present, err = p.read(ctx, name)
+	return p, err
 }
 
 // Manifest is the manifest of the folder's last bundle, or empty.
-func (p *Plan) Manifest() []byte { return p.present[ManifestName] }
+func (p *Plan) Manifest() []byte { return p.present[ManifestName].content }
 
-// Differences lists what tells the folder from the tree, ordered by path.
+// Differences lists what tells the folder from the tree, ordered by path. What
+// is to be kept is no difference.
 func (p *Plan) Differences() []string {
-	var found []string
-	wanted := map[string]bool{ManifestName: true}
-	for _, f := range p.tree.files {
-		wanted[f.Path] = true
-		switch content, ok := p.present[f.Path]; {
-		case !ok:
-			found = append(found, f.Path+" is missing")
-		case content == nil:
-			found = append(found, f.Path+" is not in "+ManifestName)
-		case !bytes.Equal(content, f.Content):
-			found = append(found, f.Path+" differs")
-		}
-	}
-	for path := range p.present {
-		if !wanted[path] {
-			found = append(found, path+" is not generated")
-		}
-	}
-	if len(found) == 0 && !bytes.Equal(p.present[ManifestName], p.tree.manifest()) {
+	found := append(p.wanting(), p.leftOver()...)
+	if len(found) == 0 && string(p.present[ManifestName].content) != string(p.listing) {
 		found = append(found, ManifestName+" differs")
 	}
 	slices.Sort(found)
 	return found
 }
 
-// Check returns a *RefusedError if Write would lose files: those that somebody added,
-// and, unless force is set, ours that somebody edited.
-func (p *Plan) Check(force bool) error {
-	added, edited := p.present.foreign()
-	if !force {
-		added = append(added, edited...)
+// wanting lists files of the tree that the folder does not have like this.
+func (p *Plan) wanting() []string {
+	var found []string
+	for _, f := range p.tree.files {
+		switch e := p.present[f.Path]; {
+		case e.foreign:
+			found = append(found, f.Path+" is not in "+ManifestName)
+		case e.content == nil:
+			found = append(found, f.Path+" is missing")
+		case string(e.content) != string(f.Content):
+			found = append(found, f.Path+" differs")
+		}
 	}
-	if len(added) > 0 {
-		return &RefusedError{Dir: p.dir, Files: added}
-	}
-	return nil
+	return found
 }
 
-// Write makes the folder hold the tree and nothing else; what Check refuses is
-// lost. The new content is staged beside the folder and put in its place by
-// renaming, so that a failure leaves the old files whole. A folder that already
-// holds the tree is not touched, and changed is false.
-func (p *Plan) Write() (changed bool, err error) {
-	if p.present.holds(p.tree) {
-		return false, nil
+// leftOver lists what the folder has and the tree has not.
+func (p *Plan) leftOver() []string {
+	var found []string
+	wanted := p.tree.paths()
+	for path, e := range p.present {
+		ours := !e.foreign && e.content != nil
+		if (ours || e.foreign && !p.writer.KeepUnknown) && !wanted[path] {
+			found = append(found, e.named(path)+" is not generated")
+		}
 	}
-	staged, err := p.tree.stage(p.dir)
-	if err != nil {
+	return found
+}
+
+// Write makes the folder hold the tree and nothing else, or returns an error
+// and leaves the folder as it was; what Check refuses is refused. A folder that
+// holds the tree already is not touched, and changed is false.
+func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
+	if err := p.Check(); err != nil {
 		return false, err
 	}
-	if err := replace(p.dir, staged); err != nil {
-		return false, errors.Join(err, os.RemoveAll(staged))
+	if p.upToDate() {
+		return false, nil
+	}
+	if err := p.replace(ctx); err != nil {
+		return false, fmt.Errorf("writing %s: %w", p.dir, err)
 	}
 	return true, nil
 }
 
-// WriteDir plans, checks and writes in one go.
-func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
-	p, err := t.Plan(dir)
+// upToDate takes what Check has let through for granted. That the manifest is
+// right means that no file of ours is left over.
+func (p *Plan) upToDate() bool {
+	return p.present != nil && len(p.Differences()) == 0
+}
+
+// replace stages the tree, puts it in the place of the folder, and takes the
+// folder away.
+func (p *Plan) replace(ctx context.Context) error {
+	switch {
+	case p.place.root == nil:
+		return errors.New("the Writer is for reading only")
+	case p.present != nil && aroundUs(p.present["."].info):
+		return errors.New("the current folder is this one or lies in it, and would be gone: run the command from outside")
+	}
+	s, err := p.place.stage(p.name)
 	if err != nil {
-		return false, err
+		return fmt.Errorf("making a folder beside it, to replace it as a whole: %w", err)
 	}
-	if err := p.Check(force); err != nil {
-		return false, err
+	if err = p.fill(ctx, s); err == nil {
+		err = p.install(ctx, s)
 	}
-	return p.Write()
+	if err != nil && !s.stuck {
+		err = fmt.Errorf("%w; nothing was changed", err)
+	}
+	if problem := s.remove(); problem != nil {
+		p.writer.tell("cannot remove %s: %v; the next run tries again", filepath.Join(p.place.path, s.name), problem)
+	}
+	return err
 }
 
-// folder is what a directory holds: every file by relative path with slashes.
-type folder map[string][]byte
-
-// readFolder reads all files below a directory; one that does not exist holds
-// none. It refuses to write through a symbolic link.
-func readFolder(dir string) (folder, error) {
-	switch info, err := os.Lstat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.IsDir():
-		return nil, fmt.Errorf("%s is not a directory", dir)
-	}
-	held := folder{}
-	ours, err := readManifest(dir)
-	if err != nil {
-		return nil, err
-	}
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		relative, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		name := filepath.ToSlash(relative)
-		// Whatever is not ours will be refused, so there is no need to read it, nor all of its names.
-		if _, listed := ours[name]; !entry.Type().IsRegular() || !listed && name != ManifestName {
-			held[name] = nil
-			if len(held) > len(ours)+maxForeign {
-				return fs.SkipAll
-			}
-			return nil
-		}
-		held[name], err = os.ReadFile(path)
-		return err
-	})
-	return held, err
-}
-
-// maxForeign is how many files that are not ours are enough to refuse a folder.
-const maxForeign = 100
-
-// readManifest returns the digest of each file that the last bundle had; none if there was none.
-func readManifest(dir string) (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return parseManifest(text), nil
-}
-
-func parseManifest(text []byte) map[string]string {
-	ours := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		if digest, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  "); ok {
-			ours[path] = digest
-		}
-	}
-	return ours
-}
-
-// foreign lists files that we did not write, and ours that somebody changed since.
-func (h folder) foreign() (added, edited []string) {
-	ours := parseManifest(h[ManifestName])
-	for path, content := range h {
-		digest, listed := ours[path]
-		switch {
-		case path == ManifestName:
-		case !listed:
-			added = append(added, path+" (not ours)")
-		case digest != fmt.Sprintf("%x", sha256.Sum256(content)):
-			edited = append(edited, path+" (edited)")
-		}
-	}
-	slices.Sort(added)
-	slices.Sort(edited)
-	return added, edited
-}
-
-func (h folder) holds(t Tree) bool {
-	if len(h) != len(t.files)+1 || !bytes.Equal(h[ManifestName], t.manifest()) {
-		return false
-	}
-	return !slices.ContainsFunc(t.files, func(f File) bool { return !bytes.Equal(h[f.Path], f.Content) })
-}
-
-// stage writes the tree into a new folder beside dir, or leaves none.
-func (t Tree) stage(dir string) (string, error) {
-	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
-	}
-	staged, err := os.MkdirTemp(parent, ".trainyard-staged-")
-	if err != nil {
-		return "", err
-	}
-	if err := t.fill(staged); err != nil {
-		return "", errors.Join(err, os.RemoveAll(staged))
-	}
-	return staged, nil
-}
-
-// fill writes every file, and the manifest, into an empty folder.
-func (t Tree) fill(dir string) error {
-	// MkdirTemp made it for our eyes only.
-	if err := os.Chmod(dir, 0o755); err != nil {
+// install swaps the folder for what is staged, and swaps it back if somebody
+// changed the folder after it was read: their work would be lost. Looking
+// before the swap spares readers the way there and back in nearly all cases;
+// looking after it, when nobody finds the old folder any more, misses none.
+func (p *Plan) install(ctx context.Context, s *staging) error {
+	if err := p.unchanged(ctx, p.name); err != nil {
 		return err
 	}
-	for _, f := range append(t.Files(), File{Path: ManifestName, Content: t.manifest()}) {
-		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
-			return err
-		}
+	if err := s.swap(p.present != nil); err != nil || p.present == nil {
+		return err
+	}
+	if err := p.unchanged(context.WithoutCancel(ctx), s.old()); err != nil {
+		return and(err, s.swapBack())
 	}
 	return nil
 }
 
-// replace puts staged in the place of dir, and puts dir back if it cannot.
-func replace(dir, staged string) error {
-	old := staged + "-old"
-	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// WriteDir plans, checks and writes in one go.
+func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
+	w := &Writer{Force: force}
+	defer w.Close()
+	p, err := w.Plan(context.Background(), t, dir)
+	if err != nil {
+		return false, err
 	}
-	if err := os.Rename(staged, dir); err != nil {
-		return errors.Join(err, os.Rename(old, dir))
+	return p.Write(context.Background())
+}
+
+// paths is the set of the tree's files, and the manifest.
+func (t Tree) paths() map[string]bool {
+	paths := map[string]bool{ManifestName: true}
+	for _, f := range t.files {
+		paths[f.Path] = true
 	}
-	return os.RemoveAll(old)
+	return paths
+}
+
+// split returns the folder that dir lies in, and its name there. Dots at the
+// end have no name of their own; they are followed as the system does.
+func split(dir string) (parent, name string, err error) {
+	if base := filepath.Base(dir); base == "." || base == ".." {
+		if dir, err = filepath.EvalSymlinks(dir); err == nil {
+			dir, err = filepath.Abs(dir)
+		}
+		if err != nil {
+			return "", "", err
+		}
+	}
+	parent, name = filepath.Dir(dir), filepath.Base(dir)
+	if parent == dir {
+		return "", "", fmt.Errorf("writing %s: the root of a file system cannot be replaced", dir)
+	}
+	return parent, name, nil
 }

@@ -16,13 +16,14 @@ import (
 
 // generateFlags are what generate can be told.
 type generateFlags struct {
-	input  inputFlags
-	format string
-	output string
-	only   []string
-	remove []string
-	check  bool
-	force  bool
+	input       inputFlags
+	format      string
+	output      string
+	only        []string
+	remove      []string
+	check       bool
+	force       bool
+	keepUnknown bool
 }
 
 func newGenerate(s streams) *cobra.Command {
@@ -38,9 +39,9 @@ With -o DIR the folder becomes exactly the bundle: files of an earlier bundle th
 longer generated go, and a folder that is up to date is not touched. A document with
 environments gets one folder each, DIR/ENVIRONMENT; with --env, that one is written into DIR.
 
-The command refuses (exit code 6) to lose files that somebody added, or edited (unless --force
-is given); to drop a runtime or a tenant that the folder has (unless --remove names it); and to
-change a part of a runtime that the API server would not let change.`,
+The command refuses (exit code 6) to lose files that somebody added (--keep-unknown keeps them),
+or edited (--force overwrites them); to drop a runtime or a tenant that the folder has (unless
+--remove names it); and to change a part of a runtime that the API server would not let change.`,
 		Example: `  # Look at what a platform becomes
   trainyard generate --example minimal
 
@@ -71,6 +72,7 @@ func (f *generateFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.remove, "remove", nil, "let go of this part of the folder: tenant/NAME or runtime/NAME (may be repeated)")
 	flags.BoolVar(&f.check, "check", false, "write nothing; list differences and exit with code 4 if the folder is not up to date")
 	flags.BoolVar(&f.force, "force", false, "overwrite generated files that somebody edited")
+	flags.BoolVar(&f.keepUnknown, "keep-unknown", false, "keep what somebody added to the folder, instead of refusing it")
 	_ = cmd.MarkFlagDirname("output")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
 	for _, part := range []string{"only", "remove"} {
@@ -114,8 +116,8 @@ func (f *generateFlags) validate() error {
 		return &usageError{errors.New("-o is empty: want a folder, or - for standard output")}
 	case f.output == "-" && !canStream:
 		return &usageError{fmt.Errorf("format %s is a folder: want -o DIR", f.format)}
-	case f.output == "-" && (f.check || f.force || len(f.remove) > 0):
-		return &usageError{errors.New("--check, --force and --remove are about a folder: want -o DIR")}
+	case f.output == "-" && (f.check || f.force || f.keepUnknown || len(f.remove) > 0):
+		return &usageError{errors.New("--check, --force, --keep-unknown and --remove are about a folder: want -o DIR")}
 	}
 	for _, part := range append(slices.Clone(f.only), f.remove...) {
 		if err := checkPart(part); err != nil {

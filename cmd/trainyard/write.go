@@ -23,7 +23,14 @@ type target struct {
 // write makes every folder hold its bundle, or with --check says which do not.
 // Nothing is written before all folders have been looked at.
 func (f *generateFlags) write(ctx context.Context, s streams, platforms []generator.Platform) error {
-	targets, err := f.plan(ctx, platforms)
+	w := &bundles.Writer{
+		Force:       f.force,
+		KeepUnknown: f.keepUnknown,
+		ReadOnly:    f.check,
+		Tell:        func(note string) { fmt.Fprintf(s.err, "note: %s\n", note) },
+	}
+	defer w.Close()
+	targets, err := f.plan(ctx, w, platforms)
 	if err != nil {
 		return err
 	}
@@ -32,12 +39,12 @@ func (f *generateFlags) write(ctx context.Context, s streams, platforms []genera
 		return differences(s, targets)
 	}
 	for _, t := range targets {
-		if err := f.permit(t); err != nil {
+		if err := f.permit(s, t); err != nil {
 			return err
 		}
 	}
 	for _, t := range targets {
-		changed, err := t.plan.Write()
+		changed, err := t.plan.Write(ctx)
 		if err != nil {
 			return err
 		}
@@ -56,7 +63,7 @@ func (t target) String() string {
 }
 
 // plan renders each platform for its folder.
-func (f *generateFlags) plan(ctx context.Context, platforms []generator.Platform) ([]target, error) {
+func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms []generator.Platform) ([]target, error) {
 	format, _ := bundles.Named(f.format)
 	var targets []target
 	for _, p := range platforms {
@@ -66,10 +73,10 @@ func (f *generateFlags) plan(ctx context.Context, platforms []generator.Platform
 		}
 		tree = tree.Holding(p.Objects)
 		t := target{dir: f.output, platform: p, files: len(tree.Files())}
-		if f.input.environment == "" {
+		if !f.input.environmentGiven() {
 			t.dir = filepath.Join(f.output, p.Environment)
 		}
-		if t.plan, err = tree.Plan(t.dir); err != nil {
+		if t.plan, err = w.Plan(ctx, tree, t.dir); err != nil {
 			return nil, err
 		}
 		targets = append(targets, t)
@@ -78,22 +85,34 @@ func (f *generateFlags) plan(ctx context.Context, platforms []generator.Platform
 }
 
 // permit refuses to lose files, runtimes and tenants.
-func (f *generateFlags) permit(t target) error {
-	if err := t.plan.Check(f.force); err != nil {
+func (f *generateFlags) permit(s streams, t target) error {
+	if err := t.plan.Check(); err != nil {
 		return err
 	}
 	change := bundles.Change{
 		Old: bundles.ReadInventory(t.plan.Manifest()), New: bundles.Inventory(t.platform.Objects),
 		Document: t.platform.Parts, Removed: f.remove,
 	}
-	_, err := change.Keep()
+	unused, err := change.Keep()
 	var loss *bundles.LossError
-	if errors.As(err, &loss) {
-		for i := range loss.Losses {
-			loss.Losses[i] = t.dir + ": " + loss.Losses[i]
-		}
+	switch {
+	case !errors.As(err, &loss):
+		f.tellUnused(s, t, unused)
+		return err
+	case len(f.only) > 0:
+		return &bundles.LossError{Losses: []string{t.dir + ": holds more than --only selects: name a folder of its own for this part"}}
 	}
-	return err
+	for i := range loss.Losses {
+		loss.Losses[i] = t.dir + ": " + loss.Losses[i]
+	}
+	return loss
+}
+
+// tellUnused points at parts that --remove names and the folder does not lose.
+func (f *generateFlags) tellUnused(s streams, t target, unused []string) {
+	for _, part := range unused {
+		fmt.Fprintf(s.err, "note: --remove %s: %s has nothing of it to lose\n", part, t.dir)
+	}
 }
 
 // differences lists what is not up to date.

@@ -1,0 +1,124 @@
+package bundles
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func edit(path string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		path := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("by hand\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lose(path string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		if err := os.Remove(filepath.Join(dir, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func link(path string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		path := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(os.DevNull, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// snapshot returns every file below a folder, and what links lead to.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator)))
+		if d.Type()&fs.ModeSymlink != 0 {
+			to, err := os.Readlink(path)
+			files[name] = "-> " + to
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[name] = string(text)
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// alone makes sure that nothing lies beside a folder.
+func alone(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != filepath.Base(dir) {
+			t.Errorf("%s lies beside the folder, want nothing", e.Name())
+		}
+	}
+}
+
+// bundle writes a first bundle into a new folder of its own.
+func bundle(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "parent", "bundle")
+	if _, err := tree(t, files).WriteDir(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// whole is what a folder holds that was written from files.
+func whole(t *testing.T, files map[string]string) map[string]string {
+	t.Helper()
+	want := map[string]string{ManifestName: string(tree(t, files).manifest())}
+	maps.Copy(want, files)
+	return want
+}
+
+// holds compares a folder with what it should hold.
+func holds(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, snapshot(t, dir)); diff != "" {
+		t.Errorf("the folder: -want +got:\n%s", diff)
+	}
+}
+
+// write writes a tree with a Writer's settings.
+func write(t *testing.T, w *Writer, dir string, files map[string]string) error {
+	t.Helper()
+	defer w.Close()
+	p, err := w.Plan(t.Context(), tree(t, files), dir)
+	if err != nil {
+		return err
+	}
+	_, err = p.Write(t.Context())
+	return err
+}

@@ -1,0 +1,306 @@
+//go:build linux
+
+package crash
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/trainyard/trainyard/bundles"
+)
+
+// some is how many files a folder has on a small disk.
+const some = 1000
+
+// mounted mounts a file system until the test ends.
+func mounted(t *testing.T, source, at, kind string, flags uintptr, options string) {
+	t.Helper()
+	if err := unix.Mount(source, at, kind, flags, options); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			t.Skip("mounting needs root")
+		}
+		t.Fatalf("mounting %s at %s: %v", kind, at, err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmounting %s: %v", at, err)
+		}
+	})
+}
+
+// disk is a file system of its own.
+func disk(t *testing.T, options string) string {
+	t.Helper()
+	at := t.TempDir()
+	mounted(t, "none", at, "tmpfs", 0, options)
+	return at
+}
+
+// fails runs an order that must fail with one line, and change nothing.
+func (o order) fails(t *testing.T, as *syscall.Credential, want string) {
+	t.Helper()
+	before, err := which(o.Dir, o.Files, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, code := o.outcome(t, as)
+	if code != 1 || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
+		t.Errorf("it ended with %d: %swant 1 and one line with %q", code, out, want)
+	}
+	if after, err := which(o.Dir, o.Files, 0, 1); err != nil || after != before {
+		t.Errorf("the folder holds tree %d (%v), want %d", after, err, before)
+	}
+	if left := beside(t, o.Dir); len(left) > 0 {
+		t.Errorf("%v lies beside the folder, want nothing", left)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	slow(t)
+	for name, options := range map[string]string{
+		"no room for files": "size=6m",
+		"no more files":     "nr_inodes=1400",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := order{Dir: filepath.Join(disk(t, options), "bundle"), Files: some, Trees: []int{0}}
+			o.must(t)
+			o.Trees = []int{1}
+			o.fails(t, nil, "no space left on device; nothing was changed")
+		})
+	}
+	t.Run("no room for the first folder", func(t *testing.T) {
+		base := disk(t, "size=2m")
+		o := order{Dir: filepath.Join(base, "new", "bundle"), Files: some, Trees: []int{0}}
+		if out, code := o.outcome(t, nil); code != 1 || !strings.Contains(out, "no space left on device; nothing was changed") {
+			t.Errorf("it ended with %d: %s", code, out)
+		}
+		if left := beside(t, filepath.Join(base, "none")); len(left) > 0 {
+			t.Errorf("it left %v", left)
+		}
+	})
+}
+
+func TestReadOnlyDisk(t *testing.T) {
+	slow(t)
+	base := disk(t, "")
+	o := order{Dir: filepath.Join(base, "bundle"), Files: few, Trees: []int{0}}
+	o.must(t)
+	if err := unix.Mount("none", base, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	o.must(t) // there is nothing to do
+	looked(t, o.Dir, 0)
+	o.Trees = []int{1}
+	o.fails(t, nil, "making a folder beside it, to replace it as a whole: read-only file system")
+	o.Dir = filepath.Join(base, "new", "bundle")
+	if out, code := o.outcome(t, nil); code != 1 || !strings.Contains(out, "new: read-only file system") {
+		t.Errorf("it ended with %d: %s", code, out)
+	}
+}
+
+// looked makes sure that a folder can be compared with a tree, and is equal.
+func looked(t *testing.T, dir string, n int) {
+	t.Helper()
+	w := &bundles.Writer{ReadOnly: true}
+	defer w.Close()
+	plan, err := w.Plan(t.Context(), tree(n, few), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := plan.Differences(); len(found) > 0 {
+		t.Errorf("the folder differs: %v", found)
+	}
+}
+
+// TestPermissions runs as somebody who may not do everything.
+func TestPermissions(t *testing.T) {
+	slow(t)
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}
+	if os.Geteuid() != 0 {
+		t.Skip("running as somebody else needs root")
+	}
+	cases := map[string]struct {
+		path string // what is read-only
+		mode fs.FileMode
+		want string // the error; none if it is no hindrance
+	}{
+		"the parent is read-only":                  {"..", 0o555, "making a folder beside it, to replace it as a whole: permission denied"},
+		"the parent cannot be read":                {"..", 0o311, "permission denied"},
+		"the folder is read-only":                  {".", 0o555, "putting the new folder in its place: permission denied; nothing was changed"},
+		"the folder cannot be read":                {".", 0o333, "permission denied"},
+		"a folder in it is read-only":              {"namespaces/team-00", 0o555, ""},
+		"a file in it is read-only":                {"namespaces/team-00/runtime-0000.yaml", 0o444, ""},
+		"a file in it that changes is read-only":   {"namespaces/team-01/runtime-0001.yaml", 0o444, ""},
+		"a file in it cannot be read":              {"namespaces/team-01/runtime-0001.yaml", 0o200, "namespaces/team-01/runtime-0001.yaml: permission denied"},
+		"a folder in it that goes is read-only":    {"cluster/of-0", 0o555, ""},
+		"what a killed run left cannot be removed": {"../.trainyard-staged-x", 0o000, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			base := open(t)
+			o := order{Dir: filepath.Join(base, "bundle"), Files: few, Trees: []int{0}}
+			if out, code := o.outcome(t, nobody); code != 0 {
+				t.Fatal(out)
+			}
+			path := filepath.Join(o.Dir, tc.path)
+			if strings.Contains(tc.path, "staged") {
+				if err := os.Mkdir(path, 0o755); err != nil { // root's
+					t.Fatal(err)
+				}
+				defer func() { _ = os.Remove(path) }()
+			}
+			if err := os.Chmod(path, tc.mode); err != nil {
+				t.Fatal(err)
+			}
+			o.Trees = []int{1}
+			if tc.want != "" {
+				o.fails(t, nobody, tc.want)
+				return
+			}
+			if out, code := o.outcome(t, nobody); code != 0 {
+				t.Errorf("it ended with %d: %s", code, out)
+			}
+			if n, err := which(o.Dir, few, 1); n != 1 {
+				t.Error(err)
+			}
+			if left := beside(t, o.Dir); len(left) > 0 && !strings.Contains(tc.path, "staged") {
+				t.Errorf("it left %v", left)
+			}
+		})
+	}
+}
+
+// open is a folder that everybody may write to.
+func open(t *testing.T) string {
+	t.Helper()
+	base, err := os.MkdirTemp("", "trainyard-crash-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(base, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return base
+}
+
+// TestOwnersAreKept: root who writes for somebody leaves the folder theirs.
+func TestOwnersAreKept(t *testing.T) {
+	slow(t)
+	if os.Geteuid() != 0 {
+		t.Skip("writing for somebody else needs root")
+	}
+	o := order{Dir: filepath.Join(open(t), "bundle"), Files: few, Trees: []int{0}}
+	if out, code := o.outcome(t, &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}); code != 0 {
+		t.Fatal(out)
+	}
+	o.Trees = []int{1}
+	o.must(t)
+	for _, path := range []string{".", "namespaces", "namespaces/team-00", "namespaces/team-00/runtime-0000.yaml", "namespaces/team-01/runtime-0001.yaml", bundles.ManifestName} {
+		info, err := os.Stat(filepath.Join(o.Dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid != 65534 || stat.Gid != 65534 {
+			t.Errorf("%s belongs to somebody else now", path)
+		}
+	}
+}
+
+// TestMounts: what is mounted at the folder or in it stays where it is.
+func TestMounts(t *testing.T) {
+	slow(t)
+	cases := map[string]struct {
+		at   string // in the bundle
+		bind bool
+		keep bool
+		want string
+	}{
+		"the folder is a disk":                {at: ".", want: "device or resource busy: a mount point cannot be replaced, but a folder in it can: add a name to the path; nothing was changed"},
+		"the folder is mounted from its disk": {at: ".", bind: true, want: "a mount point"},
+		"a disk in it":                        {at: "namespaces", want: "namespaces: is a mount point, which the folder would lose: unmount it first"},
+		"a disk in what is to be kept":        {at: "own", keep: true, want: "own: is a mount point, which the folder would lose: unmount it first"},
+		"a folder of the same disk in what is to be kept": {
+			at: "own", bind: true, keep: true, want: "own/file: lies on another file system, and cannot be kept: unmount it first; nothing was changed",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			base := t.TempDir()
+			o := order{Dir: filepath.Join(base, "parent", "bundle"), Files: few, Trees: []int{0}, Keep: tc.keep}
+			o.must(t)
+			source, at := filepath.Join(base, "source"), filepath.Join(o.Dir, tc.at)
+			if err := os.MkdirAll(at, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS(source, os.DirFS(at)); err != nil {
+				t.Fatal(err)
+			}
+			if tc.keep {
+				if err := os.WriteFile(filepath.Join(source, "file"), []byte("theirs"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.bind {
+				mounted(t, source, at, "", unix.MS_BIND, "")
+			} else {
+				mounted(t, "none", at, "tmpfs", 0, "")
+				if err := os.CopyFS(at, os.DirFS(source)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before, err := contents(os.DirFS(o.Dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Trees = []int{1}
+			out, code := o.outcome(t, nil)
+			if code != 1 || !strings.Contains(out, tc.want) || strings.Count(out, "\n") != 1 {
+				t.Errorf("it ended with %d: %swant 1 and one line with %q", code, out, tc.want)
+			}
+			after, err := contents(os.DirFS(o.Dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if path := difference(before, after); path != "" {
+				t.Errorf("%s was changed", path)
+			}
+			if left := beside(t, o.Dir); len(left) > 0 {
+				t.Errorf("it left %v", left)
+			}
+		})
+	}
+}
+
+// TestOverlay is what happens in a container whose image has the folder.
+func TestOverlay(t *testing.T) {
+	slow(t)
+	base := t.TempDir()
+	for _, dir := range []string{"lower", "upper", "work", "merged"} {
+		if err := os.Mkdir(filepath.Join(base, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order{Dir: filepath.Join(base, "lower", "bundle"), Files: few, Trees: []int{0}}.must(t)
+	mounted(t, "overlay", filepath.Join(base, "merged"), "overlay", 0,
+		"lowerdir="+base+"/lower,upperdir="+base+"/upper,workdir="+base+"/work,redirect_dir=off")
+	o := order{Dir: filepath.Join(base, "merged", "bundle"), Files: few, Trees: []int{1}}
+	o.fails(t, nil, "a folder of a lower layer of an overlay, cannot be replaced: write to another folder; nothing was changed")
+	o.Dir = filepath.Join(base, "merged", "new")
+	o.Trees = []int{0, 1, 0}
+	o.must(t)
+	if n, err := which(o.Dir, few, 0, 1); n != 0 {
+		t.Errorf("the folder holds tree %d, %v", n, err)
+	}
+}

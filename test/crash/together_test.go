@@ -1,0 +1,100 @@
+//go:build linux
+
+package crash
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// writes is how often each of two runs writes.
+const writes = 200
+
+// TestTogether lets two runs write the same folder at the same time. Whoever
+// looks meanwhile finds one of the two trees, where folders can be exchanged, or
+// may find none for a moment, where they have to be renamed.
+func TestTogether(t *testing.T) {
+	slow(t)
+	for way, renaming := range ways {
+		t.Run(way, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "bundle")
+			order{Dir: dir, Files: many, Trees: []int{0}}.must(t)
+			done := make(chan string, 2)
+			for _, trees := range [][]int{{0, 1}, {1, 0}} {
+				o := order{Dir: dir, Files: many, Trees: trees, Rounds: writes / 2, Pause: 5 * time.Millisecond, Renaming: renaming}
+				cmd := o.command(t)
+				go func() {
+					out, err := cmd.CombinedOutput()
+					if err != nil {
+						out = append(out, err.Error()...)
+					}
+					done <- string(out)
+				}()
+			}
+			looks, running := 0, 2
+			for running > 0 {
+				select {
+				case out := <-done:
+					if out = strings.ReplaceAll(out, "note: waiting for another run that writes in "+filepath.Dir(dir)+"\n", ""); out != "" {
+						t.Error(out)
+					}
+					running--
+				default:
+					if glance(t, dir, renaming) {
+						looks++
+					}
+				}
+			}
+			is(t, dir, many, 0, 1)
+			t.Logf("%d writes each, %d looks meanwhile", writes, looks)
+		})
+	}
+}
+
+// glance looks at a folder while others write. It reads what it has opened, as
+// far as that is the folder all the time; it tells whether it was.
+func glance(t *testing.T, dir string, renaming bool) bool {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		if !renaming {
+			t.Errorf("there is no folder: %v", err)
+		}
+		return false
+	}
+	defer func() { _ = root.Close() }()
+	opened, err := root.Stat(".")
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	held, err := contents(root.FS())
+	if now, gone := os.Stat(dir); gone != nil || !os.SameFile(now, opened) {
+		return false
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if a, b := difference(content(0, many), held), difference(content(1, many), held); a != "" && b != "" {
+		t.Errorf("the folder holds %d files, which differ from one tree in %s, from the other in %s", len(held), a, b)
+	}
+	return true
+}
+
+// contents reads all files of a folder.
+func contents(folder fs.FS) (map[string]string, error) {
+	held := map[string]string{}
+	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(folder, path)
+		held[path] = string(text)
+		return err
+	})
+	return held, err
+}

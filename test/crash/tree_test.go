@@ -1,0 +1,133 @@
+//go:build linux
+
+package crash
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard/bundles"
+)
+
+// slow skips tests unless their lane was asked for.
+func slow(t *testing.T) {
+	t.Helper()
+	if os.Getenv("TRAINYARD_CRASH") == "" {
+		t.Skip("slow: set TRAINYARD_CRASH=1")
+	}
+}
+
+// files are those of tree n: a third is in every tree, a third has another
+// content in each, and a third has other names in each.
+func files(n, count int) []bundles.File {
+	var all []bundles.File
+	for i := range count {
+		name, letter := fmt.Sprintf("namespaces/team-%02d/runtime-%04d.yaml", i%30, i), byte('a')
+		switch i % 3 {
+		case 1:
+			letter += byte(n)
+		case 2:
+			name = fmt.Sprintf("cluster/of-%d/runtime-%04d.yaml", n, i)
+		}
+		all = append(all, bundles.File{Path: name, Content: bytes.Repeat([]byte{letter}, 4096)})
+	}
+	return all
+}
+
+// tree is what no error can come of: the names are sound.
+func tree(n, count int) bundles.Tree {
+	made, err := bundles.NewTree(files(n, count)...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	return made
+}
+
+// content is what a folder with tree n holds.
+func content(n, count int) map[string]string {
+	held := map[string]string{}
+	for _, f := range files(n, count) {
+		held[f.Path] = string(f.Content)
+	}
+	var manifest strings.Builder
+	for _, f := range tree(n, count).Files() {
+		fmt.Fprintf(&manifest, "%x  %s\n", sha256.Sum256(f.Content), f.Path)
+	}
+	held[bundles.ManifestName] = manifest.String()
+	return held
+}
+
+// missing is what which says where there is no folder.
+const missing = -1
+
+// which tells which of some trees a folder holds, to the byte.
+func which(dir string, count int, trees ...int) (int, error) {
+	held, err := contents(os.DirFS(dir))
+	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
+		return missing, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var all []string
+	for _, n := range trees {
+		differs := difference(content(n, count), held)
+		if differs == "" {
+			return n, nil
+		}
+		all = append(all, fmt.Sprintf("not tree %d because of %s", n, differs))
+	}
+	return 0, fmt.Errorf("%s holds %d files: %s", dir, len(held), strings.Join(all, ", "))
+}
+
+// difference names one file that differs, or is there only once.
+func difference(want, got map[string]string) string {
+	for path, text := range want {
+		if got[path] != text {
+			return path
+		}
+	}
+	for path := range got {
+		if _, ok := want[path]; !ok {
+			return path
+		}
+	}
+	return ""
+}
+
+// beside lists what lies beside a folder.
+func beside(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == filepath.Base(dir) })
+}
+
+// is makes sure that a folder holds one of the trees, and that nothing lies beside it.
+func is(t *testing.T, dir string, count int, trees ...int) {
+	t.Helper()
+	if _, err := which(dir, count, trees...); err != nil {
+		t.Error(err)
+	}
+	if n, _ := which(dir, count, trees...); !slices.Contains(trees, n) {
+		t.Errorf("the folder holds tree %d, want one of %v", n, trees)
+	}
+	if names := beside(t, dir); len(names) > 0 {
+		t.Errorf("%v lies beside the folder, want nothing", names)
+	}
+}

@@ -1,0 +1,163 @@
+//go:build linux
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/trainyard/trainyard/bundles"
+)
+
+// orderVariable makes this program a run that writes folders instead of a test.
+const orderVariable = "TRAINYARD_CRASH_ORDER"
+
+// order is what such a run is to do.
+type order struct {
+	Dir      string
+	Trees    []int         // which trees to write, one after the other
+	Files    int           // in each tree
+	Rounds   int           // how often to do so; 0 is once
+	Pause    time.Duration // between two trees
+	Renaming bool          // do as if the file system had no exchange
+	Keep     bool          // keep unknown files
+}
+
+func TestMain(m *testing.M) {
+	text := os.Getenv(orderVariable)
+	if text == "" {
+		os.Exit(m.Run())
+	}
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := o.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run writes as generate does. All is done by one thread, so that whoever counts
+// its system calls counts all.
+func (o order) run(ctx context.Context) error {
+	runtime.LockOSThread()
+	if o.Renaming {
+		if err := forbidExchange(); err != nil {
+			return fmt.Errorf("forbidding exchanges: %w", err)
+		}
+	}
+	for range max(1, o.Rounds) {
+		for _, n := range o.Trees {
+			if err := o.write(ctx, tree(n, o.Files)); err != nil {
+				return err
+			}
+			time.Sleep(o.Pause)
+		}
+	}
+	return nil
+}
+
+func (o order) write(ctx context.Context, tree bundles.Tree) error {
+	w := &bundles.Writer{KeepUnknown: o.Keep, Tell: func(note string) { fmt.Fprintln(os.Stderr, "note:", note) }}
+	defer w.Close()
+	plan, err := w.Plan(ctx, tree, o.Dir)
+	if err != nil {
+		return err
+	}
+	_, err = plan.Write(ctx)
+	return err
+}
+
+// forbidExchange lets the kernel answer as a file system without exchange does,
+// so that the product needs no switch for it.
+func forbidExchange() error {
+	const (
+		load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		ifEqual  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		answer   = unix.BPF_RET | unix.BPF_K
+		call     = 0        // where struct seccomp_data has the number of the call
+		argument = 16 + 4*8 // and its fifth argument, the flags
+	)
+	filter := []unix.SockFilter{
+		{Code: load, K: call},
+		{Code: ifEqual, K: unix.SYS_RENAMEAT2, Jf: 3},
+		{Code: load, K: argument},
+		{Code: ifEqual, K: unix.RENAME_EXCHANGE, Jf: 1},
+		{Code: answer, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)},
+		{Code: answer, K: unix.SECCOMP_RET_ALLOW},
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	runtime.KeepAlive(filter)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// command is a run of its own, not yet started; the words before it are a
+// program that starts it.
+func (o order) command(t *testing.T, before ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := append(before, program)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), orderVariable+"="+string(text))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// outcome runs an order, and returns what it prints and its exit code.
+func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
+	t.Helper()
+	cmd := o.command(t)
+	if as != nil { // who may not enter the folder that this program lies in
+		cmd.Path = filepath.Join(open(t), "run")
+		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
+			t.Fatal(err)
+		}
+		cmd.SysProcAttr.Credential = as
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// must runs an order that has to succeed, without a word.
+func (o order) must(t *testing.T) {
+	t.Helper()
+	if out, code := o.outcome(t, nil); code != 0 || out != "" {
+		t.Fatalf("writing %v ended with %d: %s", o.Trees, code, out)
+	}
+}
