@@ -123,7 +123,7 @@ func (r *reader) manifest() ([]byte, error) {
 func parseManifest(text []byte) map[string]string {
 	ours := map[string]string{}
 	for line := range strings.Lines(string(text)) {
-		if digest, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  "); ok {
+		if digest, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  "); ok && len(digest) == 2*sha256.Size { // not a comment
 			ours[path] = digest
 		}
 	}

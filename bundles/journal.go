@@ -58,10 +58,10 @@ func (p *place) stage(of string) (*staging, error) {
 		return nil, reason(err)
 	}
 	if s.root, err = p.root.OpenRoot(s.name); err != nil {
-		return nil, errors.Join(reason(err), p.root.Remove(s.name))
+		return nil, and(reason(err), p.root.Remove(s.name))
 	}
 	if err := s.mark(); err != nil {
-		return nil, errors.Join(reason(err), s.remove())
+		return nil, and(reason(err), s.remove())
 	}
 	return s, nil
 }

@@ -113,7 +113,8 @@ func (p *place) lock(ctx context.Context, w *Writer, wait patience) error {
 	}
 	handle, err := root.Open(".")
 	if err != nil {
-		return errors.Join(fmt.Errorf("opening the folder %s: %w", p.path, reason(err)), root.Close())
+		_ = root.Close() // it was only read
+		return fmt.Errorf("opening the folder %s: %w", p.path, reason(err))
 	}
 	p.root, p.handle = root, handle
 	if p.release, err = wait.lock(ctx, p, w); err != nil {

@@ -21,6 +21,9 @@ import (
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.folders()
 	for _, folder := range folders {
+		if err := interrupted(ctx); err != nil {
+			return err
+		}
 		if err := p.fillFolder(s, folder); err != nil {
 			return about(folder, err)
 		}
@@ -39,7 +42,7 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 
 // folders lists the folders that are to be, each before those in it.
 func (p *Plan) folders() []string {
-	folders := map[string]bool{".": true}
+	folders := map[string]bool{}
 	for path, e := range p.present {
 		if e.foreign {
 			addParents(folders, path)
@@ -51,7 +54,7 @@ func (p *Plan) folders() []string {
 	for file := range p.tree.paths() {
 		addParents(folders, file)
 	}
-	return slices.Sorted(maps.Keys(folders))
+	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
 }
 
 // fillFolder makes a folder that we can still write to. Its group comes first,
@@ -70,7 +73,10 @@ func (p *Plan) fillFolder(s *staging, folder string) error {
 		return err
 	}
 	keepOwner(func(uid, gid int) error { return s.root.Lchown(name, uid, gid) }, before.info, now)
-	return s.root.Chmod(name, before.info.Mode()|0o700)
+	if mode := before.info.Mode() | 0o700; mode != now.Mode() {
+		return s.root.Chmod(name, mode)
+	}
+	return nil
 }
 
 // finishFolder gives a folder that was there before its very mode, and one that

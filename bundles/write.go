@@ -134,7 +134,7 @@ func (p *Plan) upToDate() bool {
 // folder away.
 func (p *Plan) replace(ctx context.Context) error {
 	switch {
-	case p.place.root == nil:
+	case p.writer.ReadOnly:
 		return errors.New("the Writer is for reading only")
 	case p.present != nil && aroundUs(p.present["."].info):
 		return errors.New("the current folder is this one or lies in it, and would be gone: run the command from outside")

@@ -32,6 +32,10 @@ func TestKeepUnknown(t *testing.T) {
 			before: does(edit("own/deep/notes.txt"), edit("own/b.txt")), write: map[string]string{"a.yaml": "3\n"},
 			kept: map[string]string{"own/deep/notes.txt": "by hand\n", "own/b.txt": "by hand\n"},
 		},
+		"names that come before a dot": {
+			before: does(edit("#notes/b.txt"), edit("$"), edit("-x/y/z")), write: map[string]string{"a.yaml": "3\n", "!new/c.yaml": "4\n"},
+			kept: map[string]string{"#notes/b.txt": "by hand\n", "$": "by hand\n", "-x/y/z": "by hand\n"},
+		},
 		"a file in a folder of ours stays when all of ours go": {
 			before: does(edit("deep/notes.txt")), write: map[string]string{"a.yaml": "3\n"},
 			kept: map[string]string{"deep/notes.txt": "by hand\n"},
