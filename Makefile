@@ -6,11 +6,11 @@
 include tools/tools.mk
 
 # What the tests of `make test` start.
-TEST_TOOLS := $(filter-out %/golangci-lint,$(TOOLS))
+TEST_TOOLS := $(filter-out %/golangci-lint %/cue,$(TOOLS))
 
 .PHONY: help
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: ## Build the trainyard command into bin/
@@ -24,9 +24,44 @@ test: packages ## Run unit tests, scripts and the suites on a real API server
 	@# These read files through other programs, which the test cache does not see.
 	go test -count=1 ./test/layout ./test/docs ./test/formats
 
+.PHONY: sandbox
+sandbox: cluster-packages cluster-tools ## Bring up a cluster with pods on this machine (as root)
+	go run ./test/cluster/cmd/sandbox up
+
+.PHONY: images
+images: cluster-packages ## Make the images that test clusters run (as root)
+	go run ./test/images/cmd/images .tools/images
+
+.PHONY: e2e
+e2e: cluster-packages cluster-tools images ## Run MPI jobs in real pods (as root)
+	TRAINYARD_E2E=1 go test -count=1 -p 1 -timeout 30m ./test/cluster ./test/e2e
+
 .PHONY: race
 race: ## Run the tests of the product's own packages under the race detector
 	go test -race ./bundles/... ./cmd/... ./generator/...
+
+# What speed is compared with.
+BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue
+
+.PHONY: bench
+bench: $(BENCH_TOOLS) ## Measure speed beside kustomize and cue (about 10 minutes)
+	go run ./test/bench/cmd/bench run
+
+.PHONY: bench-docs
+bench-docs: $(BENCH_TOOLS) ## The same, and write the figures into docs/benchmarks.md
+	go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
+
+# Fuzz targets, as PACKAGE:NAME. Coverage depends on what earlier inputs left in caches, so that
+# making an input smaller would take longer than finding others.
+FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/foreign:FuzzVet ./bundles:FuzzYAML
+FUZZTIME ?= 10m
+
+.PHONY: fuzz
+fuzz: ## Fuzz one target after another, each for FUZZTIME (10m)
+	@set -e; for target in $(FUZZ); do \
+		echo "$$target for $(FUZZTIME)"; \
+		go test $${target%:*} -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x; \
+	done
 
 .PHONY: lint
 lint: $(TOOLS_BIN)/golangci-lint ## Hold the code against the linter configuration

@@ -1,12 +1,38 @@
 #!/bin/sh
-# Installs the Debian packages that tests and checks use, where their commands are missing:
-# shellcheck for our scripts, sshd, which tests run and never as a service, and Open MPI.
+# Installs the Debian packages of a lane, where their commands are missing.
+#
+#   packages.sh test     shellcheck for our scripts, sshd and Open MPI, for tests
+#   packages.sh cluster  what runs containers and makes their images, for test/cluster
+#
+# No package of them is wanted as a service.
 set -eu
 
 missing=""
-command -v shellcheck >/dev/null || missing="$missing shellcheck"
-test -x /usr/sbin/sshd || missing="$missing openssh-server"
-command -v mpirun >/dev/null || missing="$missing openmpi-bin"
+# need PACKAGE FILE-OR-COMMAND
+need() {
+	command -v "$2" >/dev/null || missing="$missing $1"
+}
+case "${1-}" in
+test)
+	need shellcheck shellcheck
+	need openssh-server /usr/sbin/sshd
+	need openmpi-bin mpirun
+	services="ssh.socket ssh.service"
+	;;
+cluster)
+	need containerd containerd
+	need runc runc
+	need containernetworking-plugins /usr/lib/cni/bridge
+	need iproute2 ip
+	need mmdebstrap mmdebstrap
+	python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+	services=containerd.service
+	;;
+*)
+	echo "usage: $0 test|cluster" >&2
+	exit 2
+	;;
+esac
 test -n "$missing" || exit 0
 
 give_up() {
@@ -23,10 +49,11 @@ apt-get update -qq
 # shellcheck disable=SC2086 # one argument per package
 apt-get install -y -qq --no-install-recommends $missing >/dev/null || give_up "apt-get failed"
 
-# systemd does not look at RUNLEVEL; nobody wanted the service that came with the program.
-case "$missing" in *openssh-server*)
+# systemd does not look at RUNLEVEL; nobody wanted a service that came with a program.
+case "$missing" in *openssh-server* | *containerd*)
 	if test -d /run/systemd/system; then
-		systemctl disable --now ssh.socket ssh.service 2>/dev/null || true
+		# shellcheck disable=SC2086 # one argument per service
+		systemctl disable --now $services 2>/dev/null || true
 	fi
 	;;
 esac

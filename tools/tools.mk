@@ -9,9 +9,14 @@ TRAINER_TOOLS := trainer-2.3 trainer-2.1
 # Every folder here pins one version of Trainer of which only manifests are read.
 TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
 
-# In this order: what most tests need first, the slow linter last.
+# In this order: what most tests need first, the slow linter last, and before it what only the
+# benchmarks need.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) golangci-lint) trainer-manifests
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) cue golangci-lint) trainer-manifests
+
+# What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
+CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
+	kustomize coredns pause $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # $(call build-tool,package,how long it takes the first time,more arguments of go build)
 # The touch matters: go build leaves a binary alone that would come out the same.
@@ -27,13 +32,21 @@ endef
 tools: ## Build the pinned test servers and command line tools
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TOOLS)
 
+.PHONY: cluster-tools
+cluster-tools: ## Build what a cluster with pods runs
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(CLUSTER_TOOLS)
+
 ifdef ONE_AT_A_TIME
 .NOTPARALLEL:
 endif
 
 .PHONY: packages
 packages: ## Install the Debian packages the tests use, where missing
-	@tools/packages.sh
+	@tools/packages.sh test
+
+.PHONY: cluster-packages
+cluster-packages: ## Install the Debian packages that a cluster with pods runs
+	@tools/packages.sh cluster
 
 # The version that a Kubernetes binary reports comes from its module.
 KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)"
@@ -44,11 +57,32 @@ $(TOOLS_BIN)/etcd: tools/kubernetes/go.mod tools/kubernetes/go.sum
 $(TOOLS_BIN)/kube-apiserver: tools/kubernetes/go.mod tools/kubernetes/go.sum
 	$(call build-tool,k8s.io/kubernetes/cmd/kube-apiserver,4 minutes,$(KUBERNETES_VERSION))
 
+$(TOOLS_BIN)/kube-controller-manager: tools/kubernetes/go.mod tools/kubernetes/go.sum
+	$(call build-tool,k8s.io/kubernetes/cmd/kube-controller-manager,3 minutes,$(KUBERNETES_VERSION))
+
+$(TOOLS_BIN)/kube-scheduler: tools/kubernetes/go.mod tools/kubernetes/go.sum
+	$(call build-tool,k8s.io/kubernetes/cmd/kube-scheduler,30 seconds,$(KUBERNETES_VERSION))
+
+$(TOOLS_BIN)/kubelet: tools/kubernetes/go.mod tools/kubernetes/go.sum
+	$(call build-tool,k8s.io/kubernetes/cmd/kubelet,3 minutes,$(KUBERNETES_VERSION))
+
 $(TOOLS_BIN)/kubectl: tools/kubernetes/go.mod tools/kubernetes/go.sum
 	$(call build-tool,k8s.io/kubernetes/cmd/kubectl,1 minute,$(KUBERNETES_VERSION))
 
+$(TOOLS_BIN)/coredns: tools/coredns/go.mod tools/coredns/go.sum tools/coredns/main.go
+	$(call build-tool,.,1 minute)
+
+# Static, because its image holds nothing else.
+$(TOOLS_BIN)/pause: test/images/pause/main.go
+	@echo "building pause"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go build -trimpath -o $@ ./$(<D)
+
 $(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
 	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)
+
+$(TOOLS_BIN)/cue: tools/cue/go.mod tools/cue/go.sum
+	$(call build-tool,cuelang.org/go/cmd/cue,30 seconds)
 
 $(TOOLS_BIN)/%/jobset: tools/%/go.mod tools/%/go.sum
 	$(call build-tool,sigs.k8s.io/jobset,1 minute)

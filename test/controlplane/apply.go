@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/test/upstream"
 )
 
 // fieldManager owns the fields that tests apply.
@@ -97,7 +99,7 @@ func ReadObjects(paths ...string) ([]client.Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading objects: %w", err)
 		}
-		err = eachDocument(stream, func(document []byte) error {
+		err = upstream.EachDocument(stream, func(document []byte) error {
 			text, err := yaml.YAMLToJSONStrict(document)
 			if err != nil || string(text) == "null" {
 				return err

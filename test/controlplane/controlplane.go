@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard/test/process"
+	"github.com/trainyard/trainyard/test/upstream"
 )
 
 // startPatience bounds each wait of a start; a busy machine may need most of it.
@@ -26,10 +25,10 @@ const startPatience = 2 * time.Minute
 type ControlPlane struct {
 	dir       string // holds every file of this control plane
 	options   options
-	tools     toolbox
+	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []manifests // of what options.upstream names, in that order
-	managers  []*process
+	manifests []upstream.Manifests // of what options.upstream names, in that order
+	managers  []*process.Child
 	logs      []string
 	client    client.Client
 }
@@ -45,7 +44,7 @@ func (cp *ControlPlane) Client() client.Client { return cp.client }
 func (cp *ControlPlane) Kubeconfig() string { return filepath.Join(cp.dir, "kubeconfig") }
 
 // Tool is the path of a built tool, such as kubectl or kustomize.
-func (cp *ControlPlane) Tool(name string) string { return filepath.Join(cp.tools.bin, name) }
+func (cp *ControlPlane) Tool(name string) string { return cp.tools.Path(name) }
 
 // Logs are the files that the servers write to.
 func (cp *ControlPlane) Logs() []string { return cp.logs }
@@ -89,7 +88,7 @@ func (cp *ControlPlane) startAPI() error {
 	go func() { read <- cp.readManifests() }()
 	_, err := cp.env.Start()
 	if err != nil {
-		err = fmt.Errorf("starting etcd and kube-apiserver: %w: %s%s", err, tail(etcd.log.Name()), tail(api.log.Name()))
+		err = fmt.Errorf("starting etcd and kube-apiserver: %w: %s%s", err, process.Tail(etcd.log.Name()), process.Tail(api.log.Name()))
 	}
 	return errors.Join(err, <-read)
 }
@@ -97,16 +96,16 @@ func (cp *ControlPlane) startAPI() error {
 // readManifests finds out what each manager has to find in the API.
 func (cp *ControlPlane) readManifests() error {
 	for _, m := range cp.options.upstream() {
-		read, err := cp.tools.manifests(m)
+		read, err := cp.tools.Manifests(m)
 		if err != nil {
-			return fmt.Errorf("reading the manifests of %s: %w", m.name, err)
+			return fmt.Errorf("reading the manifests of %s: %w", m.Name, err)
 		}
 		cp.manifests = append(cp.manifests, read)
 	}
 	if cp.options.crdsOnly {
 		return nil
 	}
-	gangs, err := cp.tools.podGroups()
+	gangs, err := cp.tools.PodGroups()
 	if err != nil {
 		return fmt.Errorf("reading the CRDs of gang schedulers: %w", err)
 	}
@@ -119,22 +118,16 @@ func (cp *ControlPlane) connect() error {
 	if err := os.WriteFile(cp.Kubeconfig(), cp.env.KubeConfig, 0o600); err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)
 	}
-	scheme, err := newScheme()
-	if err != nil {
-		return err
-	}
-	cp.client, err = client.New(cp.env.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("connecting to kube-apiserver: %w", err)
-	}
-	return nil
+	var err error
+	cp.client, err = upstream.Client(cp.env.Config)
+	return err
 }
 
 // installCRDs makes the API serve the kinds of Trainer and JobSet.
 func (cp *ControlPlane) installCRDs() error {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, m := range cp.manifests {
-		crds = append(crds, m.crds...)
+		crds = append(crds, m.CRDs...)
 	}
 	if _, err := envtest.InstallCRDs(cp.env.Config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: startPatience}); err != nil {
 		return fmt.Errorf("installing CRDs: %w", err)
@@ -151,7 +144,7 @@ func (cp *ControlPlane) startManagers() error {
 	for i, m := range cp.options.upstream() {
 		wait, err := cp.startManager(m, cp.manifests[i])
 		if err != nil {
-			return fmt.Errorf("starting %s: %w", m.name, err)
+			return fmt.Errorf("starting %s: %w", m.Name, err)
 		}
 		waits = append(waits, wait)
 	}
@@ -169,23 +162,10 @@ func (cp *ControlPlane) startManagers() error {
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {
-		errs = append(errs, p.stop())
+		errs = append(errs, p.Stop())
 	}
 	if cp.env != nil {
 		errs = append(errs, cp.env.Stop())
 	}
 	return errors.Join(errs...)
-}
-
-// newScheme knows every kind the tests write in Go.
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, trainer.AddToScheme, jobset.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("registering kinds: %w", err)
-		}
-	}
-	return scheme, nil
 }

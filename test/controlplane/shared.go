@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/trainyard/trainyard/test/process"
 )
 
 // defaultTrainer is the tools folder used by tests that do not ask for another.
@@ -121,8 +123,8 @@ func outcomeOf(o options) *outcome {
 func (cp *ControlPlane) casualties() string {
 	var text strings.Builder
 	for _, p := range cp.managers {
-		if p.ended() {
-			fmt.Fprintf(&text, "\n%s has ended: %s", p.name, tail(p.log))
+		if p.Ended() {
+			fmt.Fprintf(&text, "\n%s has ended: %s", p, process.Tail(p.LogPath()))
 		}
 	}
 	return text.String()

@@ -37,7 +37,7 @@ func files(n, count int) []bundles.File {
 		case 2:
 			name = fmt.Sprintf("cluster/of-%d/runtime-%04d.yaml", n, i)
 		}
-		all = append(all, bundles.File{Path: name, Content: bytes.Repeat([]byte{letter}, 4096)})
+		all = append(all, bundles.File{Path: name, Content: bundles.Text(bytes.Repeat([]byte{letter}, 4096))})
 	}
 	return all
 }
@@ -56,11 +56,11 @@ func tree(n, count int) bundles.Tree {
 func content(n, count int) map[string]string {
 	held := map[string]string{}
 	for _, f := range files(n, count) {
-		held[f.Path] = string(f.Content)
+		held[f.Path] = string(f.Content.Bytes())
 	}
 	var manifest strings.Builder
 	for _, f := range tree(n, count).Files() {
-		fmt.Fprintf(&manifest, "%x  %s\n", sha256.Sum256(f.Content), f.Path)
+		fmt.Fprintf(&manifest, "%x  %s\n", sha256.Sum256(f.Content.Bytes()), f.Path)
 	}
 	held[bundles.ManifestName] = manifest.String()
 	return held

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a container may run once somebody waits for it.
-const patience = time.Minute
+const patience = 4 * time.Minute
 
 // A container that could not be set up ends with this code and complains in its log.
 const (

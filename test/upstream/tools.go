@@ -1,4 +1,4 @@
-package controlplane
+package upstream
 
 import (
 	"encoding/json"
@@ -12,43 +12,43 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// toolbox knows where the built binaries and the upstream modules are.
-type toolbox struct {
+// Toolbox knows where the built binaries and the upstream modules are.
+type Toolbox struct {
 	bin     string // .tools/bin
 	modules string // the tools folder that pins Trainer and JobSet
 }
 
-// findTools finds the tools of a version of Trainer, named by its folder below tools/.
-func findTools(o options) (toolbox, error) {
+// Tools finds the tools of a version of Trainer, named by its folder below tools/, such as
+// "trainer-2.3".
+func Tools(trainer string) (Toolbox, error) {
 	root, err := repo.Root()
 	if err != nil {
-		return toolbox{}, err
+		return Toolbox{}, err
 	}
-	tools := toolbox{bin: filepath.Join(root, ".tools", "bin"), modules: filepath.Join(root, "tools", o.trainer)}
-	needed := []string{filepath.Join(tools.bin, "etcd"), filepath.Join(tools.bin, "kube-apiserver"), tools.kustomize()}
-	for _, m := range o.upstream() {
-		if !o.crdsOnly {
-			needed = append(needed, tools.manager(m.name))
-		}
-	}
-	for _, path := range needed {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return toolbox{}, fmt.Errorf("%s is missing: run `make tools`", path)
-		}
-	}
-	return tools, nil
+	return Toolbox{bin: filepath.Join(root, ".tools", "bin"), modules: filepath.Join(root, "tools", trainer)}, nil
 }
 
-func (t toolbox) kustomize() string { return filepath.Join(t.bin, "kustomize") }
+// Path is that of a built tool, such as kubectl or kustomize.
+func (t Toolbox) Path(name string) string { return filepath.Join(t.bin, name) }
 
-// manager is the binary of an upstream controller. Versions live side by side.
-func (t toolbox) manager(name string) string {
-	return filepath.Join(t.bin, filepath.Base(t.modules), name)
+// ManagerPath is the binary of an upstream controller. Versions live side by side.
+func (t Toolbox) ManagerPath(m Manager) string {
+	return filepath.Join(t.bin, filepath.Base(t.modules), m.Name)
+}
+
+// Need fails when one of some programs has not been built; target is what makes it.
+func Need(target string, paths ...string) error {
+	for _, path := range paths {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is missing: run `make %s`", path, target)
+		}
+	}
+	return nil
 }
 
 // module is the folder of an upstream module in the Go module cache. The module is downloaded
 // if it is not there, so that a cache may be emptied after `make tools`.
-func (t toolbox) module(path string) (string, error) {
+func (t Toolbox) module(path string) (string, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", path)
 	cmd.Dir = t.modules
 	cmd.Env = append(os.Environ(), "GOWORK=off")

@@ -1,4 +1,4 @@
-package controlplane
+package upstream
 
 import (
 	"bufio"
@@ -16,27 +16,27 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifests are the parts of an upstream installation that live in the API. Deployments,
+// Manifests are the parts of an upstream installation that live in the API. Deployments,
 // Services and RBAC stay out: the managers run as child processes of an administrator.
-type manifests struct {
-	crds       []*apiextensionsv1.CustomResourceDefinition
+type Manifests struct {
+	CRDs       []*apiextensionsv1.CustomResourceDefinition
 	mutating   []*admissionv1.MutatingWebhookConfiguration
 	validating []*admissionv1.ValidatingWebhookConfiguration
 }
 
-// manifests builds the kustomize folders of a manager.
-func (t toolbox) manifests(m manager) (manifests, error) {
-	var read manifests
+// Manifests builds the kustomize folders of a manager.
+func (t Toolbox) Manifests(m Manager) (Manifests, error) {
+	var read Manifests
 	dir, err := t.module(m.module)
 	if err != nil {
 		return read, err
 	}
 	for _, folder := range m.folders {
-		stream, err := output(exec.Command(t.kustomize(), "build", filepath.Join(dir, folder)))
+		stream, err := output(exec.Command(t.Path("kustomize"), "build", filepath.Join(dir, folder)))
 		if err != nil {
 			return read, fmt.Errorf("building %s: %w", folder, err)
 		}
-		if err := eachDocument(stream, read.add); err != nil {
+		if err := EachDocument(stream, read.add); err != nil {
 			return read, fmt.Errorf("reading %s: %w", folder, err)
 		}
 	}
@@ -44,14 +44,14 @@ func (t toolbox) manifests(m manager) (manifests, error) {
 }
 
 // add keeps a document if it is of a kind we install.
-func (m *manifests) add(document []byte) error {
+func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {
 		return err
 	}
 	switch meta.Kind {
 	case "CustomResourceDefinition":
-		return addTo(&m.crds, document)
+		return addTo(&m.CRDs, document)
 	case "MutatingWebhookConfiguration":
 		return addTo(&m.mutating, document)
 	case "ValidatingWebhookConfiguration":
@@ -70,8 +70,8 @@ func addTo[T any](list *[]*T, document []byte) error {
 	return nil
 }
 
-// eachDocument calls do with every document of a YAML stream that is not empty.
-func eachDocument(stream []byte, do func([]byte) error) error {
+// EachDocument calls do with every document of a YAML stream that is not empty.
+func EachDocument(stream []byte, do func([]byte) error) error {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
 	for {
 		document, err := reader.Read()

@@ -1,4 +1,4 @@
-package controlplane
+package upstream
 
 import (
 	"os"
@@ -9,11 +9,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// podGroups are the CRDs that Trainer's gang plugins need. Coscheduling's comes from
+// PodGroups are the CRDs that Trainer's gang plugins need. Coscheduling's comes from
 // scheduler-plugins; Volcano publishes none in a Go module, so a stand-in without a
 // schema takes its place.
-func (t toolbox) podGroups() (manifests, error) {
-	var read manifests
+func (t Toolbox) PodGroups() (Manifests, error) {
+	var read Manifests
 	dir, err := t.module("sigs.k8s.io/scheduler-plugins")
 	if err != nil {
 		return read, err
@@ -22,10 +22,10 @@ func (t toolbox) podGroups() (manifests, error) {
 	if err != nil {
 		return read, err
 	}
-	if err := eachDocument(text, read.add); err != nil {
+	if err := EachDocument(text, read.add); err != nil {
 		return read, err
 	}
-	read.crds = append(read.crds, volcanoStandIn())
+	read.CRDs = append(read.CRDs, volcanoStandIn())
 	return read, nil
 }
 

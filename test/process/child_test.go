@@ -1,4 +1,4 @@
-package controlplane
+package process
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +15,14 @@ import (
 
 func TestAServerThatEndsEarlyShowsWhatItSaid(t *testing.T) {
 	p := runScript(t, "echo one; echo the port is taken >&2; exit 3")
-	err := p.waitFor(t.Context(), never)
+	err := WaitFor(t.Context(), p, never)
 	for _, want := range []string{"exit status 3", p.log, "the port is taken"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("waitFor() = %v, want an error with %q", err, want)
+			t.Errorf("WaitFor() = %v, want an error with %q", err, want)
 		}
 	}
-	if err := p.stop(); err == nil {
-		t.Error("stop() of a server that had ended by itself gave no error")
+	if err := p.Stop(); err == nil {
+		t.Error("Stop() of a server that had ended by itself gave no error")
 	}
 }
 
@@ -29,11 +30,11 @@ func TestAServerThatIsNeverReadyIsGivenUp(t *testing.T) {
 	p := runScript(t, "echo still thinking; exec sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := p.waitFor(ctx, never); !errors.Is(err, errNever) || !strings.Contains(err.Error(), "still thinking") {
-		t.Errorf("waitFor() = %v, want the last refusal and the log", err)
+	if err := WaitFor(ctx, p, never); !errors.Is(err, errNever) || !strings.Contains(err.Error(), "still thinking") {
+		t.Errorf("WaitFor() = %v, want the last refusal and the log", err)
 	}
-	if err := p.stop(); err != nil || !p.ended() {
-		t.Errorf("stop() = %v, ended %v", err, p.ended())
+	if err := p.Stop(); err != nil || !p.Ended() {
+		t.Errorf("Stop() = %v, ended %v", err, p.Ended())
 	}
 }
 
@@ -46,22 +47,28 @@ func TestAServerDiesWithTheTestBinary(t *testing.T) {
 	}
 	dir := t.TempDir()
 	start, pid := filepath.Join(dir, "sleep.sh"), filepath.Join(dir, "pid")
-	if err := os.WriteFile(start, []byte(mortal("/bin/sleep")), 0o700); err != nil {
+	if err := os.WriteFile(start, []byte(Mortal("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; sleep 0.5")
+	// The parent waits until the child has become the server: only then it is tied.
+	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	Eventually(t, func(context.Context) error {
-		state, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(child)), "stat"))
-		if err == nil && !strings.Contains(string(state), ") Z ") { // a dead child may not be buried yet
-			return errors.New("the child still runs")
+	id, err := strconv.Atoi(strings.TrimSpace(string(child)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(stopPatience); ; time.Sleep(pollInterval) {
+		if _, err := identify(id); err != nil {
+			return
 		}
-		return nil
-	})
+		if time.Now().After(deadline) {
+			t.Fatal("the child still runs")
+		}
+	}
 }
 
 var errNever = errors.New("not ready")
@@ -69,13 +76,13 @@ var errNever = errors.New("not ready")
 func never(context.Context) error { return errNever }
 
 // runScript runs a shell script as a server.
-func runScript(t *testing.T, script string) *process {
+func runScript(t *testing.T, script string) *Child {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "server.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := run(exec.Command("sh", "-c", script), log)
+	p, err := Run(exec.Command("sh", "-c", script), log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package controlplane
+package upstream
 
 import (
 	"context"
@@ -26,6 +26,14 @@ func webhookURLs(hooks *envtest.WebhookInstallOptions) []string {
 		}
 	}
 	return urls
+}
+
+// OK asks for a URL without judging certificates, and wants status 200.
+func OK(url string) func(context.Context) error {
+	c := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+	}}
+	return func(ctx context.Context) error { return ask(ctx, c, http.MethodGet, url, "") }
 }
 
 // answers checks that a manager is ready and that each of its webhooks answers. The second

@@ -1,0 +1,153 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/process"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+const (
+	// loopback is an address of the loopback device that nobody else uses, so that servers
+	// can listen on the ports they are known for.
+	loopback = "127.88.0.1"
+	domain   = "cluster.local"
+	services = "198.19.0.0/16" // addresses of services: none leads anywhere without kube-proxy
+
+	// patience bounds the start of each server; a busy machine may need most of it.
+	patience = 2 * time.Minute
+)
+
+// cluster is one cluster of this machine.
+type cluster struct {
+	Options
+	tools  upstream.Toolbox
+	config *rest.Config
+	client client.Client
+}
+
+// step is a part of bringing a cluster up.
+type step struct {
+	name  string
+	level Level // from which on it belongs
+	do    func(context.Context) error
+}
+
+func (c *cluster) steps() []step {
+	return []step{
+		{"certificates", ControlPlane, func(context.Context) error { return c.makeCredentials() }},
+		{"network", Pods, func(context.Context) error { return c.makeBridge() }},
+		{"etcd", ControlPlane, c.startEtcd},
+		{apiServer, ControlPlane, c.startAPIServer},
+		{controllerManager, ControlPlane, c.startControllerManager},
+		{scheduler, ControlPlane, c.startScheduler},
+		{"dns", Pods, c.startDNS},
+		{"containerd", Pods, c.startContainerd},
+		{"kubelet", Pods, c.startKubelets},
+		{"trainer", ControlPlane, c.startManagers},
+	}
+}
+
+// Up brings a cluster up, or what is missing of it. It fails before it changes anything if
+// the machine lacks something; when it fails later, it leaves everything for a look: another
+// Up goes on, and Down cleans up.
+func Up(ctx context.Context, o Options) (err error) {
+	o, err = o.complete()
+	if err != nil {
+		return err
+	}
+	c := &cluster{Options: o}
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	held, err := lock(o.Dir)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := claim(o); err != nil {
+		return err
+	}
+	for _, s := range c.steps() {
+		if o.Level == ControlPlane && s.level == Pods {
+			continue
+		}
+		began := time.Now()
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("starting %s: %w", s.name, err)
+		}
+		_, _ = fmt.Fprintf(o.Progress, "%-24s %6.1f s\n", s.name, time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// prepare looks whether the machine will do, and makes folders.
+func (c *cluster) prepare() error {
+	var err error
+	if c.tools, err = upstream.Tools(c.Trainer); err != nil {
+		return err
+	}
+	if err := errors.Join(c.needPrograms(), c.needMachine()); err != nil {
+		return err
+	}
+	for _, folder := range []string{"logs", "records"} {
+		if err := os.MkdirAll(c.path(folder), 0o700); err != nil {
+			return fmt.Errorf("making the folder of the cluster: %w", err)
+		}
+	}
+	return nil
+}
+
+// path is that of a file of the cluster.
+func (c *cluster) path(elements ...string) string {
+	return filepath.Join(append([]string{c.Dir}, elements...)...)
+}
+
+// address is where the API server listens: pods must reach it.
+func (c *cluster) address() string {
+	if c.Level == Pods {
+		return gateway
+	}
+	return loopback
+}
+
+func (c *cluster) url() string { return "https://" + net.JoinHostPort(c.address(), "6443") }
+
+// kubeconfig is the path of a client's kubeconfig.
+func (c *cluster) kubeconfig(name string) string { return c.path("pki", name+".kubeconfig") }
+
+// Kubeconfig is the path of the administrator's kubeconfig of the cluster in dir.
+func Kubeconfig(dir string) string { return filepath.Join(dir, "pki", "admin.kubeconfig") }
+
+// connect makes the administrator's client.
+func (c *cluster) connect() error {
+	var err error
+	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig("admin")); err != nil {
+		return err
+	}
+	c.client, err = upstream.Client(c.config)
+	return err
+}
+
+// daemon is one server of the cluster in dir, running or not.
+func daemon(dir, name string) process.Daemon {
+	return process.Daemon{
+		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),
+	}
+}
+
+// say tells of progress.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }

@@ -1,0 +1,97 @@
+//go:build linux
+
+package cluster
+
+import (
+	"crypto/x509/pkix"
+	"fmt"
+	"os"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// clients are who talks to the API server with a certificate, and as whom (Kubernetes' own
+// names for them: "Using RBAC Authorization", "Node Authorization").
+var clients = map[string]pkix.Name{
+	"admin":              {CommonName: "admin", Organization: []string{"system:masters"}},
+	"controller-manager": {CommonName: "system:kube-controller-manager"},
+	"scheduler":          {CommonName: "system:kube-scheduler"},
+	"dns":                {CommonName: "dns", Organization: []string{"system:masters"}},
+}
+
+// makeCredentials writes all certificates, keys and kubeconfigs, once.
+func (c *cluster) makeCredentials() error {
+	if _, err := os.Stat(c.path("pki", "complete")); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(c.path("pki"), 0o700); err != nil {
+		return err
+	}
+	ca, err := newAuthority(c.path("pki"))
+	if err != nil {
+		return err
+	}
+	if err := c.makeServing(ca); err != nil {
+		return err
+	}
+	all := map[string]pkix.Name{}
+	for name, subject := range clients {
+		all[name] = subject
+	}
+	for _, n := range c.nodes() {
+		all[n.name] = n.subject()
+	}
+	for name, subject := range all {
+		if err := ca.leaf(name, subject); err != nil {
+			return err
+		}
+		if err := c.writeKubeconfig(ca, name); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(c.path("pki", "complete"), nil, 0o600)
+}
+
+// makeServing writes what servers show to those who connect.
+func (c *cluster) makeServing(ca authority) error {
+	if err := ca.signingKey("service-accounts"); err != nil {
+		return err
+	}
+	if err := ca.leaf("apiserver", pkix.Name{CommonName: apiServer}, c.address(), loopback,
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+domain); err != nil {
+		return err
+	}
+	// As whom the API server asks kubelets for logs.
+	if err := ca.leaf("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{"system:masters"}}); err != nil {
+		return err
+	}
+	for _, n := range c.nodes() {
+		if err := ca.leaf(n.name+"-serving", n.subject(), n.address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeKubeconfig writes the kubeconfig of one client, whole in one file.
+func (c *cluster) writeKubeconfig(ca authority, name string) error {
+	cert, err := os.ReadFile(ca.path(name + ".crt"))
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(ca.path(name + ".key"))
+	if err != nil {
+		return err
+	}
+	config := api.Config{
+		Clusters:       map[string]*api.Cluster{"sandbox": {Server: c.url(), CertificateAuthorityData: ca.pem}},
+		AuthInfos:      map[string]*api.AuthInfo{name: {ClientCertificateData: cert, ClientKeyData: key}},
+		Contexts:       map[string]*api.Context{"sandbox": {Cluster: "sandbox", AuthInfo: name}},
+		CurrentContext: "sandbox",
+	}
+	if err := clientcmd.WriteToFile(config, c.kubeconfig(name)); err != nil {
+		return fmt.Errorf("writing the kubeconfig of %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"os"
+	"os/exec"
+
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+// corefile answers for services and pods; anything else does not exist here.
+const corefile = `.:53 {
+  bind $ADDRESS
+  errors
+  ready $LOOPBACK:8181
+  kubernetes $DOMAIN in-addr.arpa {
+    kubeconfig $KUBECONFIG sandbox
+    pods insecure
+    ttl 1
+  }
+  template ANY ANY . {
+    rcode NXDOMAIN
+  }
+}
+`
+
+func (c *cluster) startDNS(ctx context.Context) error {
+	values := map[string]string{
+		"ADDRESS": gateway, "LOOPBACK": loopback, "DOMAIN": domain, "KUBECONFIG": c.kubeconfig("dns"),
+	}
+	text := os.Expand(corefile, func(key string) string { return values[key] })
+	if err := os.WriteFile(c.path("Corefile"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	return c.run(ctx, "dns", exec.Command(c.tools.Path("coredns"), "-conf", c.path("Corefile")), upstream.OK("http://"+loopback+":8181/ready"))
+}

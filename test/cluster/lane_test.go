@@ -1,0 +1,153 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/images"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+// TestUpRunsPodsAndDownLeavesNothing is one life of a cluster.
+func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
+	o := ownCluster(t)
+	before := takeSnapshot(t, o.Dir)
+	if len(before["processes"]) > 0 {
+		t.Fatalf("this machine runs containers: end them first, or nobody could tell theirs from ours: %v", before["processes"])
+	}
+	t.Cleanup(func() {
+		if err := Down(context.Background(), o.Dir, o.Progress); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(before, takeSnapshot(t, o.Dir)); diff != "" {
+			t.Errorf("the machine: -before +after:\n%s", diff)
+		}
+	})
+	up(t, o)
+	expectAllRun(t, o.Dir)
+	runPod(t, o.Dir)
+	first := running(t, o.Dir)
+	up(t, o)
+	if diff := cmp.Diff(first, running(t, o.Dir)); diff != "" {
+		t.Errorf("processes after another Up: -first +second:\n%s", diff)
+	}
+	if err := syscall.Kill(first["kube-scheduler"], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	up(t, o)
+	second := running(t, o.Dir)
+	if second["kube-scheduler"] == first["kube-scheduler"] || second["etcd"] != first["etcd"] {
+		t.Errorf("after the scheduler had ended, Up made %v of %v", second, first)
+	}
+	expectLoopbackOnly(t)
+	o.Level = ControlPlane
+	if err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), "take that one down first") {
+		t.Errorf("Up() at another level = %v, want a refusal", err)
+	}
+}
+
+// ownCluster is a cluster for one test, in a folder with a short name.
+func ownCluster(t *testing.T) Options {
+	t.Helper()
+	if os.Getenv("TRAINYARD_E2E") == "" {
+		t.Skip("needs root and minutes: run `make e2e`")
+	}
+	if dir, err := DefaultDir(); err != nil || len(running(t, dir)) > 0 {
+		t.Fatalf("a cluster is up in %s: take it down first (%v)", dir, err)
+	}
+	dir, err := os.MkdirTemp("/var/tmp", "cluster-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Dir: dir, Progress: t.Output()}
+}
+
+func up(t *testing.T, o Options) {
+	t.Helper()
+	if err := Up(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// running maps the servers that run to their processes.
+func running(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	servers, err := Status(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, s := range servers {
+		if s.PID != 0 {
+			found[s.Name] = s.PID
+		}
+	}
+	return found
+}
+
+func expectAllRun(t *testing.T, dir string) {
+	t.Helper()
+	if found := running(t, dir); len(found) != len(servers)+1 {
+		t.Errorf("these run: %v; want all of %v and containerd", found, servers)
+	}
+}
+
+// runPod runs a pod with a limit, which needs control groups, a network and an image.
+func runPod(t *testing.T, dir string) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", Kubeconfig(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := upstream.Client(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("20Mi")}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pause", Namespace: "default"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "pause", Image: images.PauseName, ImagePullPolicy: corev1.PullNever,
+			Resources: corev1.ResourceRequirements{Limits: limits},
+		}}},
+	}
+	if err := c.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); pod.Status.Phase != corev1.PodRunning; time.Sleep(200 * time.Millisecond) {
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || time.Now().After(deadline) {
+			t.Fatalf("the pod is %s: %v: %v", pod.Status.Phase, pod.Status.ContainerStatuses, err)
+		}
+	}
+}
+
+// expectLoopbackOnly: nobody outside of this machine reaches a server.
+func expectLoopbackOnly(t *testing.T) {
+	t.Helper()
+	for _, line := range said("ss", "-Hltnp") {
+		fields := strings.Fields(line)
+		ours := false
+		for _, name := range append([]string{"containerd", "coredns", "trainer-control"}, servers...) {
+			ours = ours || strings.Contains(line, fmt.Sprintf("((%q,", name[:min(15, len(name))]))
+		}
+		address := fields[3]
+		if ours && !strings.HasPrefix(address, "127.") && !strings.HasPrefix(address, "198.18.0.") {
+			t.Errorf("%s listens on %s", filepath.Base(line), address)
+		}
+	}
+}

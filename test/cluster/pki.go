@@ -1,0 +1,123 @@
+//go:build linux
+
+package cluster
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// lifetime is how long certificates hold; a cluster seldom lives for a day.
+const lifetime = 365 * 24 * time.Hour
+
+// authority signs the certificates of one cluster.
+type authority struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+}
+
+// newAuthority makes a certificate authority that keeps its files in dir.
+func newAuthority(dir string) (authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return authority{}, err
+	}
+	ca := authority{dir: dir, key: key}
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "sandbox"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := issue(template, template, key.Public(), key)
+	if err != nil {
+		return ca, err
+	}
+	if ca.cert, err = x509.ParseCertificate(der); err != nil {
+		return ca, err
+	}
+	ca.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return ca, os.WriteFile(ca.path("ca.crt"), ca.pem, 0o600)
+}
+
+// path is that of a file that the authority wrote.
+func (ca authority) path(name string) string { return filepath.Join(ca.dir, name) }
+
+// leaf writes NAME.crt and NAME.key for a subject that is reached at some addresses.
+func (ca authority) leaf(name string, subject pkix.Name, addresses ...string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		Subject:     subject,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	for _, address := range addresses {
+		if ip := net.ParseIP(address); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, address)
+		}
+	}
+	der, err := issue(template, ca.cert, key.Public(), ca.key)
+	if err != nil {
+		return fmt.Errorf("signing the certificate of %s: %w", name, err)
+	}
+	if err := writePEM(ca.path(name+".crt"), "CERTIFICATE", der); err != nil {
+		return err
+	}
+	return writeKey(ca.path(name+".key"), key)
+}
+
+// signingKey writes NAME.key and NAME.pub, which belong to nobody's certificate.
+func (ca authority) signingKey(name string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return err
+	}
+	if err := writePEM(ca.path(name+".pub"), "PUBLIC KEY", public); err != nil {
+		return err
+	}
+	return writeKey(ca.path(name+".key"), key)
+}
+
+// issue signs a template, which holds from a minute ago.
+func issue(template, parent *x509.Certificate, public crypto.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber = serial
+	template.NotBefore = time.Now().Add(-time.Minute)
+	template.NotAfter = template.NotBefore.Add(lifetime)
+	return x509.CreateCertificate(rand.Reader, template, parent, public, key)
+}
+
+func writeKey(path string, key *ecdsa.PrivateKey) error {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return writePEM(path, "EC PRIVATE KEY", der)
+}
+
+func writePEM(path, kind string, der []byte) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+}

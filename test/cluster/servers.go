@@ -1,0 +1,113 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/process"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+const etcdURL = "http://" + loopback + ":2379"
+
+// Kubernetes' own servers.
+const (
+	apiServer         = "kube-apiserver"
+	controllerManager = "kube-controller-manager"
+	scheduler         = "kube-scheduler"
+)
+
+// run starts a server unless it runs, and waits until it is ready.
+func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...func(context.Context) error) error {
+	d := daemon(c.Dir, name)
+	if d.Ended() {
+		if err := d.Start(cmd); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return process.WaitFor(ctx, d, all(ready))
+}
+
+// all holds when each does.
+func all(conditions []func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var errs []error
+		for _, condition := range conditions {
+			errs = append(errs, condition(ctx))
+		}
+		return errors.Join(errs...)
+	}
+}
+
+func (c *cluster) startEtcd(ctx context.Context) error {
+	const peers = "http://" + loopback + ":2380"
+	return c.run(ctx, "etcd", exec.Command(c.tools.Path("etcd"),
+		"--name=sandbox", "--data-dir="+c.path("etcd"),
+		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
+		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=sandbox="+peers,
+		"--unsafe-no-fsync", // nothing here has to survive a power failure
+	), upstream.OK(etcdURL+"/health"))
+}
+
+func (c *cluster) startAPIServer(ctx context.Context) error {
+	args := []string{
+		"--etcd-servers=" + etcdURL,
+		"--bind-address=" + c.address(), "--secure-port=6443",
+		"--service-cluster-ip-range=" + services,
+		"--client-ca-file=" + c.pki("ca.crt"),
+		"--tls-cert-file=" + c.pki("apiserver.crt"), "--tls-private-key-file=" + c.pki("apiserver.key"),
+		"--service-account-issuer=https://kubernetes.default.svc." + domain,
+		"--service-account-key-file=" + c.pki("service-accounts.pub"),
+		"--service-account-signing-key-file=" + c.pki("service-accounts.key"),
+		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
+		"--kubelet-certificate-authority=" + c.pki("ca.crt"),
+		"--kubelet-client-certificate=" + c.pki("apiserver-kubelet.crt"),
+		"--kubelet-client-key=" + c.pki("apiserver-kubelet.key"),
+		// By default it would look names of nodes up, which no DNS server knows.
+		"--kubelet-preferred-address-types=InternalIP",
+		"--profiling=false",
+	}
+	if c.Level == ControlPlane {
+		// It would publish an address of the machine at which it does not listen.
+		args = append(args, "--endpoint-reconciler-type=none")
+	}
+	if err := c.run(ctx, apiServer, exec.Command(c.tools.Path(apiServer), args...), upstream.OK(c.url()+"/readyz")); err != nil {
+		return err
+	}
+	return c.connect()
+}
+
+func (c *cluster) startControllerManager(ctx context.Context) error {
+	return c.run(ctx, controllerManager, exec.Command(c.tools.Path(controllerManager),
+		"--kubeconfig="+c.kubeconfig("controller-manager"), "--use-service-account-credentials=true",
+		"--bind-address="+loopback, "--leader-elect=false", "--profiling=false",
+		"--root-ca-file="+c.pki("ca.crt"),
+		"--service-account-private-key-file="+c.pki("service-accounts.key"),
+	), upstream.OK("https://"+loopback+":10257/healthz"), c.admitsPods)
+}
+
+// admitsPods holds once the default namespace has the account that pods get.
+func (c *cluster) admitsPods(ctx context.Context) error {
+	key := client.ObjectKey{Namespace: "default", Name: "default"}
+	if err := c.client.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {
+		return fmt.Errorf("looking for the default ServiceAccount: %w", err)
+	}
+	return nil
+}
+
+func (c *cluster) startScheduler(ctx context.Context) error {
+	return c.run(ctx, scheduler, exec.Command(c.tools.Path(scheduler),
+		"--kubeconfig="+c.kubeconfig("scheduler"), "--bind-address="+loopback, "--leader-elect=false", "--profiling=false",
+	), upstream.OK("https://"+loopback+":10259/healthz"))
+}
+
+func (c *cluster) pki(name string) string { return c.path("pki", name) }

@@ -1,0 +1,128 @@
+//go:build linux
+
+package cluster
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+// snapshot is what a cluster might leave behind, by kind.
+type snapshot map[string][]string
+
+func takeSnapshot(t *testing.T, dir string) snapshot {
+	t.Helper()
+	return snapshot{
+		"processes":      processesAbout(t, dir),
+		"mounts":         mounts(t),
+		"addresses":      said("ip", "-o", "address"),
+		"routes":         said("ip", "route", "show", "table", "all"),
+		"firewall":       append(said("iptables-save"), said("nft", "list", "ruleset")...),
+		"settings":       settings(t),
+		"control groups": controlGroups(t),
+		"folders":        listing("/var/lib", "/var/log", "/var/log/containers", "/var/lib/cni/results", "/run", "/run/netns", "/run/containerd", "/etc", "/opt", "/usr/libexec"),
+	}
+}
+
+// processesAbout are those that were told of a folder, and all that hold containers.
+func processesAbout(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		command := string(bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
+		if strings.Contains(command, dir) || strings.Contains(command, "containerd-shim") {
+			found = append(found, command)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func mounts(t *testing.T) []string {
+	t.Helper()
+	all, err := mountinfo.GetMounts(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range all {
+		found = append(found, m.Mountpoint)
+	}
+	return found
+}
+
+// said are the lines of a command, or none where it is missing. Times that run are cut off.
+func said(name string, args ...string) []string {
+	out, _ := exec.Command(name, args...).Output()
+	var lines []string
+	for line := range strings.Lines(string(out)) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " valid_lft ")
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// settings are those of the kernel, but for the ones that count what happens.
+func settings(t *testing.T) []string {
+	t.Helper()
+	counters := []string{"fs/", "kernel/random/", "kernel/ns_last_pid", "kernel/pty/nr", "net/netfilter/nf_conntrack_count"}
+	var found []string
+	err := filepath.WalkDir(sysctls, func(path string, e fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, sysctls+"/")
+		counts := slices.ContainsFunc(counters, func(c string) bool { return strings.HasPrefix(name, c) })
+		if err != nil || e.IsDir() || counts {
+			return nil //nolint:nilerr // some may not be read, and some vanish
+		}
+		if text, err := os.ReadFile(path); err == nil {
+			found = append(found, name+" = "+strings.TrimSpace(string(text)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func controlGroups(t *testing.T) []string {
+	t.Helper()
+	all, err := hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var roots []string
+	for _, h := range all {
+		roots = append(roots, h.path)
+	}
+	return slices.DeleteFunc(listing(roots...), func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || !info.IsDir()
+	})
+}
+
+// listing is what is in folders, if they are there.
+func listing(folders ...string) []string {
+	var found []string
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			found = append(found, filepath.Join(folder, e.Name()))
+		}
+	}
+	return found
+}

@@ -1,0 +1,41 @@
+//go:build linux
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// Server is what is known of one server of a cluster.
+type Server struct {
+	// Name is that of the program.
+	Name string
+	// PID is the id of its process, or 0 if it does not run.
+	PID int
+	// Log is the path of the file with what it says.
+	Log string
+}
+
+// Status lists the servers of the cluster in dir, in the order in which they start. There
+// are none where no cluster is.
+func Status(dir string) ([]Server, error) {
+	was, err := readState(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking at the cluster: %w", err)
+	}
+	var found []Server
+	for _, name := range slices.Backward(append(slices.Clone(servers), "containerd")) {
+		if was.Level == ControlPlane && slices.Contains([]string{"containerd", "kubelet", "dns"}, name) {
+			continue
+		}
+		d := daemon(dir, name)
+		found = append(found, Server{Name: name, PID: d.PID(), Log: d.Log})
+	}
+	return found, nil
+}

@@ -1,0 +1,166 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/images"
+	"github.com/trainyard/trainyard/test/repo"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+// shared is the cluster of all tests; nil where the lane is not asked for.
+var shared *sandbox
+
+// team is the namespace of the document's tenant.
+const team = "team"
+
+// sandbox is a running cluster with what trainyard generated on it.
+type sandbox struct {
+	kubectl    string
+	kubeconfig string
+	client     client.Client
+	pods       kubernetes.Interface // client reads no logs
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TRAINYARD_E2E") == "" {
+		os.Exit(m.Run())
+	}
+	code, err := runOnCluster(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// runOnCluster brings a cluster up, and takes it down again if there was none.
+func runOnCluster(m *testing.M) (int, error) {
+	ctx := context.Background()
+	dir, err := cluster.DefaultDir()
+	if err != nil {
+		return 0, err
+	}
+	found, err := cluster.Status(dir)
+	if err != nil {
+		return 0, err
+	}
+	if err := cluster.Up(ctx, cluster.Options{Dir: dir, Progress: os.Stderr}); err != nil {
+		return 0, err
+	}
+	if shared, err = connect(dir); err != nil {
+		return 0, err
+	}
+	if err := errors.Join(load(ctx, dir), shared.deliver(ctx)); err != nil {
+		return 0, err
+	}
+	code := m.Run()
+	if len(found) > 0 {
+		return code, nil
+	}
+	return code, cluster.Down(ctx, dir, os.Stderr)
+}
+
+// load puts all images on the node.
+func load(ctx context.Context, dir string) error {
+	root, err := repo.Root()
+	if err != nil {
+		return err
+	}
+	for name := range images.All {
+		archive := filepath.Join(root, ".tools", "images", name+".tar")
+		if _, err := os.Stat(archive); err != nil {
+			return fmt.Errorf("%w: run `make e2e`, which makes images", err)
+		}
+		if err := cluster.Load(ctx, dir, archive); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func connect(dir string) (*sandbox, error) {
+	s := &sandbox{kubeconfig: cluster.Kubeconfig(dir)}
+	tools, err := upstream.Tools("")
+	if err != nil {
+		return nil, err
+	}
+	s.kubectl = tools.Path("kubectl")
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if s.client, err = upstream.Client(config); err != nil {
+		return nil, err
+	}
+	s.pods, err = kubernetes.NewForConfig(config)
+	return s, err
+}
+
+// start is the cluster, for tests that need one.
+func start(t *testing.T) *sandbox {
+	t.Helper()
+	if shared == nil {
+		t.Skip("needs root, images and minutes: run `make e2e`")
+	}
+	return shared
+}
+
+// deliver gives the cluster what trainyard generates, as a person would.
+func (s *sandbox) deliver(ctx context.Context) error {
+	root, err := repo.Root()
+	if err != nil {
+		return err
+	}
+	err = s.client.Create(ctx, restricted(team))
+	if client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("making namespace %s: %w", team, err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/trainyard", "generate", "-f", "test/e2e/testdata/platform.yaml")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	generated, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("generating: %w", err)
+	}
+	if out, err := s.try(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
+		return fmt.Errorf("applying what trainyard generated: %w: %s", err, out)
+	}
+	return nil
+}
+
+// try runs kubectl and returns all it said.
+func (s *sandbox) try(stdin string, args ...string) (string, error) {
+	cmd := exec.Command(s.kubectl, append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// eventually polls until check holds.
+func eventually(t *testing.T, patience time.Duration, check func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("gave up after %s: %v", patience, err)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainyard/trainyard/test/build"
+)
+
+// procs is how many ranks each host runs.
+const procs = 2
+
+// TestRanksAddUp: every rank runs where it should, and all of them reach each other.
+func TestRanksAddUp(t *testing.T) {
+	s := start(t)
+	for _, mpi := range []string{"openmpi", "openmpi5", "mpich"} {
+		for name, tc := range map[string]struct {
+			runtime string
+			nodes   int32 // as TrainJobs count them
+			hosts   []string
+		}{
+			"with ranks on the launcher":                   {"", 3, []string{"launcher-0-0", "node-0-0", "node-0-1"}},
+			"with ranks on nodes only":                     {"-apart", 2, []string{"node-0-0", "node-0-1"}},
+			"as a user that nobody knows, writing nowhere": {"-strict", 2, []string{"launcher-0-0", "node-0-0"}},
+		} {
+			t.Run(mpi+" "+name, func(t *testing.T) {
+				job := build.MakeTrainJob("sum", s.namespace(t)).Runtime(mpi + tc.runtime).Nodes(tc.nodes)
+				s.expectSum(t, job, tc.hosts)
+			})
+		}
+	}
+}
+
+// TestNamespacedRuntimesAddUp: the same by a runtime of the job's own namespace.
+func TestNamespacedRuntimesAddUp(t *testing.T) {
+	s := start(t)
+	job := build.MakeTrainJob("sum", team).NamespacedRuntime("openmpi-team").Nodes(2)
+	s.expectSum(t, job, []string{"launcher-0-0", "node-0-0"})
+}
+
+// TestAJobThatFailsIsFailed: what mpirun says is what the TrainJob says.
+func TestAJobThatFailsIsFailed(t *testing.T) {
+	s := start(t)
+	for _, runtime := range []string{"openmpi", "openmpi5", "mpich"} {
+		t.Run(runtime, func(t *testing.T) {
+			job := build.MakeTrainJob("bad", s.namespace(t)).Runtime(runtime).Nodes(2).ProcPerNode(procs)
+			if got := s.finish(t, job.Command("mpirun", "sh", "-c", "exit 3")); got.condition != trainer.TrainJobFailed {
+				t.Errorf("the job is %s, want Failed", got.condition)
+			}
+		})
+	}
+}
+
+// expectSum runs a job that adds ranks up, on these of its hosts.
+func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
+	t.Helper()
+	got := s.finish(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"))
+	size := len(hosts) * procs
+	want := outcome{
+		condition: trainer.TrainJobComplete,
+		verdict:   verdict{Hosts: len(hosts), Reached: len(hosts), Slots: size, Available: size},
+	}
+	for rank := range size {
+		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on sum-%s: sum=%d", rank, size, hosts[rank/procs], size*(size+1)/2))
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+"""Adds up the ranks of a job, and says on which host each of them was."""
+import socket
+
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+total = world.allreduce(world.rank + 1)
+print(f"rank {world.rank} of {world.size} on {socket.gethostname()}: sum={total}", flush=True)

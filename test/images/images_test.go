@@ -1,0 +1,74 @@
+package images
+
+import (
+	"archive/tar"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+func TestFilesOfWheelsFindTheirPlaces(t *testing.T) {
+	for name, want := range map[string]string{
+		"mpi4py/__init__.py":                  "opt/mpi/lib/python3.11/site-packages/mpi4py/__init__.py",
+		"mpich-5.0.2.data/data/bin/mpirun":    "opt/mpi/bin/mpirun",
+		"mpich-5.0.2.data/scripts/mpi-config": "opt/mpi/bin/mpi-config",
+		"mpich-5.0.2.dist-info/METADATA":      "opt/mpi/lib/python3.11/site-packages/mpich-5.0.2.dist-info/METADATA",
+	} {
+		if got := place(name); got != want {
+			t.Errorf("place(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestTheArchiveHoldsTheImage reads it back as a container runtime does.
+func TestTheArchiveHoldsTheImage(t *testing.T) {
+	dir := t.TempDir()
+	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")
+	if err := os.WriteFile(program, []byte("a program"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Pause(program, archive); err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(archive, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"/pause"}, config.Config.Entrypoint); diff != "" {
+		t.Errorf("entrypoint: -want +got:\n%s", diff)
+	}
+	layers, err := image.Layers()
+	if err != nil || len(layers) != 1 {
+		t.Fatalf("%d layers, %v, want one", len(layers), err)
+	}
+	content, err := layers[0].Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := tar.NewReader(content)
+	header, err := files.Next()
+	if err != nil || header.Name != "pause" || header.Mode != 0o755 {
+		t.Fatalf("the first file is %v, %v", header, err)
+	}
+	if text, err := io.ReadAll(files); string(text) != "a program" {
+		t.Errorf("it holds %q, %v", text, err)
+	}
+}
+
+// TestOtherPackagesMakeAnotherImage: an archive is made again when it is out of date.
+func TestOtherPackagesMakeAnotherImage(t *testing.T) {
+	image := All["mpich"]
+	other := image
+	other.wheels = []string{"mpich==5.0.1"}
+	if image.definition() == other.definition() {
+		t.Error("images of different packages have the same definition")
+	}
+}

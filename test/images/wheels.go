@@ -1,0 +1,89 @@
+package images
+
+import (
+	"archive/zip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// prefix is where wheels lie in an image.
+const prefix = "opt/mpi"
+
+// python is the version that Debian 12 has.
+const python = "3.11"
+
+// wheelLayer is a layer of packages from the Python Package Index, each as NAME==VERSION.
+// Debian has one version of each MPI; there are others, as programs and libraries.
+func wheelLayer(ctx context.Context, packages []string) (v1.Layer, error) {
+	dir, err := os.MkdirTemp("", "wheels-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	args := []string{"-m", "pip", "--quiet", "download", "--no-deps", "--only-binary=:all:", "--python-version=" + python, "--dest=" + dir}
+	for _, libc := range []string{"2_28", "2_17", "2_5"} {
+		args = append(args, "--platform=manylinux_"+libc+"_x86_64")
+	}
+	if out, err := exec.CommandContext(ctx, "python3", append(args, packages...)...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("running pip: %w: %s", err, out)
+	}
+	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, wheel := range wheels {
+		if files, err = unpack(files, wheel); err != nil {
+			return nil, fmt.Errorf("unpacking %s: %w", filepath.Base(wheel), err)
+		}
+	}
+	return layerOf(files...)
+}
+
+// unpack adds the files of a wheel, which is a zip archive.
+func unpack(files []file, wheel string) ([]file, error) {
+	archive, err := zip.OpenReader(wheel)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = archive.Close() }()
+	for _, entry := range archive.File {
+		if entry.FileInfo().IsDir() {
+			continue
+		}
+		content, err := read(entry)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{place(entry.Name), 0o755, 0, content})
+	}
+	return files, nil
+}
+
+func read(entry *zip.File) (string, error) {
+	r, err := entry.Open()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = r.Close() }()
+	content, err := io.ReadAll(r)
+	return string(content), err
+}
+
+// place is where a wheel's file belongs (the binary distribution format of PyPA): Python's
+// own, unless it is data, which is laid out from the prefix.
+func place(name string) string {
+	if top, rest, ok := strings.Cut(name, "/"); ok && strings.HasSuffix(top, ".data") {
+		kind, rest, _ := strings.Cut(rest, "/")
+		return path.Join(prefix, map[string]string{"scripts": "bin"}[kind], rest)
+	}
+	return path.Join(prefix, "lib/python"+python+"/site-packages", name)
+}
