@@ -3,8 +3,10 @@ package bundles
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -16,7 +18,8 @@ type entry struct {
 	info    fs.FileInfo
 	foreign bool   // not ours: not in the manifest, or no longer a plain file
 	edited  bool   // ours, and not as we wrote it
-	content []byte // of a file that is ours; otherwise nil
+	file    bool   // a file that is ours
+	digest  digest // of a file that is ours
 }
 
 // named is how messages name an entry.
@@ -33,36 +36,37 @@ type folder map[string]entry
 
 // read reads the plan's folder, under the name that it has now. What is not
 // ours is not looked into, unless it is to be kept.
-func (p *Plan) read(ctx context.Context, name string) (folder, error) {
+func (p *Plan) read(ctx context.Context, name string) (held folder, manifest []byte, err error) {
 	if p.place.root == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	info, err := p.place.root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return nil, nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", p.dir, reason(err))
+		return nil, nil, fmt.Errorf("reading %s: %w", p.dir, reason(err))
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, fmt.Errorf("%s is a symbolic link: name the folder that it leads to", p.dir)
+		return nil, nil, fmt.Errorf("%s is a symbolic link: name the folder that it leads to", p.dir)
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is not a directory", p.dir)
+		return nil, nil, fmt.Errorf("%s is not a directory", p.dir)
 	}
 	root, err := p.place.root.OpenRoot(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.dir, reason(err))
+		return nil, nil, fmt.Errorf("reading %s: %w", p.dir, reason(err))
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	r := reader{root: root, deep: p.writer.KeepUnknown, held: folder{}}
 	if err := r.read(ctx, p.tree); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.dir, err)
+		return nil, nil, fmt.Errorf("reading %s: %w", p.dir, err)
 	}
-	return r.held, nil
+	return r.held, r.list, nil
 }
 
 // reader reads one folder.
 type reader struct {
 	root  *os.Root
+	list  []byte            // the manifest
 	deep  bool              // look into folders that are not ours, too
 	ours  map[string]string // the digest of each file in the manifest
 	known map[string]bool   // folders that the manifest or the new tree has
@@ -70,11 +74,11 @@ type reader struct {
 }
 
 func (r *reader) read(ctx context.Context, wanted Tree) error {
-	manifest, err := r.manifest()
-	if err != nil {
+	var err error
+	if r.list, err = r.manifest(); err != nil {
 		return about(ManifestName, err)
 	}
-	r.ours = parseManifest(manifest)
+	r.ours = parseManifest(r.list)
 	r.known = map[string]bool{".": true}
 	for file := range r.ours {
 		addParents(r.known, file)
@@ -88,15 +92,15 @@ func (r *reader) read(ctx context.Context, wanted Tree) error {
 // entry records one entry. A symbolic link is never ours, so none is followed.
 func (r *reader) entry(dir *os.Root, path string, info fs.FileInfo) (enter bool, err error) {
 	e := entry{info: info}
-	digest, listed := r.ours[path]
+	written, listed := r.ours[path]
 	switch {
 	case info.IsDir():
 		e.foreign = !r.known[path]
 	case info.Mode().IsRegular() && (listed || path == ManifestName):
-		if e.content, err = dir.ReadFile(info.Name()); err != nil {
+		if e.digest, err = digestOf(dir, info.Name()); err != nil {
 			return false, err
 		}
-		e.edited = listed && digest != fmt.Sprintf("%x", sha256.Sum256(e.content))
+		e.file, e.edited = true, listed && written != hex.EncodeToString(e.digest[:])
 	default:
 		e.foreign = true
 	}
@@ -106,6 +110,21 @@ func (r *reader) entry(dir *os.Root, path string, info fs.FileInfo) (enter bool,
 		return false, errors.New("is a mount point, which the folder would lose: unmount it first")
 	}
 	return enter, nil
+}
+
+// digestOf reads a file.
+func digestOf(dir *os.Root, name string) (d digest, err error) {
+	file, err := dir.Open(name)
+	if err != nil {
+		return d, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return d, err
+	}
+	h.Sum(d[:0])
+	return d, nil
 }
 
 // manifest returns the manifest's text; there is none in a folder that we did not write.

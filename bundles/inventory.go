@@ -54,20 +54,20 @@ func fixedParts(fields map[string]any) map[string]string {
 	parts := map[string]string{}
 	for _, key := range []string{"network", "successPolicy", "failurePolicy", "startupPolicy", "volumeClaimPolicies"} {
 		if value, ok := spec[key]; ok {
-			parts[key] = digest(value)
+			parts[key] = fingerprint(value)
 		}
 	}
 	jobs, _ := spec["replicatedJobs"].([]any)
 	for _, job := range jobs {
 		fields, _ := job.(map[string]any)
 		if value, ok := fields["dependsOn"]; ok {
-			parts[fmt.Sprintf("replicatedJobs[%v].dependsOn", fields["name"])] = digest(value)
+			parts[fmt.Sprintf("replicatedJobs[%v].dependsOn", fields["name"])] = fingerprint(value)
 		}
 	}
 	return parts
 }
 
-func digest(value any) string {
+func fingerprint(value any) string {
 	text, _ := json.Marshal(value) // decoded JSON always marshals
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }

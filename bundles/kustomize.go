@@ -57,7 +57,7 @@ func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 	if err != nil {
 		return Tree{}, fmt.Errorf("writing kustomization.yaml: %w", err)
 	}
-	return NewTree(append(files, File{Path: "kustomization.yaml", Content: text})...)
+	return NewTree(append(files, File{Path: "kustomization.yaml", Content: Text(text)})...)
 }
 
 // fileOf is the path of an object's file, such as cluster/clustertrainingruntime-a.yaml.

@@ -1,7 +1,7 @@
 package bundles
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"io"
 
@@ -19,26 +19,33 @@ var (
 func (plain) Name() string { return "plain" }
 func (plain) Doc() string  { return "one YAML stream, for kubectl apply and for Flux" }
 
+// separator stands before each object.
+var separator = []byte("---\n")
+
 // Render puts the stream into manifests.yaml.
-func (p plain) Render(ctx context.Context, set object.Set) (Tree, error) {
-	var b bytes.Buffer
-	if err := p.Stream(ctx, &b, set); err != nil {
-		return Tree{}, err
+func (plain) Render(ctx context.Context, set object.Set) (Tree, error) {
+	r, content := newRenderer(), Content{}
+	for o := range set.All() {
+		if err := ctx.Err(); err != nil {
+			return Tree{}, err
+		}
+		content = r.append(append(content, separator), o)
 	}
-	return NewTree(File{Path: "manifests.yaml", Content: b.Bytes()})
+	return NewTree(File{Path: "manifests.yaml", Content: content})
 }
 
 // Stream writes the objects in order, each after a line of three dashes.
 func (plain) Stream(ctx context.Context, w io.Writer, set object.Set) error {
-	r, buffer := newRenderer(), []byte(nil)
+	buffer := bufio.NewWriterSize(w, bufferSize)
+	r, content := newRenderer(), Content(nil)
 	for o := range set.All() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		buffer = r.append(append(buffer[:0], "---\n"...), o)
-		if _, err := w.Write(buffer); err != nil {
+		content = r.append(append(content[:0], separator), o)
+		if _, err := content.WriteTo(buffer); err != nil {
 			return err
 		}
 	}
-	return nil
+	return buffer.Flush()
 }

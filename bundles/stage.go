@@ -1,6 +1,7 @@
 package bundles
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (p *Plan) finishFolder(s *staging, folder string) error {
 func (p *Plan) fillFiles(ctx context.Context, s *staging) error {
 	w := fileWriter{staging: s}
 	defer w.close()
-	for _, f := range append(p.tree.Files(), File{Path: ManifestName, Content: p.listing}) {
+	for _, f := range append(p.tree.files, p.listing) {
 		if err := interrupted(ctx); err != nil {
 			return err
 		}
@@ -123,13 +124,12 @@ func (p *Plan) fillFiles(ctx context.Context, s *staging) error {
 }
 
 // put makes one file of the tree.
-func (p *Plan) put(w *fileWriter, f File) error {
+func (p *Plan) put(w *fileWriter, f written) error {
 	before := p.present[f.Path]
-	same := before.content != nil && string(before.content) == string(f.Content)
-	if same && p.link(w.staging, f.Path) == nil {
+	if before.file && before.digest == f.digest && p.link(w.staging, f.Path) == nil {
 		return nil
 	}
-	return w.write(f, before)
+	return w.write(f.File, before)
 }
 
 // link makes a file of the folder part of the new folder as well.
@@ -196,7 +196,8 @@ type fileWriter struct {
 	*staging
 	dir   string
 	open  *os.Root
-	usual fs.FileInfo // of a new file in this folder; nil if not known
+	buf   *bufio.Writer // for all files in turn
+	usual fs.FileInfo   // of a new file in this folder; nil if not known
 }
 
 // write makes a file, with the mode of the one that it replaces.
@@ -210,13 +211,24 @@ func (w *fileWriter) write(f File, before entry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err := file.Write(f.Content); err != nil {
+	if err := w.text(file, f.Content); err != nil {
 		return err
 	}
-	if before.content == nil {
+	if !before.file {
 		return nil
 	}
 	return w.imitate(file, before.info)
+}
+
+func (w *fileWriter) text(file *os.File, content Content) error {
+	if w.buf == nil {
+		w.buf = bufio.NewWriterSize(nil, bufferSize)
+	}
+	w.buf.Reset(file)
+	if _, err := content.WriteTo(w.buf); err != nil {
+		return err
+	}
+	return w.buf.Flush()
 }
 
 // imitate gives a new file the mode and the owner of the one that it replaces.

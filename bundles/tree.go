@@ -2,7 +2,6 @@ package bundles
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -18,14 +17,22 @@ const ManifestName = ".trainyard-manifest"
 // File is one file of a bundle.
 type File struct {
 	Path    string // relative to the bundle, with slashes
-	Content []byte
+	Content Content
 }
 
 // Tree is a bundle's files, ordered by path.
 type Tree struct {
-	files   []File
+	files   []written
 	entries []Entry
 }
+
+// written is a file as it will be written.
+type written struct {
+	File
+	digest digest
+}
+
+func digested(f File) written { return written{f, f.Content.digest()} }
 
 // NewTree orders files. It fails if two share a path, or if one would lie
 // outside the bundle.
@@ -40,11 +47,24 @@ func NewTree(files ...File) (Tree, error) {
 			return Tree{}, fmt.Errorf("bundle has two files called %q", f.Path)
 		}
 	}
-	return Tree{files: sorted}, nil
+	t := Tree{files: make([]written, len(sorted))}
+	for i, f := range sorted {
+		t.files[i] = digested(f)
+	}
+	return t, nil
 }
 
 // Files returns the files, ordered by path.
-func (t Tree) Files() []File { return slices.Clone(t.files) }
+func (t Tree) Files() []File {
+	files := make([]File, len(t.files))
+	for i, f := range t.files {
+		files[i] = f.File
+	}
+	return files
+}
+
+// Len counts the files.
+func (t Tree) Len() int { return len(t.files) }
 
 // Holding returns the tree with what the manifest is to say of its objects.
 func (t Tree) Holding(set object.Set) Tree {
@@ -60,7 +80,7 @@ func (t Tree) manifest() []byte {
 		b.WriteString(e.line())
 	}
 	for _, f := range t.files {
-		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(f.Content), f.Path)
+		fmt.Fprintf(&b, "%x  %s\n", f.digest, f.Path)
 	}
 	return b.Bytes()
 }

@@ -6,7 +6,7 @@ func tree(t *testing.T, files map[string]string) Tree {
 	t.Helper()
 	var list []File
 	for path, content := range files {
-		list = append(list, File{Path: path, Content: []byte(content)})
+		list = append(list, File{Path: path, Content: Text([]byte(content))})
 	}
 	made, err := NewTree(list...)
 	if err != nil {

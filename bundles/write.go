@@ -43,7 +43,8 @@ type Plan struct {
 	name    string // of the folder in its place
 	tree    Tree
 	present folder
-	listing []byte // the manifest that the folder is to have
+	list    []byte  // the manifest that the folder has
+	listing written // the one that it is to have
 }
 
 // Plan reads what a folder holds. If a run was killed while it was replacing
@@ -54,25 +55,25 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{writer: w, dir: dir, name: name, tree: tree, listing: tree.manifest()}
+	p := &Plan{writer: w, dir: dir, name: name, tree: tree, listing: digested(File{ManifestName, Text(tree.manifest())})}
 	if p.place, err = w.open(ctx, parent); err != nil {
 		return nil, err
 	}
 	if err := p.place.repair(w, name); err != nil {
 		return nil, fmt.Errorf("putting %s back, which a run that was killed has left without: %w", dir, err)
 	}
-	p.present, err = p.read(ctx, name)
+	p.present, p.list, err = p.read(ctx, name)
 	return p, err
 }
 
 // Manifest is the manifest of the folder's last bundle, or empty.
-func (p *Plan) Manifest() []byte { return p.present[ManifestName].content }
+func (p *Plan) Manifest() []byte { return p.list }
 
 // Differences lists what tells the folder from the tree, ordered by path. What
 // is to be kept is no difference.
 func (p *Plan) Differences() []string {
 	found := append(p.wanting(), p.leftOver()...)
-	if len(found) == 0 && string(p.present[ManifestName].content) != string(p.listing) {
+	if len(found) == 0 && p.present[ManifestName].digest != p.listing.digest {
 		found = append(found, ManifestName+" differs")
 	}
 	slices.Sort(found)
@@ -86,9 +87,9 @@ func (p *Plan) wanting() []string {
 		switch e := p.present[f.Path]; {
 		case e.foreign:
 			found = append(found, f.Path+" is not in "+ManifestName)
-		case e.content == nil:
+		case !e.file:
 			found = append(found, f.Path+" is missing")
-		case string(e.content) != string(f.Content):
+		case e.digest != f.digest:
 			found = append(found, f.Path+" differs")
 		}
 	}
@@ -100,8 +101,7 @@ func (p *Plan) leftOver() []string {
 	var found []string
 	wanted := p.tree.paths()
 	for path, e := range p.present {
-		ours := !e.foreign && e.content != nil
-		if (ours || e.foreign && !p.writer.KeepUnknown) && !wanted[path] {
+		if (e.file || e.foreign && !p.writer.KeepUnknown) && !wanted[path] {
 			found = append(found, e.named(path)+" is not generated")
 		}
 	}

@@ -19,62 +19,56 @@ import (
 // version of YAML could read a string as anything else.
 //
 // The text of a shape is laid out once; an object is that text with its leaves
-// filled in, which takes about as long as copying it.
+// filled in, which takes no copying.
 type renderer struct {
-	layouts map[*object.Shape]*layout
-	scalars map[any][]byte // as they are written: the same few come again and again
+	scalars scalars
 }
 
-func newRenderer() *renderer {
-	return &renderer{layouts: map[*object.Shape]*layout{}, scalars: map[any][]byte{}}
+func newRenderer() *renderer { return &renderer{scalars: scalars{}} }
+
+// scalars are texts, numbers and the like as they are written: the same few come
+// again and again.
+type scalars map[any][]byte
+
+func (s scalars) of(value any) []byte {
+	text, ok := s[value]
+	if !ok {
+		text = appendScalar(nil, value)
+		s[value] = text
+	}
+	return text
 }
 
 // layout is the text of a shape, cut where a leaf goes.
 type layout struct {
 	parts  [][]byte // one more than leaves
 	leaves []int    // which leaf goes behind each part but the last
-	size   int
 }
 
-// append adds the text of an object to a buffer.
-func (r *renderer) append(to []byte, o object.Object) []byte {
+// layoutKey is what shapes keep their layout under.
+type layoutKey struct{}
+
+// append adds the text of an object to some content.
+func (r *renderer) append(to Content, o object.Object) Content {
 	shape, values := o.Shape()
-	l, ok := r.layouts[shape]
-	if !ok {
-		l = layOut(shape)
-		r.layouts[shape] = l
-	}
+	l, _ := shape.Derive(layoutKey{}, func() any { return r.layOut(shape) }).(*layout)
 	for i, leaf := range l.leaves {
-		to = append(to, l.parts[i]...)
-		to = append(to, r.scalar(values[leaf])...)
+		to = append(to, l.parts[i], r.scalars.of(values[leaf]))
 	}
-	return append(to, l.parts[len(l.leaves)]...)
-}
-
-func (r *renderer) scalar(value any) []byte {
-	text, ok := r.scalars[value]
-	if !ok {
-		text = appendScalar(nil, value)
-		r.scalars[value] = text
-	}
-	return text
+	return append(to, l.parts[len(l.leaves)])
 }
 
 // text is an object's text by itself.
-func (r *renderer) text(o object.Object) []byte {
+func (r *renderer) text(o object.Object) Content {
 	shape, _ := o.Shape()
-	size := 0
-	if l, ok := r.layouts[shape]; ok {
-		size = l.size
-	}
-	return r.append(make([]byte, 0, size+256), o)
+	return r.append(make(Content, 0, 2*len(shape.Leaves())+1), o)
 }
 
 // layOut writes the text of a shape.
-func layOut(shape *object.Shape) *layout {
-	w := &writer{leaves: newPlaces(shape.Leaves())}
+func (r *renderer) layOut(shape *object.Shape) *layout {
+	w := &writer{scalars: r.scalars, leaves: newPlaces(shape.Leaves())}
 	w.mapping(shape.Fields(), 0, w.leaves)
-	l := &layout{leaves: w.order, size: len(w.text)}
+	l := &layout{leaves: w.order}
 	start := 0
 	for _, cut := range append(w.cuts, len(w.text)) {
 		l.parts = append(l.parts, w.text[start:cut:cut])
@@ -120,10 +114,11 @@ func (p *places) at(step any) *places {
 
 // writer lays out one value.
 type writer struct {
-	text   []byte
-	leaves *places
-	cuts   []int // where leaves go
-	order  []int // and which
+	text    []byte
+	scalars scalars
+	leaves  *places
+	cuts    []int // where leaves go
+	order   []int // and which
 }
 
 func (w *writer) mapping(fields map[string]any, indent int, at *places) {
@@ -140,7 +135,7 @@ func (w *writer) mapping(fields map[string]any, indent int, at *places) {
 const longKey = 1000
 
 func (w *writer) key(key string, indent int) {
-	text := appendString(nil, key)
+	text := w.scalars.of(key)
 	if len(text) > longKey {
 		w.text = append(w.text, "? "...)
 		w.text = append(append(w.text, text...), '\n')
@@ -210,11 +205,17 @@ func (w *writer) inline(value any, indent int, at *places) {
 		w.text = append(w.text, '\n')
 		return
 	}
-	if text, ok := value.(string); ok && isBlock(text) {
+	text, isText := value.(string)
+	switch {
+	case isText && isBlock(text):
 		w.block(text, indent+1)
 		return
+	case isText:
+		w.text = append(w.text, w.scalars.of(text)...)
+	default:
+		w.text = appendScalar(w.text, value)
 	}
-	w.text = append(appendScalar(w.text, value), '\n')
+	w.text = append(w.text, '\n')
 }
 
 // block writes text of several lines as it is.

@@ -1,6 +1,10 @@
 package generator
 
 import (
+	"iter"
+	"maps"
+	"slices"
+
 	"cuelang.org/go/cue"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
@@ -8,36 +12,57 @@ import (
 )
 
 var (
-	documentPath = cue.ParsePath("document")
+	schemaPath   = cue.ParsePath("schema")
 	problemsPath = cue.ParsePath("problems")
 	notesPath    = cue.ParsePath("notes")
 	requestsPath = cue.ParsePath("requests")
 )
 
 // check holds the document against the schema, and what is sound of it against
-// the rules that look at several values.
-func (w *work) check() error {
-	definitions, _ := w.schema.ReferencePath()
-	c := checker{context: w.context, definitions: definitions, document: w.document, problems: w.problems, verdicts: w.verdicts}
-	sound, ok := c.value(w.schema, w.document, w.document.Position, nil)
+// the rules that look at several values. It reads what a sound document asks for.
+func (w *work) check(on *engine) error {
+	definitions, _ := on.schema.ReferencePath()
+	c := checker{engine: on, definitions: definitions, document: w.document, problems: w.problems, verdicts: &w.verdicts}
+	sound, ok := c.value(on.schema, w.document, w.document.Position, nil)
 	if !ok {
 		return c.problems.Err()
 	}
-	w.filled = w.definitions.FillPath(documentPath, sound)
+	w.sound, _ = sound.(map[string]any) // the schema is a mapping
+	filled := on.fill(w.sound)
 	if r := w.document.Get("spec").Get("runtimes"); r != nil && r.Kind == document.Mapping && len(r.Fields) == 0 {
 		c.add(w.document.Locate("spec", "runtimes"), []string{"spec", "runtimes"}, "want at least one runtime")
 	}
 	complete := len(c.problems) == 0
-	found, err := w.evaluate(problemsPath, complete)
+	found, err := w.evaluate(on, filled.LookupPath(problemsPath), complete)
 	if err != nil {
 		return err
 	}
 	if err := append(c.problems, found...).Err(); err != nil {
 		return err
 	}
-	notes, err := w.evaluate(notesPath, complete)
+	notes, err := w.evaluate(on, filled.LookupPath(notesPath), complete)
+	if err != nil {
+		return err
+	}
 	w.notes = append(w.notes, notes...)
+	w.requests, err = requestsIn(filled.LookupPath(requestsPath), listed(w.sound))
 	return err
+}
+
+// listed are the tenants that list each runtime, in their order.
+func listed(document map[string]any) map[string][]string {
+	by := map[string][]string{}
+	spec, _ := document["spec"].(map[string]any)
+	tenants, _ := spec["tenants"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(tenants)) {
+		tenant, _ := tenants[name].(map[string]any)
+		runtimes, _ := tenant["runtimes"].([]any)
+		for _, runtime := range runtimes {
+			key, _ := runtime.(string)
+			by[key] = append(by[key], name)
+		}
+	}
+	return by
 }
 
 // finding is what a rule in rules.cue yields.
@@ -48,34 +73,69 @@ type finding struct {
 	Among []string `json:"among"`
 }
 
-// evaluate collects what the rules at a path find. In a document that is not complete, a
-// rule that cannot be evaluated lacks a value that has been reported already.
-func (w *work) evaluate(path cue.Path, complete bool) (problem.List, error) {
-	var problems problem.List
-	for rules := fieldsOf(w.filled.LookupPath(path)); rules.Next(); {
-		var findings []finding
-		// Decode alone passes over a list that cannot be evaluated.
-		err := rules.Value().Validate(cue.Concrete(true))
-		if err == nil {
-			err = rules.Value().Decode(&findings)
-		}
-		switch {
-		case err != nil && complete:
-			return nil, bug("evaluating rule "+rules.Selector().String(), err)
-		case err != nil:
-			continue
-		}
-		for _, f := range findings {
-			problems = append(problems, w.toProblem(f))
-		}
+// evaluate collects what rules find. In a document that is not complete, a
+// rule that cannot be evaluated lacks a value that has been reported already; it is tried
+// again on one runtime at a time, because most of them lack nothing.
+func (w *work) evaluate(on *engine, rules cue.Value, complete bool) (problem.List, error) {
+	problems, failed := w.apply(rules, nil)
+	switch {
+	case len(failed) == 0:
+		return problems, nil
+	case complete:
+		rule := slices.Sorted(maps.Keys(failed))[0]
+		return nil, bug("evaluating rule "+rule, failed[rule])
+	}
+	for alone := range w.runtimesAlone() {
+		found, _ := w.apply(on.fill(alone).LookupPath(rules.Path()), failed)
+		problems = append(problems, found...)
 	}
 	return problems, nil
 }
 
-func (w *work) toProblem(f finding) problem.Problem {
+// apply evaluates rules, of which it may be told, and says which ones cannot be evaluated.
+func (w *work) apply(rules cue.Value, only map[string]error) (problems problem.List, failed map[string]error) {
+	failed = map[string]error{}
+	for fields := fieldsOf(rules); fields.Next(); {
+		rule := fields.Selector().Unquoted()
+		if _, wanted := only[rule]; only != nil && !wanted {
+			continue
+		}
+		var findings []finding
+		// Decode alone passes over a list that cannot be evaluated.
+		err := fields.Value().Validate(cue.Concrete(true))
+		if err == nil {
+			err = fields.Value().Decode(&findings)
+		}
+		if err != nil {
+			failed[rule] = err
+		}
+		for _, f := range findings {
+			problems = append(problems, w.toProblem(ruleOf(rule), f))
+		}
+	}
+	return problems, failed
+}
+
+// runtimesAlone ranges over copies of what is sound of the document, each with one of its runtimes.
+func (w *work) runtimesAlone() iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) {
+		spec, _ := w.sound["spec"].(map[string]any)
+		runtimes, _ := spec["runtimes"].(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(runtimes)) {
+			alone, document := maps.Clone(spec), maps.Clone(w.sound)
+			alone["runtimes"] = map[string]any{key: runtimes[key]}
+			document["spec"] = alone
+			if !yield(document) {
+				return
+			}
+		}
+	}
+}
+
+func (w *work) toProblem(rule problem.Rule, f finding) problem.Problem {
 	message := f.Says
 	if len(f.Among) > 0 {
 		message = choice(f.Says+" "+problem.Quote(f.Given), f.Given, f.Among)
 	}
-	return problem.Problem{Position: w.document.Locate(f.Path...), Path: problem.Path(f.Path), Message: message}
+	return problem.Problem{Position: w.document.Locate(f.Path...), Rule: rule, Path: problem.Path(f.Path), Message: message}
 }

@@ -2,7 +2,9 @@ package generator
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
+	"sync"
 	"unicode"
 
 	"cuelang.org/go/cue"
@@ -17,11 +19,11 @@ import (
 // scalar fits; the walk is ours, because CUE reports an unknown key only when
 // nothing else is wrong, and one mistake in a disjunction many times.
 type checker struct {
-	context     *cue.Context
+	engine      *engine
 	definitions cue.Value      // the package that the document's schema is defined in
 	document    *document.Node // all of it, for values that refer to keys elsewhere
 	problems    problem.List
-	verdicts    map[verdict]bool // of fits
+	verdicts    *sync.Map // of fits: whether a verdict's value fits
 }
 
 // Bounds on what a person may add by number: evaluation time grows with it.
@@ -37,10 +39,13 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	switch {
 	case n.Bad:
 		return nil, false
-	case len(n.Fields) > maxKeys || len(n.Items) > maxItems:
-		c.add(n.Position, path, "want at most %d keys in a mapping and %d items in a list, got %d", maxKeys, maxItems, len(n.Fields)+len(n.Items))
+	case len(n.Fields) > maxKeys:
+		c.add(n.Position, path, "want at most %d keys in a mapping, got %d", maxKeys, len(n.Fields))
 		return nil, false
-	case c.garbled(n, path):
+	case len(n.Items) > maxItems:
+		c.add(n.Position, path, "want at most %d items in a list, got %d", maxItems, len(n.Items))
+		return nil, false
+	case c.garbled(n, path) || c.ambiguous(n, kind, path):
 		return nil, false
 	case n.Kind == document.Mapping && kind&cue.StructKind != 0:
 		return c.mapping(schema, n, key, path), true
@@ -59,12 +64,41 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 func (c *checker) garbled(n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\uFFFD' || r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF') {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unseen, r)) {
 			c.add(n.Position, path, "the character U+%04X is not allowed in text", r)
 			return true
 		}
 	}
 	return false
+}
+
+// unseen are characters that show nothing, or change the order in which others are shown.
+var unseen = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x00AD, Hi: 0x00AD, Stride: 1},
+	{Lo: 0x200B, Hi: 0x200B, Stride: 1},
+	{Lo: 0x200E, Hi: 0x200F, Stride: 1},
+	{Lo: 0x202A, Hi: 0x202E, Stride: 1},
+	{Lo: 0x2060, Hi: 0x2069, Stride: 1},
+	{Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1},
+	{Lo: 0xFFFD, Hi: 0xFFFF, Stride: 1},
+}, LatinOffset: 1}
+
+// plainNumber is a number that everybody reads alike. To readers of YAML 1.1 is 017 fifteen,
+// to those of 1.2 seventeen.
+var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
+
+// ambiguous refuses a number that is not written in plain digits.
+func (c *checker) ambiguous(n *document.Node, want cue.Kind, path []string) bool {
+	switch n.Scalar.(type) {
+	case int64, uint64, float64:
+	default:
+		return false
+	}
+	if want&cue.NumberKind == 0 || plainNumber.MatchString(n.Text) {
+		return false
+	}
+	c.add(n.Position, path, "want a number in plain digits, without a leading 0 or \"_\", got %s, which reads as %v", problem.Number(n.Text), n.Scalar)
+	return true
 }
 
 // scalar returns a value that fits, as it will be written.
@@ -73,7 +107,7 @@ func (c *checker) scalar(schema cue.Value, n *document.Node) (sound any, ok bool
 		return nil, false
 	}
 	sound = canonical(schema, n.Scalar)
-	return sound, c.fits(schema, sound)
+	return sound, sound == n.Scalar || c.fits(schema, sound)
 }
 
 func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any {
@@ -119,12 +153,12 @@ func (c *checker) fits(schema cue.Value, scalar any) bool {
 	} else if _, isText := scalar.(string); isText && isBareString(schema) {
 		return true
 	}
-	if fits, known := c.verdicts[key]; known && key.definition != "" {
-		return fits
+	if fits, known := c.verdicts.Load(key); known {
+		return fits == true
 	}
-	fits := schema.Unify(c.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
+	fits := schema.Unify(c.engine.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 	if key.definition != "" {
-		c.verdicts[key] = fits
+		c.verdicts.Store(key, fits)
 	}
 	return fits
 }
@@ -144,12 +178,16 @@ func isBareString(schema cue.Value) bool {
 // mapping checks keys: those that are there, then those that should be.
 func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) map[string]any {
 	sound := map[string]any{}
+	keys := c.engine.keysOf(schema)
 	for _, f := range n.Fields {
 		below := extend(path, f.Key)
-		field := descend(schema, []string{f.Key})
-		known := field.Exists()
+		field, known := keys.known[f.Key]
 		if !known {
-			c.add(f.Position, below, "%s", c.unknown(schema, f.Key))
+			field = descend(schema, []string{f.Key})
+			known = field.Exists()
+		}
+		if !known {
+			c.breaks(unknownKey, f.Position, below, "%s", c.unknown(schema, f.Key))
 			field = anyField(schema)
 		}
 		if !field.Exists() {
@@ -160,14 +198,13 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 		}
 	}
 	c.relate(schema, n, path)
-	for fields := fieldsOf(schema); fields.Next(); {
-		selector := fields.Selector()
-		if selector.ConstraintType() == cue.RequiredConstraint && n.Get(selector.Unquoted()) == nil {
+	for _, required := range keys.required {
+		if n.Get(required) == nil && !n.Partly {
 			at := key
-			if null, ok := n.Removed(selector.Unquoted()); ok {
+			if null, ok := n.Removed(required); ok {
 				at = null
 			}
-			c.add(at, path, "missing key %q: %s", selector.Unquoted(), lowerFirst(constraint.Sentence(fields.Value())))
+			c.breaks(missingKey, at, path, "missing key %q: %s", required, lowerFirst(constraint.Sentence(keys.known[required])))
 		}
 	}
 	return sound
@@ -189,7 +226,10 @@ func (c *checker) unknown(schema cue.Value, key string) string {
 	for _, name := range known {
 		want += ", or " + name
 	}
-	return want
+	if meant := problem.Nearest(key, known); meant != "" && meant[0] == key[0] { // gpu is not cpu
+		want += fmt.Sprintf(": did you mean %s?", problem.Quote(meant))
+	}
+	return want + strange(key)
 }
 
 // anyField is the schema below keys that a person chooses. What stands below a
@@ -209,9 +249,13 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	got := describe(n, want.Kind)
 	message := fmt.Sprintf("want %s, got %s", want, got)
 	if text, ok := n.Scalar.(string); ok {
-		if meant := problem.Nearest(text, want.Words()); meant != "" {
-			message += fmt.Sprintf(": did you mean %s?", problem.Quote(meant))
+		if meant := meantBy(text, want); meant != "" {
+			message += fmt.Sprintf(": did you mean %s?", meant)
 		}
+		if number, err := strconv.ParseInt(text, 10, 64); err == nil && c.fits(schema, number) {
+			message += ": write it without quotes"
+		}
+		message += strange(text)
 	}
 	if n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Text) {
 		message += ": put it in quotes"
@@ -220,13 +264,19 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 }
 
 // extend adds a key to a path without touching it.
-func extend(path []string, key string) []string {
+func extend[K any](path []K, key K) []K {
 	return append(path[:len(path):len(path)], key)
 }
 
+// add reports a value that breaks its schema in any way that has no rule of its own.
 func (c *checker) add(position problem.Position, path []string, format string, args ...any) {
+	c.breaks(wrongValue, position, path, format, args...)
+}
+
+func (c *checker) breaks(rule problem.Rule, position problem.Position, path []string, format string, args ...any) {
 	c.problems = append(c.problems, problem.Problem{
 		Position: position,
+		Rule:     rule,
 		Path:     problem.Path(path),
 		Message:  fmt.Sprintf(format, args...),
 	})

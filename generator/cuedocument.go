@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -31,30 +32,33 @@ func (p *Pipeline) parseCUE(ctx *cue.Context, input Input, allowImports bool) (*
 	}
 	file, err := parser.ParseFile(input.Name, input.Text)
 	if err != nil {
-		return nil, cueProblems(input.Name, err)
+		return nil, cueProblems(input, err)
 	}
-	if problems := refusedImports(input.Name, file, allowImports); problems != nil {
+	if len(file.Decls) == 0 {
+		return &document.Node{Position: problem.Position{File: input.Name, Line: 1, Column: 1}}, nil
+	}
+	if problems := refusedImports(input, file, allowImports); problems != nil {
 		return nil, problems
 	}
 	instance := build.NewContext(build.Loader(p.importSchema)).NewInstance("", p.importSchema)
 	if err := instance.AddSyntax(file); err != nil {
-		return nil, cueProblems(input.Name, err)
+		return nil, cueProblems(input, err)
 	}
 	if err := instance.Complete(); err != nil {
-		return nil, cueProblems(input.Name, err)
+		return nil, cueProblems(input, err)
 	}
 	v := ctx.BuildInstance(instance)
 	if err := v.Validate(); err != nil {
-		return nil, cueProblems(input.Name, err)
+		return nil, placed(input, v, err)
 	}
-	r := cueReader{file: input.Name}
+	r := cueReader{input: input}
 	node := r.node(v, problem.Position{File: input.Name, Line: 1, Column: 1}, nil)
 	return node, r.problems.Err()
 }
 
 // refusedImports lists the imports of a document that are not ours. CUE's own
 // packages can do nothing to the machine, but make it easy to compute for ever.
-func refusedImports(name string, file *ast.File, allowOwn bool) error {
+func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
 	for imported := range file.ImportSpecs() {
 		path, err := literal.Unquote(imported.Path.Value)
@@ -67,7 +71,7 @@ func refusedImports(name string, file *ast.File, allowOwn bool) error {
 			want += ", or --allow-cue-imports for those of CUE itself"
 		}
 		problems = append(problems, problem.Problem{
-			Position: cuePosition(name, []token.Pos{imported.Path.Pos()}),
+			Position: cuePosition(input, []token.Pos{imported.Path.Pos()}),
 			Message:  fmt.Sprintf("cannot import %s: %s", problem.Quote(path), want),
 		})
 	}
@@ -123,38 +127,71 @@ func (p *Pipeline) namesOf(folder, path string) *build.Instance {
 // cueProblems turns CUE's errors into one problem per place in the document. CUE
 // says of a value that fits no alternative that it conflicts with each of them;
 // the first stands for all.
-func cueProblems(file string, err error) problem.List {
+func cueProblems(input Input, err error) problem.List {
 	var problems problem.List
 	seen := map[string]bool{}
 	for _, e := range errors.Errors(err) {
 		message, path := oneLine(e.Error()), problem.Path(e.Path())
-		message = strings.TrimPrefix(message, path+": ")
+		message = strings.TrimPrefix(strings.TrimPrefix(message, path+": "), strings.Join(e.Path(), ".")+": ")
+		if strings.Contains(path, "let[") { // CUE's own name for it
+			path = ""
+		}
 		if strings.Contains(message, "errors in empty disjunction") || path != "" && seen[path] {
 			continue
 		}
 		seen[path] = true
 		problems = append(problems, problem.Problem{
-			Position: cuePosition(file, errors.Positions(e)),
+			Position: cuePosition(input, errors.Positions(e)),
 			Path:     path,
 			Message:  "not valid CUE: " + message,
 		})
 	}
 	if len(problems) == 0 {
-		return problem.List{{Position: cuePosition(file, errors.Positions(errors.Promote(err, ""))), Message: "not valid CUE: " + oneLine(err.Error())}}
+		return problem.List{{Position: cuePosition(input, errors.Positions(errors.Promote(err, ""))), Message: "not valid CUE: " + oneLine(err.Error())}}
+	}
+	return problems
+}
+
+// placed gives problems that CUE tells without a place that of the field that they are about,
+// or of the field that holds it.
+func placed(input Input, v cue.Value, err error) problem.List {
+	problems := cueProblems(input, err)
+	for i, p := range problems {
+		if p.Line > 1 || p.Column > 1 {
+			continue
+		}
+		at := v
+		for _, selector := range cue.ParsePath(p.Path).Selectors() {
+			if name := selector.String(); strings.HasPrefix(name, `"#`) {
+				selector = cue.Def(strings.Trim(name, `"`))
+			}
+			if at = at.LookupPath(cue.MakePath(selector)); at.Pos().Filename() == input.Name {
+				problems[i].Line, problems[i].Column = at.Pos().Line(), columnOf(input.Text, at.Pos())
+			}
+		}
 	}
 	return problems
 }
 
 // cuePosition is the last place in the person's own file: a value stands after
 // the definition that it is held against.
-func cuePosition(file string, positions []token.Pos) problem.Position {
-	last := problem.Position{File: file, Line: 1, Column: 1}
+func cuePosition(input Input, positions []token.Pos) problem.Position {
+	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {
-		if p.IsValid() && p.Filename() == file && (p.Line() > last.Line || p.Line() == last.Line && p.Column() > last.Column) {
-			last.Line, last.Column = p.Line(), p.Column()
+		if column := columnOf(input.Text, p); p.IsValid() && p.Filename() == input.Name && (p.Line() > last.Line || p.Line() == last.Line && column > last.Column) {
+			last.Line, last.Column = p.Line(), column
 		}
 	}
 	return last
+}
+
+// columnOf counts characters, where CUE counts bytes.
+func columnOf(text []byte, p token.Pos) int {
+	start := p.Offset() - p.Column() + 1
+	if start < 0 || p.Offset() < start || p.Offset() > len(text) {
+		return p.Column()
+	}
+	return utf8.RuneCount(text[start:p.Offset()]) + 1
 }
 
 func oneLine(text string) string {
@@ -163,7 +200,7 @@ func oneLine(text string) string {
 
 // cueReader turns evaluated CUE into nodes.
 type cueReader struct {
-	file     string
+	input    Input
 	nodes    int
 	stopped  bool
 	problems problem.List
@@ -201,13 +238,23 @@ func (r *cueReader) mapping(n *document.Node, v cue.Value, path []string) {
 	fields, _ := v.Fields() // cannot fail for a struct
 	for fields.Next() {
 		selector := fields.Selector()
-		// What may be anything, such as a definition of ours alone, says nothing yet.
-		if selector.ConstraintType() != 0 || fields.Value().IncompleteKind() == cue.TopKind {
+		if selector.ConstraintType() != 0 || isDefinition(fields.Value()) {
 			continue
 		}
 		value := r.node(fields.Value(), n.Position, extend(path, selector.Unquoted()))
 		n.Fields = append(n.Fields, document.Field{Position: value.Position, Key: selector.Unquoted(), Value: value})
 	}
+}
+
+// isDefinition tells a field that is a definition of ours and nothing else, which may be
+// anything and says nothing yet.
+func isDefinition(v cue.Value) bool {
+	if v.IncompleteKind() != cue.TopKind {
+		return false
+	}
+	_, path := v.ReferencePath()
+	selectors := path.Selectors()
+	return len(selectors) > 0 && selectors[0].IsDefinition()
 }
 
 func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
@@ -238,8 +285,8 @@ func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
 }
 
 func (r *cueReader) position(v cue.Value, near problem.Position) problem.Position {
-	if p := v.Pos(); p.IsValid() && p.Filename() == r.file {
-		return problem.Position{File: r.file, Line: p.Line(), Column: p.Column()}
+	if p := v.Pos(); p.IsValid() && p.Filename() == r.input.Name {
+		return problem.Position{File: r.input.Name, Line: p.Line(), Column: columnOf(r.input.Text, p)}
 	}
 	return near
 }

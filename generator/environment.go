@@ -33,7 +33,8 @@ func (s *source) split(wanted []string) ([]*work, error) {
 		if len(wanted) > 0 {
 			return nil, &EnvironmentError{Name: wanted[0]}
 		}
-		return []*work{{source: s, document: s.document, problems: s.problems, notes: s.notes}}, nil
+		only := []*work{{source: s, document: s.document, problems: s.problems, notes: s.notes}}
+		return only, s.bounded(only)
 	}
 	fields := slices.Clone(environments.Fields)
 	slices.SortFunc(fields, func(a, b document.Field) int { return strings.Compare(a.Key, b.Key) })
@@ -47,7 +48,38 @@ func (s *source) split(wanted []string) ([]*work, error) {
 			works = append(works, s.environment(bare, f))
 		}
 	}
-	return works, nil
+	return works, s.bounded(works)
+}
+
+// Bounds on the keys and values that are worked on: a person writes a few thousand,
+// and CUE may take 40 kB for one. At the bound a document takes some four seconds and
+// half a gigabyte, and all environments together ten seconds.
+const (
+	maxNodes    = 25_000 // of one environment, with the rest of spec
+	maxAllNodes = 50_000 // of several, each with the rest of spec
+)
+
+// bounded holds each environment, and all together, to a bound: each is a document
+// of its own, and a short text could ask for any number of large ones.
+func (s *source) bounded(works []*work) error {
+	all, largest := 0, 0
+	for _, w := range works {
+		nodes := w.document.Nodes()
+		all, largest = all+nodes, max(largest, nodes)
+	}
+	switch {
+	case largest > maxNodes:
+		return s.tooMany([]string{"spec"}, "%d keys and values in one environment: want at most %d; make several documents of it", largest, maxNodes)
+	case len(works) > 1 && all > maxAllNodes:
+		return s.tooMany([]string{"spec", "environments"}, "%d environments, each with the rest of spec, are %d keys and values: want at most %d in all; make several documents of it", len(works), all, maxAllNodes)
+	}
+	return nil
+}
+
+func (s *source) tooMany(path []string, format string, args ...any) error {
+	return append(slices.Clone(s.problems), problem.Problem{
+		Position: s.document.Locate(path...), Rule: tooMany, Path: problem.Path(path), Message: fmt.Sprintf(format, args...),
+	}).Err()
 }
 
 func known(wanted []string, fields []document.Field) error {
@@ -85,14 +117,15 @@ func (s *source) environment(bare *document.Node, f document.Field) *work {
 	if inner := patch.Get("environments"); inner != nil {
 		w.problems = append(w.problems, problem.Problem{
 			Position: inner.Position,
+			Rule:     unknownKey,
 			Path:     problem.Path([]string{"spec", "environments", f.Key, "environments"}),
 			Message:  "an environment cannot hold environments",
 		})
-		return w
+		patch = patch.Without("environments")
 	}
 	over := &document.Node{Kind: document.Mapping, Fields: []document.Field{{Key: "spec", Position: f.Position, Value: patch}}}
 	merged, notes := document.Merge(bare, over)
-	w.document, w.notes = merged, append(w.notes, notes...)
+	w.document, w.notes = merged, append(w.notes, notes.By(idleNull)...)
 	return w
 }
 
@@ -125,7 +158,14 @@ func (f *findings) add(environment string, err error) error {
 // list says of a problem in which environments it is one, unless it is one in all.
 func (f *findings) list(environments int) problem.List {
 	var all problem.List
+	seen := map[problem.Problem]bool{}
 	for _, p := range f.order {
+		// What an alias repeats is one mistake, at one place.
+		cause := problem.Problem{Position: p.Position, Message: p.Message}
+		if seen[cause] {
+			continue
+		}
+		seen[cause] = true
 		if in := f.where[p]; len(in) < environments {
 			p.Message += " (in environment " + strings.Join(in, ", ") + ")"
 		}

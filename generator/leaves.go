@@ -1,67 +1,131 @@
 package generator
 
 import (
-	"iter"
-	"slices"
+	"fmt"
 	"strings"
 
 	"cuelang.org/go/cue"
 )
 
-// leaf is a scalar marked with @param(key) or @fill(key).
+// leaf is a scalar marked with @param(KEY), @fill(KEY) or @fill(KEY,of=INPUT);
+// runtimes/shape.cue says what each promises.
 type leaf struct {
 	path      []any    // from the object's root
 	source    []string // where its value is in the maker's input
+	of        []string // what of the input nothing but such leaves depends on; may be nil
 	parameter string   // the dotted path of the field that sets it, of a @param
 }
 
 // leafOf reads the mark of a value.
 func leafOf(v cue.Value, path []any) (l leaf, ok bool) {
-	if mark := v.Attribute("param"); mark.Err() == nil {
-		key := mark.Contents()
-		return leaf{slices.Clone(path), append([]string{"settings"}, strings.Split(key, ".")...), key}, true
-	}
-	if mark := v.Attribute("fill"); mark.Err() == nil {
-		return leaf{path: slices.Clone(path), source: strings.Split(mark.Contents(), ".")}, true
+	for _, mark := range v.Attributes(cue.FieldAttr) {
+		switch mark.Name() {
+		case "param":
+			key := mark.Contents()
+			return leaf{path: path, source: append([]string{"settings"}, strings.Split(key, ".")...), parameter: key}, true
+		case "fill":
+			key, _ := mark.String(0) // always given
+			l = leaf{path: path, source: strings.Split(key, ".")}
+			if of, found, _ := mark.Lookup(1, "of"); found {
+				l.of = strings.Split(of, ".")
+			}
+			return l, true
+		}
 	}
 	return leaf{}, false
 }
 
-// leaves walks an object in the order of its fields.
-func leaves(v cue.Value, path []any) iter.Seq[leaf] {
-	return func(yield func(leaf) bool) {
-		if l, ok := leafOf(v, path); ok {
-			yield(l)
-			return
-		}
-		for key, child := range children(v) {
-			for l := range leaves(child, append(path[:len(path):len(path)], key)) {
-				if !yield(l) {
-					return
-				}
-			}
-		}
-	}
+// reading is what is learnt while an object is read.
+type reading struct {
+	in     map[string]any // the maker's input
+	leaves []leaf         // in the order of the object's fields
+	size   int            // of all keys, and texts that are no leaves, in bytes, with what JSON puts around them
 }
 
-// children ranges over the fields of a struct or the items of a list, by key or index.
-func children(v cue.Value) iter.Seq2[any, cue.Value] {
-	return func(yield func(any, cue.Value) bool) {
-		switch v.Kind() {
-		case cue.StructKind:
-			for fields := fieldsOf(v); fields.Next(); {
-				if !yield(fields.Selector().Unquoted(), fields.Value()) {
-					return
-				}
-			}
-		case cue.ListKind:
-			items, _ := v.List() // cannot fail for a list
-			for i := 0; items.Next(); i++ {
-				if !yield(i, items.Value()) {
-					return
-				}
-			}
+// mapping reads a struct.
+func (r *reading) mapping(v cue.Value, path []any) (map[string]any, error) {
+	fields, err := v.Fields()
+	if err != nil {
+		return nil, err
+	}
+	read := map[string]any{}
+	for fields.Next() {
+		key := fields.Selector().Unquoted()
+		if read[key], err = r.value(fields.Value(), extend(path, any(key)), read); err != nil {
+			return nil, err
 		}
+		r.size += len(key) + len(`"":,`)
+	}
+	return read, nil
+}
+
+func (r *reading) list(v cue.Value, path []any) ([]any, error) {
+	items, err := v.List()
+	if err != nil {
+		return nil, err
+	}
+	read := []any{}
+	for items.Next() {
+		item, err := r.value(items.Value(), extend(path, any(len(read))), nil)
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, item)
+	}
+	return read, nil
+}
+
+// value reads a value as if it came from JSON, with integers as int64. Beside it
+// stand the fields that come before it.
+func (r *reading) value(v cue.Value, path []any, beside map[string]any) (any, error) {
+	switch v.Kind() {
+	case cue.StructKind:
+		return r.mapping(v, path)
+	case cue.ListKind:
+		return r.list(v, path)
+	}
+	isLeaf := r.leaf(v, path, beside)
+	read, err := scalar(v)
+	if !isLeaf {
+		r.size += sizeOf(read)
+	}
+	return read, err
+}
+
+// sizeOf is about what a scalar takes as JSON, in bytes.
+func sizeOf(scalar any) int {
+	text, _ := scalar.(string)
+	return len(text) + len(`""`)
+}
+
+// leaf remembers a value that is marked, and says whether it is.
+func (r *reading) leaf(v cue.Value, path []any, beside map[string]any) bool {
+	l, ok := leafOf(v, path)
+	if !ok {
+		return false
+	}
+	if last := len(l.source) - 1; l.source[last] == "$name" {
+		l.source[last], _ = beside["name"].(string)
+		if _, given := lookup(r.in, l.source); !given {
+			return false
+		}
+	}
+	r.leaves = append(r.leaves, l)
+	return true
+}
+
+// scalar reads what an object may hold, or the default of a choice of such.
+func scalar(v cue.Value) (any, error) {
+	v, _ = v.Default()
+	switch v.Kind() {
+	case cue.StringKind:
+		return v.String()
+	case cue.IntKind:
+		return v.Int64()
+	case cue.BoolKind:
+		return v.Bool()
+	default:
+		return nil, fmt.Errorf("%v: of a kind that no object holds: %v", v.Path(), v)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
-	"cuelang.org/go/cue/load"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/object"
@@ -17,26 +17,19 @@ import (
 	"github.com/trainyard/trainyard/generator/sandbox"
 )
 
-// load reads the layers of the document, and our definitions.
+// load reads the layers of the document.
 func (p *Pipeline) load(ctx context.Context, request Request) (*source, error) {
-	s := newSource()
-	if err := p.read(ctx, s, request); err != nil {
-		return nil, err
-	}
-	return s, p.loadDefinitions(s)
-}
-
-func newSource() *source {
-	return &source{context: cuecontext.New(), verdicts: map[verdict]bool{}, verified: map[*object.Shape]bool{}}
+	s := &source{engines: &engines{definitions: p.definitions}, verified: map[*object.Shape]bool{}}
+	return s, p.read(ctx, s, request)
 }
 
 // parse reads one layer.
-func (p *Pipeline) parse(ctx context.Context, s *source, input Input, allowImports bool) (*document.Node, error) {
+func (p *Pipeline) parse(ctx context.Context, input Input, allowImports bool) (*document.Node, error) {
 	switch {
 	case !strings.EqualFold(path.Ext(input.Name), ".cue"):
 		return document.Parse(input.Name, input.Text)
 	case p.evaluator == nil:
-		return p.parseCUE(s.context, input, allowImports)
+		return p.parseCUE(cuecontext.New(), input, allowImports)
 	}
 	if err := document.Check(input.Name, input.Text); err != nil {
 		return nil, err
@@ -69,12 +62,22 @@ func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) e
 // all, with the problems of every layer.
 func (p *Pipeline) read(ctx context.Context, s *source, request Request) error {
 	readable := true
+	var empty problem.List
 	for _, input := range request.Layers {
-		layer, err := p.parse(ctx, s, input, request.AllowImports)
+		layer, err := p.parse(ctx, input, request.AllowImports)
 		if err := s.collect(err); err != nil {
 			return err
 		}
 		if layer == nil {
+			readable = false
+			continue
+		}
+		if layer.Empty() {
+			empty = append(empty, problem.Problem{Position: layer.Position, Rule: emptyFile, Message: "file is empty"})
+			continue
+		}
+		if layer.Kind != document.Mapping && !layer.Bad {
+			s.problems = append(s.problems, problem.Problem{Position: layer.Position, Rule: wrongValue, Message: "want a mapping, got " + describe(layer, cue.StructKind)})
 			readable = false
 			continue
 		}
@@ -84,35 +87,37 @@ func (p *Pipeline) read(ctx context.Context, s *source, request Request) error {
 		}
 		var notes problem.List
 		s.document, notes = document.Merge(s.document, layer)
-		s.notes = append(s.notes, notes...)
+		s.notes = append(s.notes, notes.By(idleNull)...)
 	}
 	if !readable {
 		return s.problems.Err()
 	}
+	return s.passOver(empty)
+}
+
+// passOver makes a note of layers that say nothing, such as one whose lines are all
+// commented out for now. There must be another that says something.
+func (s *source) passOver(empty problem.List) error {
+	says := ": this layer changes nothing"
+	if s.document == nil {
+		says = ": want a Platform document"
+	}
+	for i := range empty {
+		empty[i].Message += says
+	}
+	if s.document == nil {
+		return append(s.problems, empty...).Err()
+	}
+	s.notes = append(s.notes, empty...)
 	return nil
 }
 
-// collect keeps problems; an error of another kind is returned.
+// collect keeps problems of a text; an error of another kind is returned.
 func (s *source) collect(err error) error {
 	var problems problem.List
 	if err == nil || !errors.As(err, &problems) {
 		return err
 	}
-	s.problems = append(s.problems, problems...)
-	return nil
-}
-
-// loadDefinitions builds our CUE.
-func (p *Pipeline) loadDefinitions(s *source) error {
-	instance := load.Instances([]string{"."}, &load.Config{FS: p.definitions, Dir: "/generator"})[0]
-	if instance.Err != nil {
-		return fmt.Errorf("loading definitions: %w", instance.Err)
-	}
-	s.definitions = s.context.BuildInstance(instance)
-	if err := s.definitions.Err(); err != nil {
-		return fmt.Errorf("building definitions: %w", err)
-	}
-	s.schema = s.definitions.LookupPath(documentPath)
-	s.shapes = &shapes{definitions: s.definitions, schema: s.schema}
+	s.problems = append(s.problems, problems.By(problem.Syntax)...)
 	return nil
 }

@@ -12,8 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-
-	"cuelang.org/go/cue"
+	"sync"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/object"
@@ -49,6 +48,8 @@ type Evaluator func(ctx context.Context, input Input, allowImports bool) ([]byte
 type Pipeline struct {
 	definitions fs.FS
 	evaluator   Evaluator
+	store       Store // nil where nothing is kept
+	program     string
 }
 
 // New returns a pipeline over a CUE module, usually trainyard.CUE.
@@ -59,20 +60,19 @@ func New(definitions fs.FS) *Pipeline {
 // EvaluateWith returns a pipeline that has documents in CUE evaluated elsewhere.
 // Without, they are evaluated in this process, and nothing bounds what they take.
 func (p *Pipeline) EvaluateWith(evaluator Evaluator) *Pipeline {
-	return &Pipeline{definitions: p.definitions, evaluator: evaluator}
+	apart := *p
+	apart.evaluator = evaluator
+	return &apart
 }
 
-// source is what all environments share.
+// source is what all environments share, and work on at the same time.
 type source struct {
-	context     *cue.Context
-	definitions cue.Value      // generator/*.cue
-	schema      cue.Value      // what a document may be
-	document    *document.Node // all layers, merged
-	problems    problem.List   // what is wrong with the text, where it can be read all the same
-	notes       problem.List   // what is odd about the layers
-	shapes      *shapes
-	verified    map[*object.Shape]bool
-	verdicts    map[verdict]bool
+	engines  *engines
+	document *document.Node // all layers, merged
+	problems problem.List   // what is wrong with the text, where it can be read all the same
+	notes    problem.List   // what is odd about the layers
+	verified map[*object.Shape]bool
+	verdicts sync.Map // of fits: whether a verdict's value fits
 }
 
 // work is what the stages hand on, for one environment.
@@ -81,20 +81,22 @@ type work struct {
 	environment string
 	document    *document.Node // with the environment laid over it
 	problems    problem.List   // of the text and of the environment
-	filled      cue.Value      // definitions with what is sound of the document, once it is checked
+	notes       problem.List   // of the layers, the environment and the rules
+	sound       map[string]any // what is sound of the document
+	requests    []request      // what it asks for
 	objects     []object.Object
-	notes       problem.List // of the layers, the environment and the rules
+	err         error // what ended the work: a problem.List, or else our fault
 }
 
-// stages run in this order for each environment, after load; each needs what
-// the one before left in work.
+// stages run in this order, after load; each takes all environments one step
+// further that the one before has not ended.
 var stages = []struct {
 	name string
-	run  func(*work) error
+	run  func(context.Context, *source, []*work) error
 }{
-	{"check", (*work).check},
-	{"compose", (*work).compose},
-	{"verify", (*work).verify},
+	{"check", checkAll},
+	{"compose", composeAll},
+	{"verify", verifyAll},
 }
 
 // Generate turns a document into its objects, once for each environment, ordered
@@ -102,18 +104,43 @@ var stages = []struct {
 // problems of all environments; an environment that does not exist is an
 // *EnvironmentError; any other error is ours.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
+	key, err := p.key(request)
+	if err != nil {
+		return nil, err
+	}
+	if platforms, ok := p.kept(key); ok {
+		return platforms, nil
+	}
+	platforms, err := p.generate(ctx, request)
+	if err == nil {
+		p.keep(key, platforms)
+	}
+	return platforms, err
+}
+
+func (p *Pipeline) generate(ctx context.Context, request Request) ([]Platform, error) {
 	s, err := p.load(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	works, err := s.split(request.Environments)
+	return s.generate(ctx, request.Environments)
+}
+
+// generate takes each of the environments wanted through all stages.
+func (s *source) generate(ctx context.Context, environments []string) ([]Platform, error) {
+	works, err := s.split(environments)
 	if err != nil {
 		return nil, err
+	}
+	for _, stage := range stages {
+		if err := stage.run(ctx, s, works); err != nil {
+			return nil, fmt.Errorf("%s: %w", stage.name, err)
+		}
 	}
 	var problems findings
 	var platforms []Platform
 	for _, w := range works {
-		platform, err := w.run(ctx)
+		platform, err := w.platform()
 		if err := problems.add(w.environment, err); err != nil {
 			return nil, err
 		}
@@ -122,19 +149,41 @@ func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, e
 	return platforms, problems.list(len(works)).Err()
 }
 
-// run takes one environment through all stages.
-func (w *work) run(ctx context.Context) (Platform, error) {
-	for _, stage := range stages {
+// checkAll checks each environment, several at a time.
+func checkAll(ctx context.Context, s *source, works []*work) error {
+	return s.engines.share(ctx, len(works), len(works)*s.runtimes(), func(on *engine, i int) {
+		works[i].err = works[i].check(on)
+	})
+}
+
+// verifyAll verifies each environment.
+func verifyAll(ctx context.Context, _ *source, works []*work) error {
+	for _, w := range works {
 		if err := ctx.Err(); err != nil {
-			return Platform{}, err
+			return err
 		}
-		if err := stage.run(w); err != nil {
-			return Platform{}, fmt.Errorf("%s: %w", stage.name, err)
+		if w.err == nil {
+			w.err = w.verify()
 		}
 	}
+	return nil
+}
+
+// platform is what has become of the work.
+func (w *work) platform() (Platform, error) {
+	if w.err != nil {
+		return Platform{}, w.err
+	}
 	set, err := object.NewSet(w.objects...)
-	w.filled = cue.Value{} // large, and of no more use
 	return Platform{Environment: w.environment, Objects: set, Parts: w.parts(), Notes: w.notes}, err
+}
+
+// runtimes counts those of the document, without its environments.
+func (s *source) runtimes() int {
+	if mapping := s.document.Get("spec").Get("runtimes"); mapping != nil {
+		return len(mapping.Fields)
+	}
+	return 0
 }
 
 // parts names the parts of the document that may be told apart.

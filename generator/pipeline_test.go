@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -61,6 +63,9 @@ func TestParametersAreLeaves(t *testing.T) {
 		"spec.runtimes.mpi.resources.cpu":    {"750m", "750m"},
 		"spec.runtimes.mpi.resources.memory": {"3Gi", "3Gi"},
 		"spec.runtimes.mpi.sharedMemory":     {"1Gi", "1Gi"},
+		"spec.runtimes.mpi.user":             {2000, float64(2000)},
+
+		"spec.runtimes.mpi.readOnlyRootFilesystem": {true, true},
 	}
 	before := only(t, platform)
 	seen := map[string]bool{}
@@ -194,5 +199,49 @@ func TestGenerateCanBeStopped(t *testing.T) {
 	cancel()
 	if _, err := generator.New(trainyard.CUE).Generate(ctx, request(platform)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Generate() = %v, want context.Canceled", err)
+	}
+}
+
+// TestRulesSpeakOfEachRuntime: what one runtime lacks does not silence a rule about another.
+func TestRulesSpeakOfEachRuntime(t *testing.T) {
+	_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(`apiVersion: trainyard.dev/v1alpha1
+kind: Platform
+metadata: {name: a}
+spec:
+  runtimes:
+    lacking: {image: quay.io/acme/a:1, limits: {maxNodes: none}}
+    wrong: {from: openmpi-cup, image: quay.io/acme/a:1, numNodes: 9, limits: {maxNodes: 8}}
+`))
+	want := []string{
+		`platform.yaml:6:5: spec.runtimes.lacking: missing key "from": the catalogue entry that this runtime starts from`,
+		`platform.yaml:6:59: spec.runtimes.lacking.limits.maxNodes: want an integer from 1 to 10000, got the text "none"`,
+		`platform.yaml:7:19: spec.runtimes.wrong.from: unknown runtime base "openmpi-cup": did you mean "openmpi-cpu"?`,
+		`platform.yaml:7:67: spec.runtimes.wrong.numNodes: want at most 8, which is limits.maxNodes, got 9`,
+	}
+	if diff := cmp.Diff(strings.Join(want, "\n"), fmt.Sprint(err)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestNobodyWaitsForCUE: whoever interrupts a run does not wait until CUE, which nothing
+// interrupts, is done with a large document.
+func TestNobodyWaitsForCUE(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  runtimes:\n")
+	for i := range 200 {
+		fmt.Fprintf(&b, "    r%d: {from: mpich, image: a, user: %d, nodeSelector: {a: b%d}}\n", i, i+1, i)
+	}
+	began := time.Now()
+	if _, err := generator.New(trainyard.CUE).Generate(t.Context(), request(b.String())); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(began)
+
+	ctx, cancel := context.WithTimeout(t.Context(), whole/10)
+	defer cancel()
+	began = time.Now()
+	_, err := generator.New(trainyard.CUE).Generate(ctx, request(b.String()))
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > whole/2 {
+		t.Errorf("ended after %s with %v, want the context's error soon after %s", took, err, whole/10)
 	}
 }

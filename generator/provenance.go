@@ -27,8 +27,8 @@ type Source struct {
 // Sources says where each value of a document comes from, whether or not the
 // document is right. Defaults come from no document, and are not among them.
 func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, error) {
-	s := newSource()
-	if err := p.read(ctx, s, request); err != nil {
+	s, err := p.load(ctx, request)
+	if err != nil {
 		return nil, err
 	}
 	works, err := s.split(request.Environments)
@@ -66,12 +66,12 @@ func valuesOf(n *document.Node, path []string) []Value {
 
 // Catalogue lists the runtimes that a document can start from, ordered by name.
 func (p *Pipeline) Catalogue() ([]string, error) {
-	s := newSource()
-	if err := p.loadDefinitions(s); err != nil {
+	e, err := newEngine(p.definitions)
+	if err != nil {
 		return nil, err
 	}
 	var names []string
-	if err := s.definitions.LookupPath(cue.ParsePath("bases")).Decode(&names); err != nil {
+	if err := e.definitions.LookupPath(cue.ParsePath("bases")).Decode(&names); err != nil {
 		return nil, bug("reading the catalogue", err)
 	}
 	slices.Sort(names)

@@ -19,11 +19,11 @@ type Field struct {
 // Reference lists every field of the document, each mapping before its fields,
 // in the order of the schema.
 func (p *Pipeline) Reference() ([]Field, error) {
-	s := newSource()
-	if err := p.loadDefinitions(s); err != nil {
+	e, err := newEngine(p.definitions)
+	if err != nil {
 		return nil, err
 	}
-	return describeFields(s.schema, ""), nil
+	return describeFields(e.schema, ""), nil
 }
 
 func describeFields(schema cue.Value, path string) []Field {

@@ -55,7 +55,7 @@ func (c *checker) keysOf(target, noun string, list *document.Node, path []string
 	for i, item := range list.Items {
 		name, ok := item.Scalar.(string)
 		if ok && mapping.Get(name) == nil {
-			c.add(item.Position, extend(path, strconv.Itoa(i)), "%s", choice("unknown "+noun+" "+problem.Quote(name), name, keys))
+			c.breaks(unknownName, item.Position, extend(path, strconv.Itoa(i)), "%s", choice("unknown "+noun+" "+problem.Quote(name), name, keys))
 		}
 	}
 }

@@ -2,82 +2,96 @@ package generator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"cuelang.org/go/cue"
-	sigsjson "sigs.k8s.io/json"
 
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// shapes composes each shape once. Two inputs have the same shape if they differ
-// in nothing but what @param and @fill mark: that is what the marks promise.
-type shapes struct {
-	definitions cue.Value
-	schema      cue.Value
-	groups      []*group
+// family is the shapes of requests of one kin. It composes each shape once: two
+// inputs have the same shape if they differ in nothing but what @param and @fill
+// mark. That is what the marks promise.
+type family struct {
+	*engine
+	described *descriptions
+	groups    []*group
 }
 
-// group is the shapes of one maker whose leaves come from the same places.
+// descriptions are what the schema says of fields that are leaves: described once,
+// for all families.
+type descriptions struct {
+	sync.Mutex
+	fields map[string]object.Parameter
+}
+
+// group is the shapes whose leaves come from the same places.
 type group struct {
-	maker   string
 	sources [][]string        // dotted paths in the input, split
-	shapes  map[string]*shape // by what is left of the input without the sources
+	shown   [][]string        // paths of what nothing but such leaves depends on
+	shapes  map[string]*shape // by what is left of the input without the two
 }
 
 // shape is one composed object, and what it takes to make others of it.
 type shape struct {
 	common     *object.Shape
 	sources    [][]string // where each leaf's value is in the input
+	shown      [][]string // what of the input nothing but leaves depends on
 	definition string
-	size       int                // of the object, as JSON
+	size       int                // of the object without its leaves, as JSON, in bytes
 	parameters []object.Parameter // keys relative to what asks for the object
 }
 
-// of returns the shape of an input, which part of the document asks for.
-func (s *shapes) of(maker string, in map[string]any, from []string) (*shape, error) {
-	for _, g := range s.groups {
-		if found := g.find(maker, in); found != nil {
+// shape returns the shape of an input, which part of the document asks for.
+func (f *family) shape(maker string, in map[string]any, from []string) (*shape, error) {
+	for _, g := range f.groups {
+		if found := g.find(in); found != nil {
 			return found, nil
 		}
 	}
-	made, err := s.compose(maker, in, from)
+	made, err := f.compose(maker, in, from)
 	if err != nil {
 		return nil, err
 	}
-	s.keep(maker, in, made)
+	f.keep(in, made)
 	return made, nil
 }
 
-func (g *group) find(maker string, in map[string]any) *shape {
-	if g.maker != maker {
-		return nil
-	}
+func (g *group) find(in map[string]any) *shape {
 	for _, source := range g.sources {
 		if _, ok := lookup(in, source); !ok {
 			return nil
 		}
 	}
-	return g.shapes[residue(in, g.sources)]
+	return g.shapes[g.residue(in)]
 }
 
-func (s *shapes) keep(maker string, in map[string]any, made *shape) {
-	sources := slices.CompactFunc(slices.SortedFunc(slices.Values(made.sources), slices.Compare), slices.Equal)
-	for _, g := range s.groups {
-		if g.maker == maker && slices.EqualFunc(g.sources, sources, slices.Equal) {
-			g.shapes[residue(in, sources)] = made
+func (f *family) keep(in map[string]any, made *shape) {
+	sources, shown := distinct(made.sources), distinct(made.shown)
+	for _, g := range f.groups {
+		if slices.EqualFunc(g.sources, sources, slices.Equal) && slices.EqualFunc(g.shown, shown, slices.Equal) {
+			g.shapes[g.residue(in)] = made
 			return
 		}
 	}
-	s.groups = append(s.groups, &group{maker, sources, map[string]*shape{residue(in, sources): made}})
+	g := &group{sources, shown, map[string]*shape{}}
+	g.shapes[g.residue(in)] = made
+	f.groups = append(f.groups, g)
 }
 
-// residue is an input without some of its values, as canonical JSON.
-func residue(in map[string]any, sources [][]string) string {
-	text, _ := json.Marshal(without(in, sources)) // plain data always marshals
+// distinct orders paths, each once.
+func distinct(paths [][]string) [][]string {
+	return slices.CompactFunc(slices.SortedFunc(slices.Values(paths), slices.Compare), slices.Equal)
+}
+
+// residue is what of an input decides on the shape, as canonical JSON.
+func (g *group) residue(in map[string]any) string {
+	text, _ := json.Marshal(without(in, slices.Concat(g.sources, g.shown))) // plain data always marshals
 	return string(text)
 }
 
@@ -118,26 +132,26 @@ func lookup(in map[string]any, path []string) (any, bool) {
 }
 
 // compose evaluates a maker.
-func (s *shapes) compose(maker string, in map[string]any, from []string) (*shape, error) {
-	made := s.definitions.LookupPath(cue.MakePath(cue.Str("makers"), cue.Str(maker))).FillPath(cue.ParsePath("in"), in)
+func (f *family) compose(maker string, in map[string]any, from []string) (*shape, error) {
+	made := f.definitions.LookupPath(cue.MakePath(cue.Str("makers"), cue.Str(maker))).FillPath(cue.ParsePath("in"), in)
 	v := made.LookupPath(cue.ParsePath("object"))
 	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
 		return nil, err
 	}
-	text, err := v.MarshalJSON()
+	found := reading{in: in}
+	fields, err := found.mapping(v, nil)
 	if err != nil {
 		return nil, err
 	}
-	var fields map[string]any
-	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
-		return nil, err
-	}
-	result := &shape{definition: definitionOf(made.LookupPath(cue.ParsePath("definition"))), size: len(text)}
+	result := &shape{definition: definitionOf(made.LookupPath(cue.ParsePath("definition"))), size: found.size}
 	paths := [][]any{}
-	for leaf := range leaves(v, nil) {
+	for _, leaf := range found.leaves {
 		paths = append(paths, leaf.path)
 		result.sources = append(result.sources, leaf.source)
-		if err := s.describe(result, leaf, from); err != nil {
+		if leaf.of != nil {
+			result.shown = append(result.shown, leaf.of)
+		}
+		if err := f.describe(result, leaf, from); err != nil {
 			return nil, err
 		}
 	}
@@ -147,25 +161,38 @@ func (s *shapes) compose(maker string, in map[string]any, from []string) (*shape
 
 // describe makes a parameter of a leaf that the document's author can set. Its
 // meaning and schema are those of the document's field.
-func (s *shapes) describe(result *shape, l leaf, from []string) error {
+func (f *family) describe(result *shape, l leaf, from []string) error {
 	if l.parameter == "" {
 		return nil
 	}
-	field := descend(descend(s.schema, from), strings.Split(l.parameter, "."))
+	about, err := f.field(from, l.parameter)
+	if err != nil {
+		return fmt.Errorf("@param(%s) at %v: %w", l.parameter, l.path, err)
+	}
+	about.Key, about.Path = l.parameter, l.path
+	result.parameters = append(result.parameters, about)
+	return nil
+}
+
+// field describes a field below a part of the document, once for all parts of a kind.
+func (f *family) field(from []string, key string) (object.Parameter, error) {
+	kind := strings.Join(from[:len(from)-1], ".") + "." + key
+	f.described.Lock()
+	defer f.described.Unlock()
+	if about, ok := f.described.fields[kind]; ok {
+		return about, nil
+	}
+	field := descend(descend(f.schema, from), strings.Split(key, "."))
 	if !field.Exists() {
-		return fmt.Errorf("@param(%s) at %v: no such field in the schema", l.parameter, l.path)
+		return object.Parameter{}, errors.New("no such field in the schema")
 	}
 	schema, err := json.Marshal(constraint.Of(field).JSONSchema())
 	if err != nil {
-		return fmt.Errorf("writing schema of %s: %w", l.parameter, err)
+		return object.Parameter{}, fmt.Errorf("writing its schema: %w", err)
 	}
-	result.parameters = append(result.parameters, object.Parameter{
-		Key:    l.parameter,
-		Path:   l.path,
-		Doc:    constraint.Sentence(field),
-		Schema: schema,
-	})
-	return nil
+	about := object.Parameter{Doc: constraint.Sentence(field), Schema: schema}
+	f.described.fields[kind] = about
+	return about, nil
 }
 
 // checkLeaves holds the marks to their word: a leaf is its source and nothing else.

@@ -1,6 +1,7 @@
 package generator_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // choices are what a random runtime is put together from: for each setting,
@@ -26,12 +28,13 @@ var choices = map[string][]string{
 	"sharedMemory":           {"1Gi", "2048Mi"},
 	"imagePullPolicy":        {"Always", "Never"},
 	"imagePullSecrets":       {"[a]", "[a, b]"},
-	"env":                    {`{A: "1"}`, `{A: "2"}`, `{A: "$(B)", B: x}`},
+	"env":                    {`{A: "1"}`, `{A: "2"}`, `{A: "$(B)", B: x}`, `{A: x, B: "$(A)"}`, `{HOME: /a}`, `{HOME: /b, I_MPI_PERHOST: "2"}`, `{A: "1", HOME: "$(A)"}`},
+	"limits":                 {"{maxNodes: 9}", "{maxNodes: 10}", "{maxProcPerNode: 8}"},
 	"user":                   {"1000", "2000"},
 	"interface":              {"eth0", "net1"},
 	"readOnlyRootFilesystem": {"true"},
-	"preflight":              {"{timeout: 5m}", "{oversubscribe: true}"},
-	"storage":                {"{d: {claim: c}}", "{d: {claim: c, path: /d, readOnly: true}, e: {s3: x}}"},
+	"preflight":              {"{timeout: 5m}", "{timeout: 6m}", "{oversubscribe: true}"},
+	"storage":                {"{d: {claim: c}}", `{d: {claim: c}}, initializers: {dataset: {storage: d, uri: "hf://a/b", env: {A: x}}}`, `{d: {claim: c}}, initializers: {dataset: {storage: d, uri: "hf://a/b", env: {A: y}}}`, "{d: {claim: c, path: /d, readOnly: true}, e: {s3: x}}"},
 	"nodeSelector":           {"{a: b}"},
 	"tolerations":            {"[{operator: Exists}]"},
 	"annotations":            {"{a.b/c: d}"},
@@ -62,11 +65,38 @@ func TestShapesAreSound(t *testing.T) {
 	}
 }
 
+// TestSizeIsTheObjectsOwn: what shares a shape with something large is not large for that, nor
+// the other way round.
+func TestSizeIsTheObjectsOwn(t *testing.T) {
+	values := map[string]string{"large": strings.Repeat("x", 30_000), "small": "x"}
+	for name, order := range map[string][]string{"the large one first": {"large", "small"}, "the small one first": {"small", "large"}} {
+		t.Run(name, func(t *testing.T) {
+			runtimes := map[string]string{}
+			for i, size := range order {
+				var env []string
+				for n := range 20 {
+					env = append(env, fmt.Sprintf("A%d: %s", n, values[size]))
+				}
+				runtimes[fmt.Sprintf("rt-%d-%s", i, size)] = "{from: mpich, image: a/b:1, env: {" + strings.Join(env, ", ") + "}}"
+			}
+			_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(document("sizes", runtimes)))
+			var problems problem.List
+			if !errors.As(err, &problems) || len(problems) != 1 || !strings.HasSuffix(problems[0].Path, "-large") {
+				t.Errorf("Generate() = %v, want one problem, of the large one", err)
+			}
+		})
+	}
+}
+
 // randomRuntime differs from others in an image, and in some settings or in none.
 func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
-	settings := []string{"from: " + bases[random.IntN(len(bases))], fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
+	base := bases[random.IntN(len(bases))]
+	settings := []string{"from: " + base, fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
 	for _, name := range sortedKeys(choices) {
+		if name == "interface" && base != "intel-mpi" {
+			continue // only Hydra takes one
+		}
 		if random.IntN(4) == 0 {
 			values := choices[name]
 			settings = append(settings, name+": "+values[random.IntN(len(values))])

@@ -1,13 +1,12 @@
 package generator
 
 import (
+	"encoding/json"
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/json"
-
-	"github.com/trainyard/trainyard/generator/object"
+	sigsjson "sigs.k8s.io/json"
 )
 
 // upstream makes an empty value of the type that upstream gives each kind we emit.
@@ -24,7 +23,7 @@ func (w *work) verify() error {
 		if w.verified[shape] {
 			continue
 		}
-		if err := verifyObject(o); err != nil {
+		if err := verifyObject(o.ID().GroupVersionKind, shape.Fields()); err != nil {
 			return bug(fmt.Sprintf("verifying %s", o.ID()), err)
 		}
 		w.verified[shape] = true
@@ -32,16 +31,16 @@ func (w *work) verify() error {
 	return nil
 }
 
-func verifyObject(o object.Object) error {
-	newType, ok := upstream[o.ID().GroupVersionKind]
+func verifyObject(kind schema.GroupVersionKind, fields map[string]any) error {
+	newType, ok := upstream[kind]
 	if !ok {
-		return fmt.Errorf("no upstream type is known for %s", o.ID().GroupVersionKind)
+		return fmt.Errorf("no upstream type is known for %s", kind)
 	}
-	text, err := o.MarshalJSON()
+	text, err := json.Marshal(fields)
 	if err != nil {
 		return err
 	}
-	unknown, err := json.UnmarshalStrict(text, newType())
+	unknown, err := sigsjson.UnmarshalStrict(text, newType())
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/reports"
 )
 
 // Exit codes, the same for every command and for ever.
@@ -59,14 +57,8 @@ type differError struct{ differences []string }
 // Error gives one difference per line.
 func (d *differError) Error() string { return strings.Join(d.differences, "\n") }
 
-// reportedError is an error that has already been printed.
-type reportedError struct{ error }
-
-// Unwrap returns the cause.
-func (r *reportedError) Unwrap() error { return r.error }
-
-// report prints an error, unless that is done, and returns its exit code.
-func report(w io.Writer, err error) int {
+// judge says what a run comes to that has ended with an error, or with none.
+func judge(err error) reports.Report {
 	var (
 		problems problem.List
 		refused  *bundles.RefusedError
@@ -75,75 +67,28 @@ func report(w io.Writer, err error) int {
 		unknown  *generator.EnvironmentError
 		usage    *usageError
 		bug      *generator.BugError
-		reported *reportedError
 		differ   *differError
 	)
-	code, text := exitInternal, "trainyard: "+err.Error()
+	ended := func(code int, failures ...string) reports.Report {
+		return reports.Report{ExitCode: code, Failures: failures}
+	}
 	switch {
+	case err == nil:
+		return ended(exitOK)
 	case errors.As(err, &problems):
-		code, text = exitInvalid, problems.Error()
+		return reports.Report{ExitCode: exitInvalid, Problems: problems}
 	case errors.As(err, &refused):
-		code, text = exitRefused, fmt.Sprintf("trainyard: %v; move what is not ours away, or take edits over into the document and use --force", refused)
+		return ended(exitRefused, fmt.Sprintf("trainyard: %v; what is not ours can be moved away or kept (--keep-unknown), edits be taken over into the document and overwritten (--force)", refused))
 	case errors.As(err, &loss):
-		code, text = exitRefused, loss.Error()
+		return ended(exitRefused, loss.Losses...)
 	case errors.As(err, &exists):
-		code = exitRefused
+		return ended(exitRefused, fmt.Sprintf("trainyard: %v", err))
 	case errors.As(err, &usage), errors.As(err, &unknown):
-		code, text = exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err)
+		return ended(exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err))
 	case errors.As(err, &differ):
-		code, text = exitDiffers, differ.Error()
+		return ended(exitDiffers, differ.differences...)
 	case errors.As(err, &bug):
-		text = fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug)
+		return ended(exitInternal, fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug))
 	}
-	if !errors.As(err, &reported) {
-		fmt.Fprintln(w, text)
-	}
-	return code
-}
-
-// reports are the values of --report.
-var reports = []string{"text", "json"}
-
-// reportJSON prints problems and notes as JSON; an error of another kind is left to report.
-func reportJSON(w io.Writer, err error, notes problem.List) error {
-	problems := problem.List{}
-	if err != nil && !errors.As(err, &problems) {
-		return err
-	}
-	if notes == nil {
-		notes = problem.List{}
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	document := struct {
-		Problems problem.List `json:"problems"`
-		Notes    problem.List `json:"notes"`
-	}{problems, notes}
-	if e := encoder.Encode(document); e != nil {
-		return e
-	}
-	if err == nil {
-		return nil
-	}
-	return &reportedError{err}
-}
-
-// notesOf are the notes of all environments, each once.
-func notesOf(platforms []generator.Platform) problem.List {
-	var all problem.List
-	for _, p := range platforms {
-		for _, note := range p.Notes {
-			if !slices.Contains(all, note) {
-				all = append(all, note)
-			}
-		}
-	}
-	_ = all.Err() // sorts them
-	return all
-}
-
-func printNotes(w io.Writer, notes problem.List) {
-	for _, note := range notes {
-		fmt.Fprintf(w, "note: %s\n", note)
-	}
+	return ended(exitInternal, fmt.Sprintf("trainyard: %v", err))
 }

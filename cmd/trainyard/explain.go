@@ -21,7 +21,7 @@ type explainFlags struct {
 	output string
 }
 
-func newExplain(s streams) *cobra.Command {
+func newExplain(s streams, r *reporter) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [FIELD]",
@@ -47,7 +47,7 @@ With --origin, say what the document sets there, and the file and line that say 
 			return fieldPaths(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	f.input.add(cmd)
+	f.input.add(cmd, r, nil)
 	cmd.Flags().BoolVar(&f.origin, "origin", false, "say where the document's values come from")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "print format: text, json")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))

@@ -26,7 +26,7 @@ type generateFlags struct {
 	keepUnknown bool
 }
 
-func newGenerate(s streams) *cobra.Command {
+func newGenerate(s streams, r *reporter) *cobra.Command {
 	var f generateFlags
 	cmd := &cobra.Command{
 		Use:   "generate",
@@ -41,7 +41,12 @@ environments gets one folder each, DIR/ENVIRONMENT; with --env, that one is writ
 
 The command refuses (exit code 6) to lose files that somebody added (--keep-unknown keeps them),
 or edited (--force overwrites them); to drop a runtime or a tenant that the folder has (unless
---remove names it); and to change a part of a runtime that the API server would not let change.`,
+--remove names it); and to change a part of a runtime that the API server would not let change.
+
+Reports:
+` + reportHelp() + `
+All but text go to standard output; without -o DIR, where the objects go there, they are all that
+is on standard error.`,
 		Example: `  # Look at what a platform becomes
   trainyard generate --example minimal
 
@@ -59,7 +64,7 @@ or edited (--force overwrites them); to drop a runtime or a tenant that the fold
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
-	f.input.add(cmd)
+	f.input.add(cmd, r, func() bool { return f.output != "-" })
 	f.add(cmd)
 	return cmd
 }
@@ -85,15 +90,9 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 		return err
 	}
 	platforms, err := f.input.generate(ctx, s.in)
-	switch {
-	case f.input.report == "json" && (err != nil || len(notesOf(platforms)) > 0):
-		if err := reportJSON(s.err, err, notesOf(platforms)); err != nil {
-			return err
-		}
-	case err != nil:
+	f.input.report.note(notesOf(platforms))
+	if err != nil {
 		return err
-	default:
-		printNotes(s.err, notesOf(platforms))
 	}
 	if platforms, err = selectParts(platforms, f.only); err != nil {
 		return err

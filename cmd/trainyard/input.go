@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,20 +28,22 @@ type inputFlags struct {
 	example     string
 	environment string
 	imports     bool
-	report      string
+	report      *reporter
 	flags       *pflag.FlagSet
 }
 
-func (f *inputFlags) add(cmd *cobra.Command) {
+// add gives a command the flags, and --report, whose reports go to standard output
+// where onOut says that it is free.
+func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onOut func() bool) {
+	f.report = r
+	r.add(cmd, onOut)
 	f.flags = cmd.Flags()
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, `platform document, YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; each further -f is laid over those before it`)
 	cmd.Flags().StringVar(&f.example, "example", "", "use the document of a built-in example: "+strings.Join(examples(), ", ")+"; -f is laid over it")
 	cmd.Flags().StringVar(&f.environment, "env", "", "the environment of the document to use; all by default")
 	cmd.Flags().BoolVar(&f.imports, "allow-cue-imports", false, "let documents in CUE import CUE's own packages, such as strings")
-	cmd.Flags().StringVar(&f.report, "report", "text", "how to print problems: "+strings.Join(reports, ", "))
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json", "cue")
 	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(examples(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("report", cobra.FixedCompletions(reports, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("env", f.completeEnvironment)
 }
 
@@ -65,15 +68,12 @@ func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Pl
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline().Generate(ctx, request)
+	return keeping(newPipeline()).Generate(ctx, request)
 }
 
 // request reads the chosen layers.
 func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 	r := generator.Request{AllowImports: f.imports}
-	if err := oneOf("--report", f.report, reports); err != nil {
-		return r, err
-	}
 	if f.environmentGiven() {
 		r.Environments = []string{f.environment}
 	}
@@ -116,12 +116,42 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	if name == "-" {
 		return readFrom("<stdin>", in)
 	}
-	file, err := os.Open(name)
+	file, err := open(name)
 	if err != nil {
 		return generator.Input{}, &usageError{err}
 	}
 	defer file.Close()
 	return readFrom(name, file)
+}
+
+// patience is how long a named pipe may have no writer. Opening one waits for ever, and
+// that of a shell's <(COMMAND) has a writer from the start.
+const patience = 5 * time.Second
+
+// open opens a file to read, of whatever kind it is.
+func open(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a directory: want a file", name)
+	case err != nil || info.Mode()&fs.ModeNamedPipe == 0:
+		return os.Open(name)
+	}
+	type result struct {
+		file *os.File
+		err  error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		file, err := os.Open(name)
+		opened <- result{file, err}
+	}()
+	select {
+	case r := <-opened:
+		return r.file, r.err
+	case <-time.After(patience):
+		return nil, fmt.Errorf("%s is a pipe that nothing writes to: gave up after %s", name, patience)
+	}
 }
 
 func readFrom(name string, r io.Reader) (generator.Input, error) {

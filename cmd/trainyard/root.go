@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trainyard/trainyard/reports"
 )
 
 // streams are where a command reads and writes: data on out, words on err.
@@ -16,33 +18,35 @@ type streams struct {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
-	root := newRoot(s)
+	r := &reporter{streams: s, format: reports.Text.Name}
+	root := newRoot(s, r)
 	root.SetArgs(args)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	if err := root.ExecuteContext(ctx); err != nil {
-		return report(s.err, err)
-	}
-	return exitOK
+	return r.end(root.ExecuteContext(ctx))
 }
 
-func newRoot(s streams) *cobra.Command {
+func newRoot(s streams, r *reporter) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainyard",
 		Short: "Distributed MPI training on Kubernetes, described once and generated",
 		Long: `trainyard turns one platform document in Git into everything that offers
-distributed MPI training (Open MPI, Horovod, Intel MPI, MPICH) on Kubernetes and OpenShift AI.
+distributed MPI training (Open MPI, Horovod, Intel MPI, MPICH, DeepSpeed) on Kubernetes and
+OpenShift AI.
 
 Data goes to standard output, words to standard error. Exit codes:
-` + exitCodeHelp(),
+` + exitCodeHelp() + `
+
+What documents become is kept in the user's cache folder, so that asking again takes
+milliseconds; TRAINYARD_CACHE names another folder, or is "off".`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newInit(s), newVet(s), newGenerate(s), newExplain(s), newVersion(s), newEvaluate(s))
+	root.AddCommand(newInit(s), newVet(s, r), newGenerate(s, r), newExplain(s, r), newVersion(s), newEvaluate(s))
 	return root
 }
 

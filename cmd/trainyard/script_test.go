@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
@@ -11,9 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"trainyard": func() {
-			os.Exit(run(context.Background(), os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
-		},
+		"trainyard": main,
 	})
 }
 
@@ -25,10 +22,17 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("TRAINYARD_UPDATE") != "",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup:               keepNothing,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 		},
 	})
+}
+
+// keepNothing has each run do its work, and leave nothing in the cache of whoever runs the tests.
+func keepNothing(env *testscript.Env) error {
+	env.Setenv(keepVariable, "off")
+	return nil
 }
 
 // exits runs a command that must end with the given code: exits CODE COMMAND ARG...

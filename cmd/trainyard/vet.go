@@ -13,41 +13,59 @@ import (
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/foreign"
 	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/reports"
 )
 
-func newVet(s streams) *cobra.Command {
+func newVet(s streams, r *reporter) *cobra.Command {
 	var f inputFlags
-	var traps bool
+	var traps, schema bool
 	cmd := &cobra.Command{
 		Use:   "vet",
 		Short: "Check a platform document, or training runtimes, and write nothing",
 		Long: `Check a platform document in all its environments: every problem at once, one line per
 cause, each with the place in the file, what is wrong and what is allowed. What works, but
-may surprise, is a note. With --report json both are data, on standard output.
+may surprise, is a note.
 
 A file of ClusterTrainingRuntimes or TrainingRuntimes, whoever wrote them, is checked for the
-traps of MPI on Kubeflow Trainer, each by its name. --traps lists them.`,
+traps of MPI on Kubeflow Trainer, each by its name. --traps lists them.
+
+Reports:
+` + reportHelp() + `
+All but text go to standard output.`,
 		Example: `  # Check a document before committing it
   trainyard vet -f platform.yaml
 
   # Check what another layer makes of it
   trainyard vet -f platform.yaml -f trainer-2.1.yaml
 
-  # Check in CI, and keep the report
-  trainyard vet -f platform.yaml --report json > report.json
+  # Check in GitHub Actions: problems show beside the lines of a pull request
+  trainyard vet -f platform.yaml --report github
+
+  # Check for GitHub code scanning, to upload with github/codeql-action/upload-sarif
+  trainyard vet -f platform.yaml --report sarif > trainyard.sarif
+
+  # Take the places of all problems
+  trainyard vet -f platform.yaml --report json | jq -r '.problems[] | "\(.file):\(.line)"'
 
   # Check the runtimes of a cluster
   kubectl get clustertrainingruntimes -o yaml | trainyard vet -f -`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if traps {
+			switch {
+			case (traps || schema) && !r.words():
+				return &usageError{errors.New("--traps and --report-schema check nothing, so that there is no report: leave --report out")}
+			case traps:
 				return printTraps(s.out)
+			case schema:
+				_, err := io.WriteString(s.out, reports.Schema)
+				return err
 			}
 			return vet(cmd.Context(), s, f)
 		},
 	}
-	f.add(cmd)
+	f.add(cmd, r, func() bool { return true })
 	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps that runtimes are checked for")
+	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd
 }
 
@@ -62,14 +80,11 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		}
 		return vetRuntimes(s, f.report, request)
 	}
-	platforms, err := newPipeline().Generate(ctx, request)
-	if f.report == "json" {
-		return reportJSON(s.out, err, notesOf(platforms))
-	}
-	if err != nil {
+	platforms, err := keeping(newPipeline()).Generate(ctx, request)
+	f.report.note(notesOf(platforms))
+	if err != nil || !f.report.words() {
 		return err
 	}
-	printNotes(s.err, notesOf(platforms))
 	fmt.Fprintf(s.err, "%s: no problems, makes %s\n", names(request), made(platforms))
 	return nil
 }
@@ -77,7 +92,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 func isRuntimes(layer generator.Input) bool { return foreign.Is(layer.Name, layer.Text) }
 
 // vetRuntimes checks files of training runtimes, each by itself.
-func vetRuntimes(s streams, report string, request generator.Request) error {
+func vetRuntimes(s streams, r *reporter, request generator.Request) error {
 	var problems, notes problem.List
 	total := 0
 	for _, file := range request.Layers {
@@ -92,11 +107,8 @@ func vetRuntimes(s streams, report string, request generator.Request) error {
 		problems = slices.Concat(problems, unreadable, found.Problems)
 		notes, total = append(notes, found.Notes...), total+found.Runtimes
 	}
-	if report == "json" {
-		return reportJSON(s.out, problems.Err(), notes)
-	}
-	printNotes(s.err, notes)
-	if err := problems.Err(); err != nil {
+	r.note(notes)
+	if err := problems.Err(); err != nil || !r.words() {
 		return err
 	}
 	fmt.Fprintf(s.err, "%s: no problems in %s\n", names(request), count(total, "runtime"))

@@ -72,7 +72,7 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms [
 			return nil, fmt.Errorf("rendering as %s: %w", f.format, err)
 		}
 		tree = tree.Holding(p.Objects)
-		t := target{dir: f.output, platform: p, files: len(tree.Files())}
+		t := target{dir: f.output, platform: p, files: tree.Len()}
 		if !f.input.environmentGiven() {
 			t.dir = filepath.Join(f.output, p.Environment)
 		}

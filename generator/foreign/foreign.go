@@ -8,6 +8,7 @@
 package foreign
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ type Trap struct {
 func Vet(name string, text []byte) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
-		return Report{}, err
+		return Report{}, unreadable(err)
 	}
 	var report Report
 	for _, n := range documents {
@@ -83,16 +84,30 @@ func (r *Report) add(ctr runtime) {
 		}
 		for _, f := range rule.check(ctr) {
 			if rule.name == wrongType || !ctr.shape.spoils(f.path) {
-				r.report(rule.name, f)
+				r.report(rule, f)
 			}
 		}
 	}
 }
 
-func (r *Report) report(trap string, f finding) {
+func (r *Report) report(trap rule, f finding) {
 	list := &r.Problems
 	if f.note {
 		list = &r.Notes
 	}
-	*list = append(*list, problem.Problem{Position: f.at, Path: problem.Path(f.path), Message: trap + ": " + f.says})
+	*list = append(*list, problem.Problem{
+		Position: f.at,
+		Rule:     problem.Rule{Name: trap.name, Doc: trap.doc},
+		Path:     problem.Path(f.path),
+		Message:  trap.name + ": " + f.says,
+	})
+}
+
+// unreadable says of the problems of a text which rule they break.
+func unreadable(err error) error {
+	var problems problem.List
+	if errors.As(err, &problems) {
+		return problems.By(problem.Syntax)
+	}
+	return err
 }

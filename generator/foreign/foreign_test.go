@@ -301,7 +301,7 @@ func TestVetRefusesWhatCannotBeRead(t *testing.T) {
 		is   bool
 		want string
 	}{
-		"no YAML":                 {"a: [", false, "a.yaml:1:1: not YAML"},
+		"no YAML":                 {"a: [", false, "a.yaml:1:4: not YAML"},
 		"no YAML after a runtime": {plainGood + "---\na: [", true, "not YAML"},
 		"a key that is set twice": {strings.Replace(good, "kind:", "kind: X\nkind:", 1), false, `a.yaml:4:1: key "kind" is already set at line 3`},
 	}

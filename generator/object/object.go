@@ -68,8 +68,8 @@ func Make(shape *Shape, values []any, origin Origin, base string, parameters []P
 }
 
 func (o Object) identify() (ID, error) {
-	apiVersion, kind := o.text("apiVersion"), o.text("kind")
-	name, namespace := o.text("metadata", "name"), o.text("metadata", "namespace")
+	apiVersion, kind := o.text(o.shape.apiVersion), o.text(o.shape.kind)
+	name, namespace := o.text(o.shape.name), o.text(o.shape.namespace)
 	if apiVersion == "" || kind == "" || name == "" {
 		return ID{}, fmt.Errorf("object lacks apiVersion, kind or metadata.name: %q, %q, %q", apiVersion, kind, name)
 	}
@@ -80,19 +80,12 @@ func (o Object) identify() (ID, error) {
 	return ID{GroupVersionKind: group.WithKind(kind), Namespace: namespace, Name: name}, nil
 }
 
-// text returns the string at a path of keys, or "".
-func (o Object) text(path ...any) string {
-	if leaf, ok := o.shape.at(path...); ok {
-		text, _ := o.values[leaf].(string)
-		return text
+// text returns the string at a place of the shape, or "".
+func (o Object) text(at place) string {
+	if at.leaf < 0 {
+		return at.text
 	}
-	var node any = o.shape.fields
-	for _, step := range path {
-		fields, _ := node.(map[string]any)
-		key, _ := step.(string)
-		node = fields[key]
-	}
-	text, _ := node.(string)
+	text, _ := o.values[at.leaf].(string)
 	return text
 }
 
@@ -107,7 +100,13 @@ func (o Object) Origin() Origin { return o.origin }
 func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
 
 // Label returns the value of one of the object's labels, or "".
-func (o Object) Label(key string) string { return o.text("metadata", "labels", key) }
+func (o Object) Label(key string) string {
+	label, ok := o.shape.labels[key]
+	if !ok {
+		return ""
+	}
+	return o.text(label)
+}
 
 // Fields returns a copy of the object's content as decoded JSON.
 func (o Object) Fields() map[string]any { return o.shape.filled(o.values) }

@@ -1,8 +1,8 @@
 package object
 
 import (
-	"reflect"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -12,12 +12,39 @@ import (
 type Shape struct {
 	fields map[string]any // with the leaves of the object that the shape was made from
 	leaves [][]any        // the paths of the others: keys (string) and indexes (int) from the root
+
+	apiVersion, kind, name, namespace place
+	labels                            map[string]place
+
+	derived sync.Map // by what Derive was asked for
+}
+
+// place is where a text of an object stands: in a leaf, or in all objects of the shape.
+type place struct {
+	leaf int // -1 for none
+	text string
 }
 
 // NewShape takes the content of one object, as decoded JSON, and the paths of
 // the leaves in which others differ. It keeps both.
 func NewShape(fields map[string]any, leaves [][]any) *Shape {
-	return &Shape{fields: fields, leaves: leaves}
+	s := &Shape{fields: fields, leaves: leaves, labels: map[string]place{}}
+	s.apiVersion, s.kind = s.at(fields, "apiVersion"), s.at(fields, "kind")
+	metadata, _ := fields["metadata"].(map[string]any)
+	s.name, s.namespace = s.at(metadata, "metadata", "name"), s.at(metadata, "metadata", "namespace")
+	labels, _ := metadata["labels"].(map[string]any)
+	for key := range labels {
+		s.labels[key] = s.at(labels, "metadata", "labels", key)
+	}
+	return s
+}
+
+// at finds a text by its path, whose last key is one of the fields.
+func (s *Shape) at(fields map[string]any, path ...any) place {
+	leaf := slices.IndexFunc(s.leaves, func(leaf []any) bool { return slices.Equal(leaf, path) })
+	key, _ := path[len(path)-1].(string)
+	text, _ := fields[key].(string)
+	return place{leaf, text}
 }
 
 // Fields returns the content that all objects of the shape share. Nobody may change it.
@@ -26,10 +53,14 @@ func (s *Shape) Fields() map[string]any { return s.fields }
 // Leaves returns the paths of the leaves that differ. Nobody may change them.
 func (s *Shape) Leaves() [][]any { return s.leaves }
 
-// at finds the value of an object's leaf.
-func (s *Shape) at(path ...any) (index int, ok bool) {
-	index = slices.IndexFunc(s.leaves, func(leaf []any) bool { return reflect.DeepEqual(leaf, path) })
-	return index, index >= 0
+// Derive returns what derive yields, which it does once for each shape and key: what
+// only depends on a shape is then made once for all objects and sets that share it.
+func (s *Shape) Derive(key any, derive func() any) any {
+	if made, ok := s.derived.Load(key); ok {
+		return made
+	}
+	made, _ := s.derived.LoadOrStore(key, derive())
+	return made
 }
 
 // filled is the content of an object of the shape.

@@ -34,9 +34,20 @@ func printable(name string) string {
 	}, name)
 }
 
+// Rule is a kind of mistake. Its name is for machines, and stays the same for as long as the kind exists.
+type Rule struct {
+	Name string `json:"name,omitempty"` // such as unknown-key
+	Doc  string `json:"doc,omitempty"`  // what the mistake is, or what the rule demands, in one sentence without a full stop
+}
+
+// Syntax is the rule that a text breaks which cannot be read, or not all of it.
+var Syntax = Rule{"syntax", "A file is the text of a document, in YAML, JSON or CUE"}
+
 // Problem is one mistake.
 type Problem struct {
 	Position
+	// Rule is the kind of mistake.
+	Rule Rule `json:"rule,omitzero"`
 	// Path is where the value lies in the document, such as spec.runtimes.a.image; empty for the whole file.
 	Path string `json:"path,omitempty"`
 	// Message says what is wrong and what is allowed, in one line without a full stop.
@@ -62,6 +73,17 @@ func (l List) Error() string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// By returns the list with a rule for each problem that has none.
+func (l List) By(rule Rule) List {
+	all := slices.Clone(l)
+	for i := range all {
+		if all[i].Rule == (Rule{}) {
+			all[i].Rule = rule
+		}
+	}
+	return all
 }
 
 // Err returns the list sorted by position, or nil if it is empty.

@@ -22,8 +22,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// lane is a command that a test cannot run without running itself.
-var lane = regexp.MustCompile(`^make [a-z ]+$`)
+// lane is a command that a test cannot run, because it would run itself, or for
+// many minutes. The test sees that Make knows the lane.
+var lane = regexp.MustCompile(`^make [a-z][a-z -]*$`)
 
 func TestDocumentationIsTrue(t *testing.T) {
 	for _, file := range repo.Files(t) {

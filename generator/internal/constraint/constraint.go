@@ -56,7 +56,9 @@ func (c *Constraint) read(v cue.Value) {
 	case cue.LessThanOp, cue.LessThanEqualOp:
 		c.Max = &bound{number(args[0]), op == cue.LessThanOp}
 	case cue.RegexMatchOp:
-		c.Pattern, _ = args[0].String()
+		if c.Pattern == "" { // the form; a second one bounds a length
+			c.Pattern, _ = args[0].String()
+		}
 	case cue.NoOp:
 		if isValue(v) {
 			c.Enum = append(c.Enum, plain(v))

@@ -32,7 +32,8 @@ type Node struct {
 	Items  []*Node // of a List
 	Scalar any     // of a Scalar: string, int64, uint64, float64, bool or nil
 	Text   string  // of a Scalar that is no string: how it is written
-	Bad    bool    // a Scalar that could not be read, which has been reported
+	Bad    bool    // a value that could not be read, which has been reported
+	Partly bool    // a Mapping of which a key could not be read, which has been reported
 
 	removed map[string]problem.Position // keys that a layer took away, and where it says so
 }
@@ -55,6 +56,7 @@ const (
 )
 
 // Parse reads one document. The name decides the syntax: *.json is JSON, all else is YAML.
+// A text without a value, such as one of comments alone, gives an empty document.
 // Its error is a problem.List; a document that comes with it can be checked further.
 func Parse(name string, text []byte) (*Node, error) {
 	if err := Check(name, text); err != nil {
@@ -72,14 +74,47 @@ func Check(name string, text []byte) error {
 	if len(text) > MaxBytes {
 		return at(name, 1, 1, "file is larger than %d bytes", MaxBytes)
 	}
-	for line, rest := 1, text; len(rest) > 0; line++ {
-		var current []byte
-		current, rest, _ = bytes.Cut(rest, []byte("\n"))
-		if !utf8.Valid(current) {
-			return at(name, line, 1, "text is not UTF-8")
+	if utf8.Valid(text) && !bytes.HasPrefix(text, []byte{0}) && !bytes.HasPrefix(text[min(1, len(text)):], []byte{0}) {
+		return nil
+	}
+	return notUTF8(name, text)
+}
+
+// notUTF8 finds the place where a text is no UTF-8.
+func notUTF8(name string, text []byte) error {
+	if wide := [][]byte{{0xFF, 0xFE}, {0xFE, 0xFF}}; text[0] == 0 || len(text) > 1 && text[1] == 0 || bytes.HasPrefix(text, wide[0]) || bytes.HasPrefix(text, wide[1]) {
+		return at(name, 1, 1, "text is UTF-16: save the file as UTF-8")
+	}
+	var c cursor
+	for offset, r := range string(text) {
+		if _, size := utf8.DecodeRune(text[offset:]); r == utf8.RuneError && size == 1 {
+			line, column := c.advance(text, offset)
+			return at(name, line, column, "text is not UTF-8: save the file as UTF-8")
 		}
 	}
 	return nil
+}
+
+// nothing is what a text without a value says.
+func nothing(name string) *Node {
+	return &Node{Position: problem.Position{File: name, Line: 1, Column: 1}, Kind: Scalar, Text: "null"}
+}
+
+// Empty tells whether a document says nothing.
+func (n *Node) Empty() bool {
+	return n.Kind == Scalar && n.Scalar == nil && !n.Bad
+}
+
+// Nodes counts the keys and values of a document, itself included.
+func (n *Node) Nodes() int {
+	nodes := 1
+	for _, f := range n.Fields {
+		nodes += 1 + f.Value.Nodes()
+	}
+	for _, item := range n.Items {
+		nodes += item.Nodes()
+	}
+	return nodes
 }
 
 // at is a list of one problem.

@@ -21,7 +21,10 @@ func parseJSON(name string, text []byte) (*Node, error) {
 	if err == nil {
 		err = r.end()
 	}
-	if err != nil {
+	switch {
+	case err != nil && len(bytes.TrimSpace(text)) == 0:
+		return nothing(name), nil
+	case err != nil:
 		return nil, r.explain(err)
 	}
 	return node, r.problems.Err()
@@ -139,29 +142,11 @@ func (c *cursor) advance(text []byte, offset int) (line, column int) {
 		r, size := utf8.DecodeRune(text[c.offset:])
 		c.offset += size
 		c.column++
-		if r == '\n' {
+		if r == '\n' || r == '\r' && (c.offset == len(text) || text[c.offset] != '\n') {
 			c.line, c.column = c.line+1, 1
 		}
 	}
 	return c.line, c.column
-}
-
-// explain puts the decoder's complaint at its place.
-func (r *jsonReader) explain(err error) error {
-	var list problem.List
-	if errors.As(err, &list) {
-		return list
-	}
-	position, message := r.position(len(r.text)), "unexpected end"
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		// The decoder's own offset sometimes counts the offending character and sometimes not.
-		position, message = r.next(), syntax.Error()
-	case len(bytes.TrimSpace(r.text)) == 0:
-		return at(r.file, 1, 1, "file is empty: want a Platform document")
-	}
-	return at(position.File, position.Line, position.Column, "not JSON: %s", message)
 }
 
 // number keeps integers exact.

@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
@@ -35,12 +36,12 @@ func (m *merger) node(base, over *Node) *Node {
 }
 
 func (m *merger) mapping(base, over *Node) *Node {
-	merged := &Node{Position: base.Position, Kind: Mapping, removed: maps.Clone(base.removed)}
+	merged := &Node{Position: base.Position, Kind: Mapping, Partly: base.Partly || over.Partly, removed: maps.Clone(base.removed)}
 	for _, f := range base.Fields {
 		switch above := over.field(f.Key); {
 		case above == nil:
 			merged.Fields = append(merged.Fields, f)
-		case above.Value.removes():
+		case above.Value.Empty(): // null takes away what a lower layer says
 			if merged.removed == nil {
 				merged.removed = map[string]problem.Position{}
 			}
@@ -53,7 +54,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 		if base.field(f.Key) != nil {
 			continue
 		}
-		if f.Value.removes() {
+		if f.Value.Empty() {
 			m.add(f, keys(base))
 			continue
 		}
@@ -109,9 +110,6 @@ func named(list *Node) bool {
 	return len(list.Items) > 0
 }
 
-// removes tells a null, which takes away what a lower layer says.
-func (n *Node) removes() bool { return n.Kind == Scalar && n.Scalar == nil && !n.Bad }
-
 func keys(n *Node) []string {
 	var found []string
 	for _, f := range n.Fields {
@@ -126,6 +124,13 @@ func (m *merger) add(f Field, known []string) {
 		message += fmt.Sprintf("; did you mean %q?", meant)
 	}
 	m.notes = append(m.notes, problem.Problem{Position: f.Position, Message: message})
+}
+
+// Without returns a copy of a mapping that lacks one of its keys.
+func (n *Node) Without(key string) *Node {
+	changed := *n
+	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
+	return &changed
 }
 
 // With returns a copy of a mapping with the value of one of its keys replaced.

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // MaxDocuments bounds how many documents a stream may hold, empty ones included.
@@ -38,7 +38,7 @@ func ParseStream(name string, text []byte) ([]*Node, error) {
 
 func parseStream(name string, text []byte) ([]*Node, error) {
 	var found []*Node
-	c := &converter{file: name}
+	c := newConverter(name, text)
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for count := 1; ; count++ {
 		root, err := readYAML(decoder, name, text)
@@ -56,13 +56,8 @@ func parseStream(name string, text []byte) ([]*Node, error) {
 		if c.stopped {
 			return found, c.problems.Err()
 		}
-		if !node.empty() {
+		if !node.Empty() {
 			found = append(found, node)
 		}
 	}
-}
-
-// empty tells whether a document says nothing.
-func (n *Node) empty() bool {
-	return n.Kind == Scalar && n.Scalar == nil && !n.Bad
 }

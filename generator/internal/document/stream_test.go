@@ -55,10 +55,10 @@ func TestParseStreamIsBounded(t *testing.T) {
 		"values of all documents together":  {"p.yaml", strings.Repeat("["+strings.Repeat("1,", 1000)+"]\n---\n", 101), "more than 100000", 99},
 		"many documents":                    {"p.yaml", strings.Repeat("a: 1\n---\n", MaxDocuments+1), "p.yaml:2000:1: more than 1000 documents", MaxDocuments},
 		"many empty documents":              {"p.yaml", strings.Repeat("---\n", MaxDocuments+1), "more than 1000 documents", 0},
-		"a second document that is no YAML": {"p.yaml", "a: 1\n---\nb: [\n", "p.yaml:3:1: not YAML", 1},
+		"a second document that is no YAML": {"p.yaml", "a: 1\n---\nb: [\n", "p.yaml:3:4: not YAML", 1},
 		"a mistake that can be read past":   {"p.yaml", "a: 1\na: 2\n---\nb: 1\n", `p.yaml:2:1: key "a" is already set at line 1`, 2},
 		"JSON that goes on":                 {"p.json", "{} {}", "text after the end of the document", 0},
-		"text that is not UTF-8":            {"p.yaml", "a: 1\nb: \xff\n", "p.yaml:2:1: text is not UTF-8", 0},
+		"text that is not UTF-8":            {"p.yaml", "a: 1\nb: \xff\n", "p.yaml:2:4: text is not UTF-8", 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

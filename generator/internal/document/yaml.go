@@ -5,38 +5,43 @@ import (
 	"errors"
 	"io"
 	"math"
-	"regexp"
-	"strconv"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
 func parseYAML(name string, text []byte) (*Node, error) {
+	if err := lineBreaks(name, text); err != nil {
+		return nil, err
+	}
+	c := newConverter(name, text)
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	root, err := readYAML(decoder, name, text)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, at(name, 1, 1, "file is empty: want a Platform document")
-	case err != nil:
-		return nil, err
+	var only *Node
+	for count := 1; ; count++ {
+		root, err := readYAML(decoder, name, text)
+		switch {
+		case errors.Is(err, io.EOF) && only == nil:
+			return nothing(name), nil
+		case errors.Is(err, io.EOF):
+			return only, c.problems.Err()
+		case err != nil:
+			return nil, err
+		case isEmpty(root):
+			continue
+		case only != nil || count > MaxDocuments:
+			return nil, at(name, root.Line, 1, "second document in one file: want one Platform per file")
+		}
+		only = c.convert(root.Content[0], 0)
+		if c.stopped {
+			return nil, c.problems.Err()
+		}
 	}
-	if second, err := readYAML(decoder, name, text); err == nil {
-		return nil, at(name, second.Line, 1, "second document in one file: want one Platform per file")
-	} else if !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if len(root.Content) == 0 {
-		return nil, at(name, 1, 1, "file is empty: want a Platform document")
-	}
-	c := &converter{file: name}
-	node := c.convert(root.Content[0], 0)
-	if c.stopped {
-		return nil, c.problems.Err()
-	}
-	return node, c.problems.Err()
+}
+
+// isEmpty tells a document without a value, which "---" at the end of a file makes.
+func isEmpty(root *yaml.Node) bool {
+	return len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null"
 }
 
 // readYAML reads the next document of a text. Its error is io.EOF at the end, else a problem.List.
@@ -51,37 +56,20 @@ func readYAML(decoder *yaml.Decoder, name string, text []byte) (*yaml.Node, erro
 	return &root, nil
 }
 
-var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-
-// syntaxError puts the parser's message at its line; the parser keeps no column.
-func syntaxError(name string, text []byte, err error) error {
-	line, message := 1, err.Error()
-	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
-		message = m[2]
-		if m[1] != "" {
-			line, _ = strconv.Atoi(m[1])
-		}
-	}
-	if strings.Contains(message, "found character that cannot start any token") && bytes.Contains(lineOf(text, line), []byte("\t")) {
-		message = "tab in indentation: YAML wants spaces"
-	}
-	return at(name, line, 1, "not YAML: %s", message)
-}
-
-func lineOf(text []byte, line int) []byte {
-	lines := bytes.Split(text, []byte("\n"))
-	if line < 1 || line > len(lines) {
-		return nil
-	}
-	return lines[line-1]
-}
-
 // converter turns YAML nodes into ours, collecting problems as it goes.
 type converter struct {
 	file     string
 	nodes    int
 	stopped  bool
 	problems problem.List
+	open     map[*yaml.Node]bool // the anchors whose aliases are being expanded
+	outer    *yaml.Node          // the alias that is being expanded, the outermost of them
+	end      problem.Position    // behind the last character
+}
+
+func newConverter(name string, text []byte) *converter {
+	line, column := new(cursor).advance(text, len(text))
+	return &converter{file: name, open: map[*yaml.Node]bool{}, end: problem.Position{File: name, Line: line, Column: column}}
 }
 
 func (c *converter) convert(y *yaml.Node, depth int) *Node {
@@ -97,12 +85,14 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 		c.stop(n, "more than %d keys and values, aliases expanded", MaxNodes)
 		return n
 	}
+	if y.Kind != yaml.AliasNode && y.Style&yaml.TaggedStyle != 0 && !standardTags[y.ShortTag()] {
+		n.Bad = true
+		c.add(n.Position, "tag %s is not supported: write the value without it", problem.Quote(y.Tag))
+		return n
+	}
 	switch y.Kind {
 	case yaml.AliasNode:
-		// An alias reads as what it stands for, at the place where it is used.
-		target := c.convert(y.Alias, depth+1)
-		target.Position = n.Position
-		return target
+		return c.alias(n, y, depth)
 	case yaml.MappingNode:
 		c.mapping(n, y, depth)
 	case yaml.SequenceNode:
@@ -116,17 +106,41 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	return n
 }
 
+// standardTags are the tags that say no more than a value says by itself, or which of two it is.
+var standardTags = map[string]bool{
+	"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!null": true, "!!timestamp": true, "!!map": true, "!!seq": true, "": true,
+}
+
+// alias reads as what it stands for, at the place where it is used.
+func (c *converter) alias(n *Node, y *yaml.Node, depth int) *Node {
+	if c.open[y.Alias] {
+		c.stop(n, "alias *%s stands inside of what it stands for", problem.Shorten(y.Value, 60))
+		return n
+	}
+	if c.outer == nil {
+		c.outer = y
+		defer func() { c.outer = nil }()
+	}
+	c.open[y.Alias] = true
+	target := c.convert(y.Alias, depth+1)
+	delete(c.open, y.Alias)
+	target.Position = n.Position
+	return target
+}
+
 func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 	n.Kind = Mapping
 	seen := map[string]problem.Position{}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, position := y.Content[i], c.position(y.Content[i])
 		if key.Kind != yaml.ScalarNode {
-			c.add(position, "want a plain key, got a mapping or list")
+			c.add(position, "want a plain key, got a mapping or list; is this a template that nobody filled in?")
+			n.Bad = len(y.Content) == 2
 			continue
 		}
 		if key.ShortTag() == "!!merge" {
 			c.add(position, `merge keys ("<<") are not supported: write the keys out, or use an alias for the whole value`)
+			n.Partly = true
 			continue
 		}
 		if first, ok := seen[key.Value]; ok {
@@ -147,7 +161,7 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 		var value any
 		if err := y.Decode(&value); err != nil {
 			n.Bad = true
-			c.add(n.Position, "cannot read %.60q as a value", y.Value)
+			c.add(n.Position, "cannot read %.60q as %s", y.Value, y.ShortTag())
 			return
 		}
 		if i, ok := value.(int); ok {
@@ -159,14 +173,15 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 			return
 		}
 		n.Scalar, n.Text = value, y.Value
-	default:
-		n.Bad = true
-		c.add(n.Position, "tag %.60q is not supported", y.Tag)
 	}
 }
 
+// stop gives up on the text. The place of a bomb is where it is set off.
 func (c *converter) stop(n *Node, format string, args ...any) {
 	c.stopped = true
+	if c.outer != nil {
+		n = &Node{Position: c.position(c.outer)}
+	}
 	c.add(n.Position, format, args...)
 }
 
@@ -174,6 +189,11 @@ func (c *converter) add(p problem.Position, format string, args ...any) {
 	c.problems = append(c.problems, at(p.File, p.Line, p.Column, format, args...)...)
 }
 
+// position is a node's place. The parser puts a value that is missing at the end
+// of the text on the line behind it.
 func (c *converter) position(y *yaml.Node) problem.Position {
+	if y.Line > c.end.Line {
+		return c.end
+	}
 	return problem.Position{File: c.file, Line: y.Line, Column: y.Column}
 }

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	sarif "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/trainyard/trainyard/reports"
+)
+
+// scripts is the folder of the scripts, wherever a test runs.
+var scripts, _ = filepath.Abs(filepath.Join("testdata", "script"))
+
+// readers read a report as its consumer does, keyed by format. Every format needs one.
+var readers = map[string]func(*testing.T, []byte) []finding{
+	"text":   readText,
+	"json":   readJSON,
+	"sarif":  readSARIF,
+	"github": readGitHub,
+}
+
+func readText(_ *testing.T, text []byte) []finding {
+	var found []finding
+	for line := range strings.Lines(string(text)) {
+		line, note := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "note: ")
+		if strings.Contains(line, ": no problems") {
+			continue
+		}
+		found = append(found, finding{Note: note, Line: line})
+	}
+	return found
+}
+
+func readJSON(t *testing.T, text []byte) []finding {
+	t.Helper()
+	validate(t, ourSchema, text)
+	type entry struct {
+		File, Path, Severity, Rule, Message string
+		Line, Column                        int
+	}
+	var report struct{ Problems, Notes []entry }
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	var found []finding
+	for _, e := range append(report.Problems, report.Notes...) {
+		found = append(found, finding{e.Severity == "note", e.Rule, place(e.File, e.Line, e.Column, withPath(e.Path, e.Message))})
+	}
+	return found
+}
+
+// readSARIF reads with the library that many tools read with.
+func readSARIF(t *testing.T, text []byte) []finding {
+	t.Helper()
+	validate(t, sarifSchema, text)
+	report, err := sarif.FromBytes(text, sarif.WithStrictValidation())
+	if err != nil {
+		t.Fatalf("reading SARIF: %v", err)
+	}
+	run := report.Runs[0]
+	var found []finding
+	for _, r := range run.Results {
+		if rule := run.Tool.Driver.Rules[r.RuleIndex]; *rule.ID != *r.RuleID || *rule.ShortDescription.Text == "" || *rule.Help.Text == "" {
+			t.Errorf("the rule at index %d is %s, want %s with words about it", r.RuleIndex, *rule.ID, *r.RuleID)
+		}
+		if len(r.PartialFingerprints) != 1 {
+			t.Errorf("a result has %d fingerprints, want 1", len(r.PartialFingerprints))
+		}
+		at := r.Locations[0].PhysicalLocation
+		file, err := url.PathUnescape(*at.ArtifactLocation.URI)
+		if err != nil {
+			t.Errorf("reading the URI: %v", err)
+		}
+		line := place(file, *at.Region.StartLine, *at.Region.StartColumn, strings.ReplaceAll(*r.Message.Text, `\](`, "]("))
+		found = append(found, finding{r.Level == "note", *r.RuleID, line})
+	}
+	return found
+}
+
+// workflowCommand is what a runner takes a line apart with.
+// Source: actions/runner, src/Runner.Common/ActionCommand.cs.
+var workflowCommand = regexp.MustCompile(`^::([a-z]+) ([^:]*(?::[^:]+)*?)::(.*)$`)
+
+func readGitHub(t *testing.T, text []byte) []finding {
+	t.Helper()
+	var found []finding
+	for line := range strings.Lines(string(text)) {
+		m := workflowCommand.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil || m[1] != "error" && m[1] != "notice" {
+			t.Fatalf("no annotation: %s", line)
+		}
+		properties := map[string]string{}
+		for _, property := range strings.Split(m[2], ",") {
+			name, value, _ := strings.Cut(property, "=")
+			properties[name] = unescape(t, value)
+		}
+		message := unescape(t, m[3])
+		_, rule, ok := strings.Cut(properties["title"], " ")
+		if !ok {
+			continue // a failure, which has no place
+		}
+		if at := fmt.Sprintf("%s:%s:%s: ", properties["file"], properties["line"], properties["col"]); !strings.HasPrefix(message, at) {
+			t.Errorf("the place is %s, and the message %s", at, message)
+		}
+		found = append(found, finding{m[1] == "notice", rule, message})
+	}
+	return found
+}
+
+func unescape(t *testing.T, text string) string {
+	t.Helper()
+	plain, err := url.PathUnescape(text)
+	if err != nil {
+		t.Errorf("reading %q: %v", text, err)
+	}
+	return plain
+}
+
+func place(file string, line, column int, message string) string {
+	return fmt.Sprintf("%s:%d:%d: %s", file, line, column, message)
+}
+
+func withPath(path, message string) string {
+	if path == "" {
+		return message
+	}
+	return path + ": " + message
+}
+
+// validate holds a text against a JSON Schema, formats such as uri included.
+func validate(t *testing.T, schema func() (*jsonschema.Schema, error), text []byte) {
+	t.Helper()
+	compiled, err := schema()
+	if err != nil {
+		t.Fatalf("reading the schema: %v", err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("reading JSON: %v\n%s", err, text)
+	}
+	if err := compiled.Validate(value); err != nil {
+		t.Errorf("against its schema: %v\n%s", err, text)
+	}
+}
+
+var ourSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(reports.Schema) })
+
+// sarifSchema is the one that OASIS publishes, out of a library that carries it.
+var sarifSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	list := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif")
+	list.Dir = scripts
+	dir, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("finding go-sarif: %w", err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "schema.go"), nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	text := ""
+	ast.Inspect(file, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok {
+			text = constant.StringVal(constant.MakeFromLiteral(literal.Value, literal.Kind, 0))
+		}
+		return true
+	})
+	return compile(text)
+})
+
+func compile(text string) (*jsonschema.Schema, error) {
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("https://example.com/schema.json", value); err != nil {
+		return nil, err
+	}
+	return compiler.Compile("https://example.com/schema.json")
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/trainyard/trainyard/reports"
+)
+
+// finding is what a report says of a problem or a note.
+type finding struct {
+	Note bool
+	Rule string // empty in text, which does not say
+	Line string // as text has it
+}
+
+// TestReportsSayTheSame vets what people get wrong, and some of what they get
+// right, in every format. Each report is read back as its consumer reads it.
+func TestReportsSayTheSame(t *testing.T) {
+	t.Chdir(t.TempDir())
+	problems, notes, both := 0, 0, 0
+	for _, file := range documents(t) {
+		code, want := vetAs(t, reports.Text.Name, file)
+		found := counts(want)
+		problems, notes = problems+found[false], notes+found[true]
+		if found[false] > 0 && found[true] > 0 {
+			both++
+		}
+		rules := map[string][]finding{}
+		for format := range readers {
+			if format == reports.Text.Name {
+				continue
+			}
+			gotCode, got := vetAs(t, format, file)
+			if gotCode != code {
+				t.Errorf("%s: --report %s ends with %d, want %d as with text", file, format, gotCode, code)
+			}
+			rules[format] = slices.Clone(got)
+			for i := range got {
+				got[i].Rule = ""
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: --report %s differs from text: -text +%s:\n%s", file, format, format, diff)
+			}
+		}
+		for format, got := range rules {
+			if diff := cmp.Diff(rules["json"], got); diff != "" {
+				t.Errorf("%s: --report %s differs from json: -json +%s:\n%s", file, format, format, diff)
+			}
+		}
+	}
+	if problems < 100 || notes < 8 || both < 2 {
+		t.Errorf("compared %d problems and %d notes, and %d documents with both: too few to say anything", problems, notes, both)
+	}
+}
+
+func TestEveryFormatIsRead(t *testing.T) {
+	got := slices.Sorted(maps.Keys(readers))
+	want := slices.Sorted(slices.Values(reportNames()))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("formats that the tests read: -want +got:\n%s", diff)
+	}
+}
+
+// documents writes the documents of our scripts into the working directory, and names them.
+func documents(t *testing.T) []string {
+	t.Helper()
+	archives, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("finding scripts: %d, %v", len(archives), err)
+	}
+	var files []string
+	for _, archive := range archives {
+		parsed, err := txtar.ParseFile(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := strings.TrimSuffix(filepath.Base(archive), ".txtar")
+		for _, file := range parsed.Files {
+			if ext := filepath.Ext(file.Name); ext != ".yaml" && ext != ".json" || strings.HasPrefix(file.Name, "want") {
+				continue
+			}
+			files = append(files, filepath.Join(script, file.Name))
+			if err := os.MkdirAll(filepath.Dir(files[len(files)-1]), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(files[len(files)-1], file.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return files
+}
+
+// vetAs vets a file, and reads the report.
+func vetAs(t *testing.T, format, file string) (code int, found []finding) {
+	t.Helper()
+	var out, words bytes.Buffer
+	code = run(t.Context(), []string{"vet", "-f", file, "--report", format}, streams{in: strings.NewReader(""), out: &out, err: &words})
+	text := out.Bytes()
+	if format == reports.Text.Name {
+		text, words = words.Bytes(), bytes.Buffer{}
+	}
+	if words.Len() > 0 {
+		t.Errorf("%s: --report %s says on standard error:\n%s", file, format, &words)
+	}
+	found = readers[format](t, text)
+	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.Line+a.Rule, b.Line+b.Rule) })
+	return code, found
+}
+
+func counts(found []finding) map[bool]int {
+	n := map[bool]int{}
+	for _, f := range found {
+		n[f.Note]++
+	}
+	return n
+}
+
+// TestReportOfAnyEnd: whatever a run ends with is the exit code in its report, and
+// the report is what its format's consumers accept.
+func TestReportOfAnyEnd(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("bad.yaml", []byte("kind: [\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		args []string
+		code int
+	}{
+		"a sound document":              {[]string{"vet", "--example", "minimal"}, exitOK},
+		"a document that is not YAML":   {[]string{"vet", "-f", "bad.yaml"}, exitInvalid},
+		"a file that is missing":        {[]string{"vet", "-f", "none.yaml"}, exitUsage},
+		"an environment that is not":    {[]string{"generate", "--example", "acme", "-o", "out", "--env", "x"}, exitUsage},
+		"a folder that is missing":      {[]string{"generate", "--example", "minimal", "-o", "out", "--check"}, exitDiffers},
+		"a folder that cannot be made":  {[]string{"generate", "--example", "minimal", "-o", "bad.yaml/out"}, exitInternal},
+		"a folder that is not a bundle": {[]string{"generate", "--example", "minimal", "-o", "."}, exitRefused},
+	}
+	for name, tc := range cases {
+		for format := range readers {
+			t.Run(name+" as "+format, func(t *testing.T) {
+				var out, words bytes.Buffer
+				code := run(t.Context(), append(tc.args, "--report", format), streams{out: &out, err: &words})
+				if code != tc.code {
+					t.Errorf("exit code %d, want %d; it says:\n%s%s", code, tc.code, &out, &words)
+				}
+				if format == reports.Text.Name {
+					return
+				}
+				if words.Len() > 0 {
+					t.Errorf("says on standard error:\n%s", &words)
+				}
+				readers[format](t, out.Bytes()) // holds it against its schema
+				if format != "json" {
+					return
+				}
+				var report struct{ ExitCode int }
+				if err := json.Unmarshal(out.Bytes(), &report); err != nil || report.ExitCode != tc.code {
+					t.Errorf("the report says exit code %d (%v), want %d", report.ExitCode, err, tc.code)
+				}
+			})
+		}
+	}
+}

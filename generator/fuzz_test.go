@@ -1,0 +1,132 @@
+package generator
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trainyard/trainyard"
+)
+
+// What one document may take. Much more is usual nowhere; the machine that fuzzes may be busy.
+const (
+	fuzzTime   = 20 * time.Second
+	fuzzMemory = 1 << 30 // bytes that a fuzzing process holds
+)
+
+// FuzzGenerate takes any text through the whole pipeline, as YAML and as JSON: no panic, no
+// error of ours, nothing that never ends, and every problem well told.
+func FuzzGenerate(f *testing.F) {
+	for _, text := range seeds(f) {
+		f.Add(false, text)
+	}
+	f.Add(true, `{"apiVersion": "trainyard.dev/v1alpha1", "kind": "Platform", "metadata": {"name": "a"}, "spec": {"runtimes": {"m": {"from": "mpich", "image": "q/a:1", "numNodes": 2}}}}`)
+	f.Add(true, `{"spec": {"runtimes": {"m": {"from": "mpich", "image": "q/a", "env": {"A": "$(B)", "B": "$(A)"}, "sharedMemory": "9Gi"}}, "environments": {"e": {"runtimes": null}}}}`)
+	var shared sharing
+	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
+		layer := Input{Name: "a.yaml", Text: []byte(text)}
+		if asJSON {
+			layer.Name = "a.json"
+		}
+		bounded(t, func() {
+			err := shared.generate(t.Context(), t, layer)
+			_ = wellTold(t, err, layer)
+		})
+	})
+}
+
+// FuzzLayers lays any text over a document, and any document below a layer: where both can be read, the
+// merged one tells of each value which of the two says it.
+func FuzzLayers(f *testing.F) {
+	all := seeds(f)
+	small := slices.MinFunc(all[:3], func(a, b string) int { return len(a) - len(b) }) // of the examples
+	for i, text := range all {
+		f.Add(small, text)
+		f.Add(text, all[(i+1)%len(all)])
+	}
+	var shared sharing
+	f.Fuzz(func(t *testing.T, base, over string) {
+		layers := []Input{{Name: "base.yaml", Text: []byte(base)}, {Name: "over.yaml", Text: []byte(over)}}
+		bounded(t, func() {
+			err := shared.generate(t.Context(), t, layers...)
+			_ = wellTold(t, err, layers...)
+			sources, err := New(trainyard.CUE).Sources(t.Context(), Request{Layers: layers})
+			_ = wellTold(t, err, layers...)
+			for _, source := range sources {
+				for _, value := range source.Values {
+					if p := value.Position; !holds(layers[0], p) && !holds(layers[1], p) {
+						t.Errorf("%s comes from %s, outside of both layers", value.Path, p)
+					}
+				}
+			}
+		})
+	})
+}
+
+// bounded fails the test if a function takes too long. It cannot be stopped, and is told of by a panic with
+// the stacks of all that runs, after which the fuzzer keeps the input.
+func bounded(t *testing.T, run func()) {
+	t.Helper()
+	timer := time.AfterFunc(fuzzTime, func() {
+		debug.SetTraceback("all")
+		panic("one input took more than " + fuzzTime.String()) //nolint:forbidigo // nothing else ends a function that hangs
+	})
+	defer timer.Stop()
+	run()
+	var used runtime.MemStats
+	if runtime.ReadMemStats(&used); used.HeapAlloc > fuzzMemory {
+		runtime.GC()
+		if runtime.ReadMemStats(&used); used.HeapAlloc > fuzzMemory {
+			t.Fatalf("holds %d MiB after one input", used.HeapAlloc>>20)
+		}
+	}
+}
+
+// seeds are the examples, their layers, and the documents of people's mistakes.
+func seeds(f *testing.F) []string {
+	f.Helper()
+	var all []string
+	err := fs.WalkDir(trainyard.Examples, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := fs.ReadFile(trainyard.Examples, path)
+		all = append(all, string(text))
+		return err
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	files, err := filepath.Glob("../examples/layers/*.yaml")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no layers: %v", err)
+	}
+	for _, file := range append(files, corpus(f)...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		_, document, _ := strings.Cut(string(text), "-- p.yaml --\n")
+		if filepath.Ext(file) == ".yaml" {
+			document = string(text)
+		}
+		document, _, _ = strings.Cut(document, "-- want --\n")
+		all = append(all, document)
+	}
+	return all
+}
+
+func corpus(f *testing.F) []string {
+	f.Helper()
+	files, err := filepath.Glob("../cmd/trainyard/testdata/corpus/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no corpus: %v", err)
+	}
+	return files
+}

@@ -1,0 +1,119 @@
+package generator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Store keeps texts by key, and may lose any of them at any time.
+type Store interface {
+	Get(key string) (text []byte, ok bool)
+	Put(key string, text []byte)
+}
+
+// KeepIn returns a pipeline that keeps in a store what documents become: who asks
+// again for the same waits for no CUE. The key is made of all that a result depends
+// on: the request, our CUE, and program, which is to differ for each build of the
+// code. Documents with problems are not kept.
+func (p *Pipeline) KeepIn(store Store, program string) *Pipeline {
+	kept := *p
+	kept.store, kept.program = store, program
+	return &kept
+}
+
+// kept is the result of a request, if the store has it.
+func (p *Pipeline) kept(key string) ([]Platform, bool) {
+	if p.store == nil {
+		return nil, false
+	}
+	text, ok := p.store.Get(key)
+	if !ok {
+		return nil, false
+	}
+	platforms, err := decodePlatforms(text)
+	return platforms, err == nil
+}
+
+// keep stores the result of a request. It is no loss if that fails.
+func (p *Pipeline) keep(key string, platforms []Platform) {
+	if p.store == nil {
+		return
+	}
+	if text, err := encodePlatforms(platforms); err == nil {
+		p.store.Put(key, text)
+	}
+}
+
+// key names a request, or is empty where nothing is kept.
+func (p *Pipeline) key(request Request) (string, error) {
+	if p.store == nil {
+		return "", nil
+	}
+	h := sha256.New()
+	err := json.NewEncoder(h).Encode(struct {
+		Program string
+		Request
+	}{p.program, request})
+	if err == nil {
+		err = fs.WalkDir(p.definitions, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(p.definitions, name)
+			fmt.Fprintf(h, "%q %q\n", name, text)
+			return err
+		})
+	}
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// wirePlatform is a platform without its objects.
+type wirePlatform struct {
+	Environment string
+	Parts       []string
+	Notes       problem.List
+}
+
+// encodePlatforms writes the platforms on one line, and their objects on the next.
+func encodePlatforms(platforms []Platform) ([]byte, error) {
+	var wire []wirePlatform
+	var sets []object.Set
+	for _, p := range platforms {
+		wire = append(wire, wirePlatform{p.Environment, p.Parts, p.Notes})
+		sets = append(sets, p.Objects)
+	}
+	first, err := json.Marshal(wire)
+	if err != nil {
+		return nil, err
+	}
+	second, err := object.Encode(sets...)
+	return slices.Concat(first, []byte("\n"), second), err
+}
+
+func decodePlatforms(text []byte) ([]Platform, error) {
+	first, second, _ := bytes.Cut(text, []byte("\n"))
+	var wire []wirePlatform
+	if err := json.Unmarshal(first, &wire); err != nil {
+		return nil, err
+	}
+	sets, err := object.Decode(second)
+	if err != nil {
+		return nil, err
+	}
+	if len(sets) == 0 || len(sets) != len(wire) {
+		return nil, fmt.Errorf("%d platforms and %d sets", len(wire), len(sets))
+	}
+	platforms := make([]Platform, len(sets))
+	for i, p := range wire {
+		platforms[i] = Platform{Environment: p.Environment, Objects: sets[i], Parts: p.Parts, Notes: p.Notes}
+	}
+	return platforms, nil
+}

@@ -1,0 +1,258 @@
+package generator
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// mutations is how many changes are tried. A change that fails is told with its seed and number.
+const mutations = 2000
+
+// mutant is a document with one change, and what a message about it may name.
+type mutant struct {
+	lines []string // of the changed text
+	at    []int    // the lines that changed, and those above which they stood, from 1
+	words []string // keys and values that changed, old and new
+}
+
+// TestMutationsAreTold changes one thing in a document that is right. Nothing panics, and what is
+// said names the place: the line that changed, the line of the mapping or list that holds it, or
+// what it says. A change that is harmless is passed over.
+func TestMutationsAreTold(t *testing.T) {
+	seed := uint64(1)
+	if text := os.Getenv("TRAINYARD_SEED"); text != "" {
+		seed, _ = strconv.ParseUint(text, 10, 64)
+	}
+	documents := rightDocuments(t)
+	var shared sharing
+	told := 0
+	for i := range mutations {
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		layers := slices.Clone(documents[pick(random, []int{50, 20, 5, 25})])
+		which := random.IntN(len(layers))
+		m, kind := mutate(random, string(layers[which].Text))
+		layers[which].Text = []byte(strings.Join(m.lines, "\n"))
+		if testing.Verbose() { // a panic of another goroutine ends the test before it can say what was tried
+			t.Logf("TRAINYARD_SEED=%d, change %d", seed, i)
+		}
+		if problems := tryMutant(t, &shared, layers); len(problems) > 0 {
+			told++
+			if !m.named(layers[which].Name, problems) {
+				t.Errorf("no problem names the change:\n%v", problems)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("TRAINYARD_SEED=%d, change %d: %s %v of %s:\n%s", seed, i, kind, m.at, layers[which].Name, numbered(m.lines))
+		}
+	}
+	if told < mutations/2 {
+		t.Errorf("only %d of %d changes were told: they are too harmless to test anything", told, mutations)
+	}
+}
+
+func tryMutant(t *testing.T, shared *sharing, layers []Input) problem.List {
+	t.Helper()
+	err := shared.generate(t.Context(), t, layers...)
+	return wellTold(t, err, layers...)
+}
+
+// rightDocuments are the examples, and the layers over the one that they are for.
+func rightDocuments(t *testing.T) [][]Input {
+	t.Helper()
+	var all [][]Input
+	for _, name := range []string{"minimal", "vanilla", "acme"} {
+		text, err := fs.ReadFile(trainyard.Examples, "examples/"+name+"/platform.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, []Input{{Name: name + ".yaml", Text: text}})
+	}
+	layer, err := os.ReadFile("../examples/layers/trainer-2.1.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all, []Input{all[0][0], {Name: "layer.yaml", Text: layer}})
+}
+
+func pick(random *rand.Rand, weights []int) int {
+	total := 0
+	for _, weight := range weights {
+		total += weight
+	}
+	n := random.IntN(total)
+	for i, weight := range weights {
+		if n -= weight; n < 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// named tells whether a message is about the change.
+func (m mutant) named(file string, problems problem.List) bool {
+	for _, p := range problems {
+		if p.File == file && slices.Contains(m.at, p.Line) {
+			return true
+		}
+		said := p.Path + " " + p.Message
+		if p.File == file && p.Line <= len(m.lines) {
+			said += " " + m.lines[p.Line-1]
+		}
+		for _, word := range m.words {
+			if strings.Contains(said, word) {
+				return true
+			}
+		}
+		for _, at := range m.at {
+			if regexp.MustCompile(fmt.Sprintf(`line %d\b`, at)).MatchString(p.Message) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var (
+	keyAndValue = regexp.MustCompile(`([A-Za-z0-9./-]+): *([^,{}\[\]#]+)?`)
+	garbage     = []string{"[x]", "{a: b}", "true", "-1", "0", "null", `""`, "1e9", "*", "&", "@x", "é", "!!binary aGk=", "~", "x: y", "'", `"`, "[", "}", "#", "%", "\u202ex", "9999999999999999999999", ".nan", "0x1F", "017", "${X}", "{{ x }}"}
+)
+
+// mutate makes one change, of a kind that chance decides.
+func mutate(random *rand.Rand, text string) (m mutant, kind string) {
+	m.lines = strings.Split(text, "\n")
+	line := 0
+	for strings.TrimSpace(m.lines[line]) == "" || strings.HasPrefix(strings.TrimSpace(m.lines[line]), "#") || !strings.Contains(m.lines[line], ":") {
+		line = random.IntN(len(m.lines))
+	}
+	m.at = []int{line + 1, parent(m.lines, line) + 1}
+	pairs := keyAndValue.FindAllStringSubmatchIndex(m.lines[line], -1)
+	pair := pairs[random.IntN(len(pairs))]
+	key := m.lines[line][pair[2]:pair[3]]
+	// What the line holds, and the first key below it, which may end up elsewhere.
+	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
+		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
+			m.words = append(m.words, found[1])
+		}
+	}
+	value := pair[4:6]
+	if value[0] < 0 {
+		value = []int{pair[1], pair[1]}
+	} else {
+		m.words = append(m.words, strings.TrimSpace(m.lines[line][value[0]:value[1]]))
+	}
+	kinds := []struct {
+		name string
+		run  func()
+	}{
+		{"delete the line", func() {
+			m.lines = slices.Delete(m.lines, line, line+1)
+			m.around(line)
+		}},
+		{"delete a key", func() {
+			m.replace(line, pair[0], pair[1], "")
+			m.around(line)
+		}},
+		{"rename a key", func() { m.replace(line, pair[2], pair[3], misspell(random, key)) }},
+		{"duplicate the line", func() {
+			m.lines = slices.Insert(m.lines, line, m.lines[line])
+			m.at = append(m.at, line+2)
+		}},
+		{"duplicate a key", func() { m.replace(line, pair[0], pair[0], key+": x, ") }},
+		{"replace a value", func() { m.replace(line, value[0], value[1], " "+garbage[random.IntN(len(garbage))]) }},
+		{"swap two values", func() { m.swap(random, line, value) }},
+		{"indent", func() { m.indent(line, strings.Repeat(" ", 1+random.IntN(3))) }},
+		{"insert a tab", func() { m.indent(line, "\t") }},
+		{"indent less", func() {
+			m.lines[line] = strings.TrimPrefix(m.lines[line], " ")
+			m.around(line)
+		}},
+		{"truncate", func() {
+			m.lines = append(m.lines[:line], m.lines[line][:random.IntN(len(m.lines[line]))])
+			m.at = append(m.at, line) // the end of the text, where this line is empty
+		}},
+		{"delete a character", func() {
+			at := random.IntN(len(m.lines[line]))
+			m.replace(line, at, at+1, "")
+			m.around(line)
+		}},
+		{"insert a character", func() {
+			at := random.IntN(len(m.lines[line]))
+			m.replace(line, at, at, string(`:{}[],"'-#&*!|>%@`[random.IntN(17)]))
+			m.around(line)
+		}},
+	}
+	chosen := kinds[random.IntN(len(kinds))]
+	chosen.run()
+	return m, chosen.name
+}
+
+func (m *mutant) replace(line, from, to int, by string) {
+	text := m.lines[line]
+	m.lines[line] = text[:from] + by + text[to:]
+	if by = strings.TrimSpace(by); len(by) > 2 {
+		m.words = append(m.words, by)
+	}
+}
+
+// around lets the neighbours be named: which of two lines is wrong nobody can tell.
+func (m *mutant) around(line int) { m.at = append(m.at, line, line+2) }
+
+func (m *mutant) indent(line int, by string) {
+	m.lines[line] = by + m.lines[line]
+	m.around(line)
+}
+
+// swap exchanges a value with one of another line.
+func (m *mutant) swap(random *rand.Rand, line int, value []int) {
+	other := random.IntN(len(m.lines))
+	found := keyAndValue.FindStringSubmatchIndex(m.lines[other])
+	if other == line || found == nil || found[4] < 0 {
+		return
+	}
+	here, there := m.lines[line][value[0]:value[1]], m.lines[other][found[4]:found[5]]
+	m.replace(line, value[0], value[1], there)
+	m.replace(other, found[4], found[5], here)
+	m.at = append(m.at, other+1, parent(m.lines, other)+1)
+	m.words = append(m.words, m.lines[other][found[2]:found[3]])
+}
+
+// misspell makes a typing error.
+func misspell(random *rand.Rand, word string) string {
+	at := random.IntN(len(word))
+	switch random.IntN(3) {
+	case 0:
+		return word[:at] + word[at+1:]
+	case 1:
+		return word[:at] + "z" + word[at:]
+	}
+	return word[:at] + strings.ToUpper(word[at:])
+}
+
+// parent is the line that a line is indented under, or the first.
+func parent(lines []string, line int) int {
+	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
+	for above := line - 1; above >= 0; above-- {
+		if text := strings.TrimSpace(lines[above]); text != "" && text[0] != '#' && indent(lines[above]) < indent(lines[line]) {
+			return above
+		}
+	}
+	return 0
+}
+
+func numbered(lines []string) string {
+	var b strings.Builder
+	for i, line := range lines {
+		fmt.Fprintf(&b, "%3d %s\n", i+1, line)
+	}
+	return b.String()
+}
