@@ -1,0 +1,103 @@
+// Command bench measures how fast trainyard is, beside other programs that make
+// the same objects.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainyard/trainyard/test/bench"
+	"github.com/trainyard/trainyard/test/bench/workload"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == bench.StartWord {
+		if err := bench.Start(os.Stdin, os.Stdout, os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	root := &cobra.Command{Use: "bench", Short: "Measure trainyard", SilenceUsage: true}
+	root.AddCommand(newRun(), newWorkload())
+	if err := root.Execute(); err != nil {
+		os.Exit(1)
+	}
+}
+
+// newRun measures, and prints what it found.
+func newRun() *cobra.Command {
+	var cases, output, docs string
+	o := bench.Options{Words: os.Stderr}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Measure and print a report",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Rounds < 1 {
+				return fmt.Errorf("--rounds %d: want at least 1", o.Rounds)
+			}
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output %s: want text or json", output)
+			}
+			var err error
+			if o.Cases, err = regexp.Compile("^(" + cases + ")$"); err != nil {
+				return fmt.Errorf("--cases: %w", err)
+			}
+			if o.Starter, err = os.Executable(); err != nil {
+				return err
+			}
+			r, err := bench.Run(o)
+			if err != nil {
+				return err
+			}
+			if docs != "" {
+				if err := r.UpdateDocs(docs); err != nil {
+					return err
+				}
+			}
+			if output == "json" {
+				return r.WriteJSON(cmd.OutOrStdout())
+			}
+			return r.WriteText(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 5, "how often each case is measured")
+	cmd.Flags().StringVar(&cases, "cases", ".*", "regular expression for the cases to measure, such as 'w-.*|kustomize-flat'; the last is writer")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "print format: text, json")
+	cmd.Flags().StringVar(&docs, "docs", "", "Markdown file whose figures to replace")
+	return cmd
+}
+
+// newWorkload writes a document to standard output, for whoever wants to look at
+// it or to run trainyard on it.
+func newWorkload() *cobra.Command {
+	var name string
+	var revision int
+	names := slices.Sorted(maps.Keys(workload.Sizes()))
+	cmd := &cobra.Command{
+		Use:   "workload",
+		Short: "Write a workload's document to standard output",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			size, ok := workload.Sizes()[name]
+			if !ok {
+				return fmt.Errorf("--size %s: want one of %s", name, strings.Join(names, ", "))
+			}
+			text, err := size.Document(revision)
+			if err == nil {
+				_, err = cmd.OutOrStdout().Write(text)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&name, "size", "W", "one of "+strings.Join(names, ", "))
+	cmd.Flags().IntVar(&revision, "revision", 0, "any but 0 changes one value")
+	return cmd
+}

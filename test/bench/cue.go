@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/test/bench/workload"
+)
+
+// stream makes every object in CUE itself, as generator does it in Go once for
+// each shape.
+const stream = `package generator
+
+import "encoding/yaml"
+
+listed: {
+	for name, tenant in document.spec.tenants for key in tenant.runtimes {(key): "\(name)": name}
+}
+
+stream: yaml.MarshalStream([
+	for _, request in requests
+	for home in [if request.listed {[for name in listed[request.from[2]] {name}]}, [""]][0] {
+		(makers[request.make] & {in: request.in, in: tenant: home}).object
+	},
+])
+`
+
+// cue is the same objects by cue export, which makes those of one environment at
+// a time.
+func (b *bench) cue() []Case {
+	var exports []Command
+	for e := range workload.W.Environments {
+		exports = append(exports, b.export(e, workload.W.Tenants, b.path("exported", workload.Environment(e)+".yaml")))
+	}
+	one := b.path("exported", "tenant.yaml")
+	all := workload.W.Objects()
+	return []Case{
+		{
+			ID: caseCUE, What: fmt.Sprintf("`cue export` of W, %d exports of %d objects", len(exports), all/len(exports)), Objects: all,
+			commands: exports,
+			verify:   func() error { return b.built("exported", "%s.yaml") },
+		},
+		{
+			ID: caseCUETenant, What: "`cue export` of one tenant of one environment of W", Objects: workload.W.Runtimes,
+			commands: []Command{b.export(0, 1, one)},
+			verify:   func() error { return b.isTenant(one) },
+		},
+	}
+}
+
+func (b *bench) export(environment, tenants int, output string) Command {
+	return Command{
+		Args:   []string{b.programs["cue"], "export", "./generator", b.resolved(environment, tenants), "-l", "document:", "-e", "stream", "--out", "text"},
+		Dir:    b.path("cue"),
+		Output: output,
+	}
+}
+
+// resolved is the document of one environment for a number of tenants.
+func (b *bench) resolved(environment, tenants int) string {
+	return b.document(fmt.Sprintf("resolved-%d-%d", environment, tenants))
+}
+
+// writeModule copies our CUE module, and adds what makes the objects.
+func (b *bench) writeModule() error {
+	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(trainyard.CUE, name)
+		if err != nil {
+			return err
+		}
+		return b.write(b.path("cue", name), text)
+	})
+	if err != nil {
+		return fmt.Errorf("copying the CUE module: %w", err)
+	}
+	if err := os.MkdirAll(b.path("exported"), 0o755); err != nil {
+		return err
+	}
+	for e := range workload.W.Environments {
+		for _, tenants := range []int{1, workload.W.Tenants} {
+			text, err := workload.W.Resolved(e, tenants)
+			if err != nil {
+				return err
+			}
+			if err := b.write(b.resolved(e, tenants), text); err != nil {
+				return err
+			}
+		}
+	}
+	return b.write(b.path("cue", "generator", "stream.cue"), []byte(stream))
+}

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// Machine is where a run was made, as far as it matters to the figures.
+type Machine struct {
+	CPU        string `json:"cpu"`
+	Cores      int    `json:"cores"`
+	Memory     string `json:"memory"`
+	System     string `json:"system"`
+	FileSystem string `json:"fileSystem"` // of the folder that bundles were written to
+}
+
+func thisMachine(dir string) Machine {
+	return Machine{
+		CPU:        first("/proc/cpuinfo", `(?m)^model name\s*: (.*)$`, runtime.GOARCH),
+		Cores:      runtime.NumCPU(),
+		Memory:     gigabytes(first("/proc/meminfo", `(?m)^MemTotal: *([0-9]+) kB$`, "0")),
+		System:     runtime.GOOS + " " + first("/proc/sys/kernel/osrelease", `^([0-9]+\.[0-9]+)`, ""),
+		FileSystem: filesystem(dir),
+	}
+}
+
+// first is what a pattern finds in a file of the kernel.
+func first(file, pattern, otherwise string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return otherwise
+	}
+	if m := regexp.MustCompile(pattern).FindSubmatch(text); m != nil {
+		return strings.TrimSpace(string(m[1]))
+	}
+	return otherwise
+}
+
+func gigabytes(kilobytes string) string {
+	var n float64
+	if _, err := fmt.Sscan(kilobytes, &n); err != nil || n == 0 {
+		return "unknown memory"
+	}
+	return fmt.Sprintf("%.0f GiB", n/(1<<20))
+}
+
+// load is how many processes wanted to run in the last minute, on average.
+func load() string { return first("/proc/loadavg", `^([0-9.]+)`, "unknown") }
+
+// versions names the programs of a run.
+func versions(programs map[string]string) (map[string]string, error) {
+	found := map[string]string{"Go": strings.TrimPrefix(runtime.Version(), "go")}
+	for name, path := range programs {
+		info, err := buildinfo.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading the version of %s: %w", name, err)
+		}
+		found[name] = strings.TrimPrefix(info.Main.Version, "v")
+	}
+	commit, err := commit()
+	found["trainyard"] = commit
+	return found, err
+}
+
+// commit names what trainyard was built from.
+func commit() (string, error) {
+	root, err := repo.Root()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=10")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("asking git for the commit: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// today is the day of a run.
+func today() string { return time.Now().UTC().Format(time.DateOnly) }

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+const object = `---
+kind: TrainingRuntime
+metadata:
+  name: mpi
+  namespace: team-a
+  annotations: {limits: '{"maxNodes":1,"maxGPUs":2}'}
+spec: {nodes: [1, 2]}
+`
+
+func TestDiffers(t *testing.T) {
+	cases := map[string]struct {
+		other string
+		equal bool
+	}{
+		"the same text": {object, true},
+		"keys in another order and another syntax": {`{"spec": {"nodes": [1, 2]}, "kind": "TrainingRuntime",
+			"metadata": {"namespace": "team-a", "name": "mpi", "annotations": {"limits": "{\"maxGPUs\": 2, \"maxNodes\": 1}"}}}`, true},
+		"another value":                   {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a}\nspec: {nodes: [1, 3]}\n", false},
+		"a list in another order":         {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":1,\"maxGPUs\":2}'}}\nspec: {nodes: [2, 1]}\n", false},
+		"another value in an annotation":  {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":9,\"maxGPUs\":2}'}}\nspec: {nodes: [1, 2]}\n", false},
+		"an object of another namespace":  {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-b}\n", false},
+		"an object more":                  {object + "---\nkind: TrainingRuntime\nmetadata: {name: other}\n", false},
+		"no object":                       {"", false},
+		"a number that is a text instead": {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":1,\"maxGPUs\":2}'}}\nspec: {nodes: ['1', 2]}\n", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if err := differs(set(t, object), set(t, tc.other)); (err == nil) != tc.equal {
+				t.Errorf("differs() = %v", err)
+			}
+		})
+	}
+}
+
+func set(t *testing.T, text string) objects {
+	t.Helper()
+	var r reader
+	found := objects{}
+	if err := r.addText(found, "dev", []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestCUEIsOurs: cue export is compared with the CUE that trainyard is built with.
+func TestCUEIsOurs(t *testing.T) {
+	pinned := regexp.MustCompile(`cuelang.org/go (v\S+)`)
+	var versions []string
+	for _, file := range []string{repo.Path(t, "go.mod"), repo.Path(t, "tools", "cue", "go.mod")} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, string(pinned.FindSubmatch(text)[1]))
+	}
+	if versions[0] != versions[1] {
+		t.Errorf("tools/cue pins CUE %s, want %s", versions[1], versions[0])
+	}
+}
+
+func TestAnObjectIsThereOnce(t *testing.T) {
+	var r reader
+	if err := r.addText(objects{}, "dev", []byte(object+object)); err == nil {
+		t.Error("the same object twice passes")
+	}
+}

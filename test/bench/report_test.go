@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// measured is a report with as much CPU time for each case as is given.
+func measured(cpu map[string]time.Duration) *Report {
+	r := &Report{}
+	for id, objects := range map[string]int{
+		casePlain: 2000, caseTenth: 200, caseFiveTimes: 10000, caseMinimal: 1, caseFlat: 2000, caseOverlays: 2000, caseCUE: 2000,
+	} {
+		if d, ok := cpu[id]; ok {
+			r.Results = append(r.Results, newResult(Case{ID: id, What: id, Objects: objects}, []Sample{{CPU: d, Wall: d}}))
+		}
+	}
+	return r
+}
+
+func TestTheRatioIsToTheBetterShape(t *testing.T) {
+	r := measured(map[string]time.Duration{casePlain: time.Second, caseFlat: 30 * time.Second, caseOverlays: 20 * time.Second, caseCUE: 2 * time.Second})
+	for _, ratio := range r.Ratios() {
+		if want := ratio.What == caseOverlays; ratio.Best != want {
+			t.Errorf("%s: better shape is %v, want %v", ratio.What, ratio.Best, want)
+		}
+	}
+	if len(r.Ratios()) != 3 {
+		t.Errorf("found %d ratios, want 3", len(r.Ratios()))
+	}
+}
+
+func TestWhatIsNotMeasuredIsNotReported(t *testing.T) {
+	r := measured(map[string]time.Duration{casePlain: time.Second, caseTenth: time.Second})
+	if found := len(r.Exponents()) + len(r.Ratios()); found != 0 {
+		t.Errorf("found %d exponents and ratios, want none", found)
+	}
+	if text := r.Markdown(); strings.Contains(text, "How it grows") || !strings.Contains(text, "| w-plain | 2000 | 1.00 s |") {
+		t.Errorf("the report is\n%s", text)
+	}
+}
+
+// TestProgramsCanReadTheReport: JSON has no place for a figure that is none.
+func TestProgramsCanReadTheReport(t *testing.T) {
+	faster := measured(map[string]time.Duration{caseTenth: time.Second, casePlain: 2 * time.Second, caseFiveTimes: 3 * time.Second, caseMinimal: 5 * time.Second})
+	var b strings.Builder
+	if err := faster.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var read struct{ Results []Result }
+	if err := json.Unmarshal([]byte(b.String()), &read); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(faster.Results, read.Results); diff != "" {
+		t.Errorf("-measured +read:\n%s", diff)
+	}
+}
+
+func TestReplaceFigures(t *testing.T) {
+	before := "# Speed\n" + marginAbove + "old\n" + marginBelow + "More.\n"
+	got, err := replaceFigures(before, "new\n")
+	if want := strings.Replace(before, "old", "new", 1); err != nil || got != want {
+		t.Errorf("replaceFigures() = %q, %v, want %q", got, err, want)
+	}
+	if _, err := replaceFigures("# Speed\n", "new\n"); err == nil {
+		t.Error("a file without the comments passes")
+	}
+}

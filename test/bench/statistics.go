@@ -1,0 +1,57 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Spread is what several runs of one thing gave.
+type Spread[T cmp.Ordered] struct {
+	Median T `json:"median"` // the lower one of two
+	Min    T `json:"min"`
+	Max    T `json:"max"`
+}
+
+// spread sums up one number of each sample, of which there is at least one.
+func spread[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
+	var values []T
+	for _, s := range samples {
+		values = append(values, of(s))
+	}
+	slices.Sort(values)
+	return Spread[T]{Median: values[(len(values)-1)/2], Min: values[0], Max: values[len(values)-1]}
+}
+
+// point is what a number of objects cost.
+type point struct {
+	objects int
+	seconds float64
+}
+
+// exponent is the slope of the line that fits the points best on a paper with
+// logarithmic scales: 1 where twice the objects take twice the time, 2 where they
+// take four times as much. It is NaN where the points do not tell.
+func exponent(points []point) float64 {
+	var n, x, y, xx, xy float64
+	for _, p := range points {
+		if p.objects <= 0 || p.seconds <= 0 {
+			return math.NaN()
+		}
+		a, b := math.Log(float64(p.objects)), math.Log(p.seconds)
+		n, x, y, xx, xy = n+1, x+a, y+b, xx+a*a, xy+a*b
+	}
+	if spread := n*xx - x*x; n >= 2 && spread > 1e-9 {
+		return (n*xy - x*y) / spread
+	}
+	return math.NaN()
+}
+
+// less takes the cost of starting off each point.
+func less(points []point, start float64) []point {
+	var left []point
+	for _, p := range points {
+		left = append(left, point{p.objects, p.seconds - start})
+	}
+	return left
+}

@@ -1,0 +1,33 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// peakMemory is the most memory that a process had, in bytes.
+func peakMemory(state *os.ProcessState) int64 {
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// filesystems are those that people have, by the numbers in statfs(2).
+var filesystems = map[int64]string{
+	0xEF53: "ext4", 0x58465342: "XFS", 0x9123683E: "Btrfs", 0x01021994: "tmpfs", 0x794C7630: "overlay",
+}
+
+// filesystem names the file system of a folder.
+func filesystem(dir string) string {
+	var found syscall.Statfs_t
+	if err := syscall.Statfs(dir, &found); err != nil {
+		return "an unknown file system"
+	}
+	if name, ok := filesystems[int64(found.Type)]; ok { //nolint:unconvert // its width depends on the processor
+		return name
+	}
+	return fmt.Sprintf("file system %#x", found.Type)
+}

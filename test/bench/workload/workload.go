@@ -1,0 +1,134 @@
+// Package workload makes platform documents of any size, for benchmarks: like
+// those that people write, with every base of the catalogue and mixed settings.
+package workload
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Size is how much a document describes. The schema allows 256 keys in a mapping
+// and 64 items in a list, so that a tenant can list 64 runtimes.
+type Size struct {
+	Runtimes     int // each with scope: namespace
+	Tenants      int // each lists all runtimes
+	Environments int // each changes a few things
+}
+
+// W is the workload that speed is stated for: 2,000 TrainingRuntimes.
+var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
+
+// Sizes are the workloads that have names.
+func Sizes() map[string]Size {
+	return map[string]Size{
+		"W":           W,
+		"W/10":        {Runtimes: 20, Tenants: 10, Environments: 1},
+		"W/5":         {Runtimes: 20, Tenants: 5, Environments: 4},
+		"5W":          {Runtimes: 20, Tenants: 125, Environments: 4},
+		"3W-runtimes": {Runtimes: 60, Tenants: 25, Environments: 4}, // grown by runtimes, not by tenants
+	}
+}
+
+// Objects is how many objects the document makes, in all environments.
+func (s Size) Objects() int { return s.Runtimes * s.Tenants * s.Environments }
+
+// Environment is the name of an environment, from 0.
+func Environment(i int) string { return fmt.Sprintf("env-%02d", i) }
+
+// Tenant is the name of a tenant, from 0.
+func Tenant(i int) string { return fmt.Sprintf("team-%03d", i) }
+
+// Runtime is the name of a runtime, from 0.
+func Runtime(i int) string { return fmt.Sprintf("mpi-%s-%03d", bases[i%len(bases)], i) }
+
+// mapping is a mapping of the document.
+type mapping = map[string]any
+
+// atMost bounds the nodes of a TrainJob.
+func atMost(nodes int) mapping { return mapping{"maxNodes": nodes} }
+
+// Document writes the document as YAML. Revision 0 is the workload itself; any
+// other differs from it in one value, the image of one runtime in one environment.
+func (s Size) Document(revision int) ([]byte, error) {
+	spec := s.spec()
+	if revision != 0 {
+		last := spec.Environments[Environment(s.Environments-1)].Runtimes
+		last[Runtime(0)]["image"] = fmt.Sprintf("registry.example.com/revision/openmpi:%d", revision)
+	}
+	return write(spec)
+}
+
+// write puts a spec into a document.
+func write(spec any) ([]byte, error) {
+	text, err := yaml.Marshal(mapping{
+		"apiVersion": "trainyard.dev/v1alpha1",
+		"kind":       "Platform",
+		"metadata":   mapping{"name": "workload"},
+		"spec":       spec,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing a workload: %w", err)
+	}
+	return text, nil
+}
+
+// spec is the spec of a document, and what of it an environment changes.
+type spec struct {
+	Target       mapping            `json:"target,omitempty"`
+	Ceilings     mapping            `json:"ceilings"`
+	Runtimes     map[string]mapping `json:"runtimes"`
+	Tenants      map[string]tenant  `json:"tenants"`
+	Environments map[string]spec    `json:"environments,omitempty"`
+}
+
+type tenant struct {
+	Runtimes []string `json:"runtimes"`
+}
+
+func (s Size) spec() spec {
+	var names []string
+	made := spec{
+		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
+		Ceilings:     atMost(64),
+		Runtimes:     map[string]mapping{},
+		Tenants:      map[string]tenant{},
+		Environments: map[string]spec{},
+	}
+	for i := range s.Runtimes {
+		names = append(names, Runtime(i))
+		made.Runtimes[Runtime(i)] = settings(i)
+	}
+	for i := range s.Tenants {
+		made.Tenants[Tenant(i)] = tenant{names}
+	}
+	// The first team is offered less, but for what each environment says.
+	made.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2]}
+	for i := range s.Environments {
+		made.Environments[Environment(i)] = s.environment(i, names)
+	}
+	return made
+}
+
+// environment has a registry of its own, lower limits for some runtimes, and
+// leaves out what its cluster does not have.
+func (s Size) environment(i int, names []string) spec {
+	runtimes := map[string]mapping{}
+	for n := range s.Runtimes {
+		changes := mapping{"image": image(Environment(i)+".example.com", n, i)}
+		switch (n + i) % 7 {
+		case 0:
+			changes["limits"] = atMost(4 + i)
+		case 1:
+			changes["env"] = mapping{"CLUSTER": Environment(i)}
+		case 2:
+			if settings(n)["nodeSelector"] != nil {
+				changes["nodeSelector"] = nil
+			}
+		case 3:
+			changes["numNodes"] = 2 + i
+		}
+		runtimes[Runtime(n)] = changes
+	}
+	return spec{Ceilings: atMost(32 + i), Runtimes: runtimes, Tenants: map[string]tenant{Tenant(0): {names}}}
+}

@@ -1,0 +1,125 @@
+package workload
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// small has every kind of runtime, and is made in a second.
+var small = Size{Runtimes: 20, Tenants: 2, Environments: 2}
+
+func generate(t *testing.T, s Size, revision int) []generator.Platform {
+	t.Helper()
+	text, err := s.Document(revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generateFrom(t, text)
+}
+
+func generateFrom(t *testing.T, text []byte) []generator.Platform {
+	t.Helper()
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{
+		Layers: []generator.Input{{Name: "workload.yaml", Text: text}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return platforms
+}
+
+func TestWorkload(t *testing.T) {
+	made := generate(t, small, 0)
+	t.Run("makes as many objects as its size says, without notes", func(t *testing.T) {
+		total := 0
+		for _, p := range made {
+			total += p.Objects.Len()
+			if len(p.Notes) > 0 {
+				t.Errorf("%s: the document has notes, first %v", p.Environment, p.Notes[0])
+			}
+		}
+		if total != small.Objects() {
+			t.Errorf("makes %d objects, want %d", total, small.Objects())
+		}
+	})
+	t.Run("another revision changes one runtime of one environment", func(t *testing.T) {
+		changed := 0
+		for i, p := range generate(t, small, 1) {
+			old := texts(t, made[i])
+			for id, text := range texts(t, p) {
+				if old[id] != text {
+					changed++
+				}
+			}
+		}
+		if changed != small.Tenants {
+			t.Errorf("%d objects changed, want %d", changed, small.Tenants)
+		}
+	})
+	t.Run("resolved it makes the objects of the environment", func(t *testing.T) {
+		text, err := small.Resolved(1, small.Tenants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(texts(t, made[1]), texts(t, generateFrom(t, text)[0])); diff != "" {
+			t.Errorf("-as an environment +resolved:\n%s", diff)
+		}
+	})
+}
+
+func texts(t *testing.T, p generator.Platform) map[object.ID]string {
+	t.Helper()
+	found := map[object.ID]string{}
+	for o := range p.Objects.All() {
+		text, err := o.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[o.ID()] = string(text)
+	}
+	return found
+}
+
+// TestEveryBaseIsUsed: a base that the catalogue gains belongs into the workload.
+func TestEveryBaseIsUsed(t *testing.T) {
+	entries, err := trainyard.CUE.ReadDir("runtimes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped := 0
+	for _, e := range entries {
+		text, err := trainyard.CUE.ReadFile("runtimes/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, ok := catalogued(string(text))
+		if !ok {
+			continue
+		}
+		shipped++
+		if !slices.Contains(bases, name) {
+			t.Errorf("the workload has no runtime from %s", name)
+		}
+	}
+	if shipped == 0 {
+		t.Fatal("found no catalogue entries")
+	}
+}
+
+func TestSizesFitTheSchema(t *testing.T) {
+	for name, size := range Sizes() {
+		text, err := size.Document(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) > 1<<20 || size.Runtimes > 64 || size.Tenants > 256 || size.Environments > 256 {
+			t.Errorf("%s is %d bytes for %+v, which no document may be", name, len(text), size)
+		}
+	}
+}

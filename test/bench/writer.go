@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/benchmark/parse"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// WriterResult is what it takes to make a folder hold 3,000 files, without
+// making what is in them.
+type WriterResult struct {
+	What string                `json:"what"`
+	Wall Spread[time.Duration] `json:"wall"`
+}
+
+// writer runs the Go benchmark of bundles, whose figures are by the clock.
+func (b *bench) writer(rounds int) ([]WriterResult, error) {
+	b.tell("measuring the writer")
+	root, err := repo.Root()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkReplace$", "-benchtime", "5x", "-count", fmt.Sprint(rounds), "./bundles")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "TMPDIR="+b.dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("running the benchmark of bundles: %w\n%s", err, out)
+	}
+	return readWriter(out)
+}
+
+// readWriter reads the lines of go test -bench.
+func readWriter(out []byte) ([]WriterResult, error) {
+	var order []string
+	samples := map[string][]Sample{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		line, err := parse.ParseLine(lines.Text())
+		if err != nil {
+			continue // it is about something else
+		}
+		name := strings.TrimPrefix(line.Name, "BenchmarkReplace/")
+		if i := strings.LastIndex(name, "-"); i > 0 { // the number of processors
+			name = name[:i]
+		}
+		if !slices.Contains(order, name) {
+			order = append(order, name)
+		}
+		samples[name] = append(samples[name], Sample{Wall: time.Duration(line.NsPerOp)})
+	}
+	if len(order) == 0 {
+		return nil, fmt.Errorf("no benchmark in what go test said: %s", out)
+	}
+	var results []WriterResult
+	for _, name := range order {
+		results = append(results, WriterResult{strings.ReplaceAll(name, "_", " "), spread(samples[name], wall)})
+	}
+	return results, nil
+}
