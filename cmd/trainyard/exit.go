@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -18,7 +21,10 @@ const (
 	exitUsage    = 2
 	exitInvalid  = 3
 	exitDiffers  = 4
+	exitDenied   = 5
 	exitRefused  = 6
+	exitFailed   = 7
+	exitTimedOut = 8
 )
 
 // exitCodes documents them all; those that no command returns yet are reserved.
@@ -31,10 +37,10 @@ var exitCodes = []struct {
 	{exitUsage, "wrong usage, such as an unknown flag or a missing file"},
 	{exitInvalid, "invalid input: each problem is on a line of its own"},
 	{exitDiffers, "differences found"},
-	{5, "denied"},
+	{exitDenied, "denied"},
 	{exitRefused, "refused, because something would be lost"},
-	{7, "a job or a runtime test failed"},
-	{8, "timed out"},
+	{exitFailed, "a job or a runtime test failed"},
+	{exitTimedOut, "timed out"},
 }
 
 func exitCodeHelp() string {
@@ -57,6 +63,22 @@ type differError struct{ differences []string }
 // Error gives one difference per line.
 func (d *differError) Error() string { return strings.Join(d.differences, "\n") }
 
+// failedError says that a job or a runtime test failed, or that its time was over.
+type failedError struct {
+	what     string
+	timedOut bool
+}
+
+// Error says what failed.
+func (f *failedError) Error() string { return f.what }
+
+func (f *failedError) code() int {
+	if f.timedOut {
+		return exitTimedOut
+	}
+	return exitFailed
+}
+
 // judge says what a run comes to that has ended with an error, or with none.
 func judge(err error) reports.Report {
 	var (
@@ -68,6 +90,8 @@ func judge(err error) reports.Report {
 		usage    *usageError
 		bug      *generator.BugError
 		differ   *differError
+		failed   *failedError
+		choice   *jobs.AmbiguousRuntimeError
 	)
 	ended := func(code int, failures ...string) reports.Report {
 		return reports.Report{ExitCode: code, Failures: failures}
@@ -83,10 +107,14 @@ func judge(err error) reports.Report {
 		return ended(exitRefused, loss.Losses...)
 	case errors.As(err, &exists):
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v", err))
-	case errors.As(err, &usage), errors.As(err, &unknown):
+	case errors.As(err, &usage), errors.As(err, &unknown), errors.As(err, &choice):
 		return ended(exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err))
 	case errors.As(err, &differ):
 		return ended(exitDiffers, differ.differences...)
+	case errors.As(err, &failed):
+		return ended(failed.code(), fmt.Sprintf("trainyard: %v", failed))
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return ended(exitDenied, fmt.Sprintf("trainyard: %v", err))
 	case errors.As(err, &bug):
 		return ended(exitInternal, fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug))
 	}

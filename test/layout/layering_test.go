@@ -70,6 +70,8 @@ var bans = []ban{
 	{"api/jobs/...", module + "/bundles/...", "use cases act on a cluster, not on files"},
 	{"api/jobs/...", "github.com/spf13/cobra", "use cases do not know who calls them"},
 	{"api/jobs/...", "net/http", "use cases do not know who calls them"},
+	{"api/jobs/...", module + "/controller/...", "use cases do not run controllers"},
+	{"api/...", module + "/test/...", "tests are not part of the product"},
 	{"migrate/...", "k8s.io/client-go/...", "migration is a pure function"},
 }
 

@@ -1,0 +1,212 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
+
+// connect is the administrator's view of the jobs of a real API server.
+func connect(t *testing.T, cp *controlplane.ControlPlane, as string) jobs.Jobs {
+	t.Helper()
+	config := cp.Config()
+	if as != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: as}
+	}
+	all, err := jobs.Connect(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// deliver applies the runtime that jobs here refer to.
+func deliver(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
+	objects, err := controlplane.ReadObjects("../../bundles/rendered/minimal/plain/manifests.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cp.Apply(t.Context(), objects...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deliverOwn applies runtimes of a namespace, one of the same name and one of another.
+func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
+	t.Helper()
+	var shared trainer.ClusterTrainingRuntime
+	if err := cp.Client().Get(t.Context(), client.ObjectKey{Name: runtimeName}, &shared); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{runtimeName, "mpi-own"} {
+		own := &trainer.TrainingRuntime{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: shared.Spec}
+		if err := cp.Client().Create(t.Context(), own); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// runtimeName is that of the runtime of the example minimal.
+const runtimeName = "mpi-openmpi-cpu"
+
+func TestRuntimesAreFoundByName(t *testing.T) {
+	cp := controlplane.Start(t)
+	namespace, other := cp.Namespace(t), cp.Namespace(t)
+	deliver(t, cp)
+	deliverOwn(t, cp, namespace)
+	all := connect(t, cp, "")
+	for name, tc := range map[string]struct{ namespace, name, want string }{
+		"the cluster's":                       {other, runtimeName, "ClusterTrainingRuntime " + runtimeName},
+		"the namespace's":                     {namespace, "mpi-own", "TrainingRuntime mpi-own"},
+		"of one kind where both have it":      {namespace, "trainingruntime/" + runtimeName, "TrainingRuntime " + runtimeName},
+		"of the other, however it is spelled": {namespace, "ClusterTrainingRuntime/" + runtimeName, "ClusterTrainingRuntime " + runtimeName},
+		"both":                                {namespace, runtimeName, "both kinds of runtimes have a"},
+		"nobody's":                            {namespace, "mpi-owm", `the cluster and namespace ` + namespace + ` have mpi-openmpi-cpu, mpi-own`},
+		"another namespace's":                 {other, "mpi-own", `there is no runtime "mpi-own"`},
+		"of a kind that is none":              {namespace, "runtime/mpi-own", `there is no runtime "runtime/mpi-own"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := all.Runtime(t.Context(), tc.namespace, tc.name)
+			got := found.String()
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("Runtime(%q) = %s, want %s", tc.name, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhoMaySeeNoRuntimesIsToldSo(t *testing.T) {
+	cp := controlplane.Start(t)
+	all := connect(t, cp, "stranger")
+	if _, err := all.Runtime(t.Context(), "default", runtimeName); !apierrors.IsForbidden(err) {
+		t.Errorf("Runtime() = %v, want that it is forbidden", err)
+	}
+}
+
+// TestPodsAreInOrder: launcher first, nodes by index, whatever their names and the order in
+// which they came.
+func TestPodsAreInOrder(t *testing.T) {
+	cp := controlplane.Start(t)
+	deliver(t, cp)
+	namespace := cp.Namespace(t)
+	all := connect(t, cp, "")
+	job := build.MakeTrainJob("sum", namespace).Runtime(runtimeName).Suspended().Obj()
+	submit(t, all, job)
+	for name, of := range map[string][2]string{
+		"a": {"node", "10"}, "b": {"node", "2"}, "c": {"launcher", "0"}, "d": {"dataset-initializer", ""},
+	} {
+		createPod(t, cp, namespace, name, of[0], of[1])
+	}
+	view, err := all.Look(t.Context(), client.ObjectKeyFromObject(job))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, pod := range view.Pods {
+		got = append(got, pod.Name+" is "+pod.String())
+	}
+	want := []string{"c is launcher", "b is node 2", "a is node 10", "d is dataset-initializer"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// submit tries again for a while: Trainer's webhook reads runtimes from a cache.
+func submit(t *testing.T, all jobs.Jobs, job *trainer.TrainJob) {
+	t.Helper()
+	controlplane.Eventually(t, func(ctx context.Context) error { return all.Submit(ctx, job.DeepCopy()) })
+}
+
+func createPod(t *testing.T, cp *controlplane.ControlPlane, namespace, name, role, index string) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name,
+			Labels:      map[string]string{"jobset.sigs.k8s.io/jobset-name": "sum", "jobset.sigs.k8s.io/replicatedjob-name": role},
+			Annotations: map[string]string{"batch.kubernetes.io/job-completion-index": index},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: jobs.Main, Image: "localhost/none"}}},
+	}
+	if err := cp.Client().Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+// TestVerdictsAreRead from what the launcher's preflight left, and nothing else is taken for one.
+func TestVerdictsAreRead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		container, message string
+		want               *jobs.Verdict
+		fails              bool
+	}{
+		"a whole one": {
+			"preflight", `{"hosts":2,"reached":1,"slots":4,"available":2,"ms":[520,null],"failed":[{"host":"sum-node-0-0","cause":"refused","detail":"Connection refused"}]}`,
+			&jobs.Verdict{
+				Hosts: 2, Reached: 1, Slots: 4, Available: 2, Milliseconds: []*int{new(520), nil},
+				Failed: []jobs.HostFailure{{Host: "sum-node-0-0", Cause: "refused", Detail: "Connection refused"}},
+			}, false,
+		},
+		"none yet":                    {"preflight", "", nil, false},
+		"another container's message": {"identity", `{"hosts":1}`, nil, false},
+		"what was cut off by a limit": {"preflight", `{"hosts":2,"rea`, nil, true},
+		"what somebody else wrote":    {"preflight", "Killed", nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: tc.message}}
+			pod := corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{Name: tc.container, State: ended}}}}
+			got, err := jobs.View{Pods: []jobs.Pod{{Role: jobs.Launcher, Pod: pod}}}.Verdict()
+			if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.fails {
+				t.Errorf("error %v, -want +got:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestWaitingEnds when its context does, with the reason.
+func TestWaitingEnds(t *testing.T) {
+	cp := controlplane.Start(t)
+	deliver(t, cp)
+	all := connect(t, cp, "")
+	job := build.MakeTrainJob("wait", cp.Namespace(t)).Runtime(runtimeName).Suspended().Obj()
+	submit(t, all, job)
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := all.Wait(ctx, client.ObjectKeyFromObject(job), func(jobs.View) (bool, error) {
+		cancel(enough)
+		return false, nil
+	})
+	if !errors.Is(err, enough) {
+		t.Errorf("Wait() = %v, want %v", err, enough)
+	}
+	if err := all.Delete(t.Context(), client.ObjectKeyFromObject(job)); err != nil {
+		t.Error(err)
+	}
+	err = all.Wait(t.Context(), client.ObjectKeyFromObject(job), func(jobs.View) (bool, error) { return false, nil })
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("waiting for a job that is gone: %v, want that it is not found", err)
+	}
+	if err := all.Delete(t.Context(), client.ObjectKeyFromObject(job)); err != nil {
+		t.Errorf("deleting again: %v", err)
+	}
+}

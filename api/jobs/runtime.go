@@ -1,0 +1,135 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Runtime is what TrainJobs refer to, of either kind.
+type Runtime struct {
+	// Kind is trainer.ClusterTrainingRuntimeKind or trainer.TrainingRuntimeKind.
+	Kind string
+	// Name is that of the object.
+	Name string
+	// Spec is what TrainJobs get.
+	Spec trainer.TrainingRuntimeSpec
+}
+
+// String is the kind and the name.
+func (r Runtime) String() string { return r.Kind + " " + r.Name }
+
+// Ref is how a TrainJob refers to it.
+func (r Runtime) Ref() trainer.RuntimeRef {
+	return trainer.RuntimeRef{Name: r.Name, APIGroup: ptr.To(trainer.GroupVersion.Group), Kind: ptr.To(r.Kind)}
+}
+
+// UnknownRuntimeError says that there is no such runtime.
+type UnknownRuntimeError struct {
+	// Name is what was asked for, and Namespace where.
+	Name, Namespace string
+	// Known are the runtimes that a TrainJob there could use, sorted.
+	Known []string
+}
+
+// Error names the runtimes that there are.
+func (e *UnknownRuntimeError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("there is no runtime %q: neither the cluster nor namespace %s has any", e.Name, e.Namespace)
+	}
+	return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have %s", e.Name, e.Namespace, strings.Join(e.Known, ", "))
+}
+
+// AmbiguousRuntimeError says that runtimes of both kinds have the name.
+type AmbiguousRuntimeError struct{ Name string }
+
+// Error says how to choose.
+func (e *AmbiguousRuntimeError) Error() string {
+	return fmt.Sprintf("both kinds of runtimes have a %q: say clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
+}
+
+// Runtime finds the runtime that TrainJobs in a namespace can use by this name, which may have
+// the kind before it as in "trainingruntime/mpi". Errors are an *UnknownRuntimeError, an
+// *AmbiguousRuntimeError, or what the API server said.
+func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, error) {
+	kind, bare, qualified := strings.Cut(name, "/")
+	if !qualified {
+		kind, bare = "", name
+	}
+	all, err := j.runtimes(ctx, namespace)
+	if err != nil {
+		return Runtime{}, err
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(r Runtime) bool {
+		return r.Name != bare || kind != "" && !strings.EqualFold(kind, r.Kind)
+	})
+	switch len(found) {
+	case 0:
+		return Runtime{}, &UnknownRuntimeError{Name: name, Namespace: namespace, Known: namesOf(all)}
+	case 1:
+		return found[0], nil
+	}
+	return Runtime{}, &AmbiguousRuntimeError{Name: name}
+}
+
+// runtimes are all that TrainJobs in a namespace can use. Who may not see one of the kinds
+// has none of it.
+func (j Jobs) runtimes(ctx context.Context, namespace string) ([]Runtime, error) {
+	var all []Runtime
+	var shared trainer.ClusterTrainingRuntimeList
+	refused := j.client.List(ctx, &shared)
+	if refused != nil && !apierrors.IsForbidden(refused) {
+		return nil, fmt.Errorf("listing ClusterTrainingRuntimes: %w", refused)
+	}
+	for _, r := range shared.Items {
+		all = append(all, Runtime{trainer.ClusterTrainingRuntimeKind, r.Name, r.Spec})
+	}
+	var own trainer.TrainingRuntimeList
+	err := j.client.List(ctx, &own, client.InNamespace(namespace))
+	if err != nil && (!apierrors.IsForbidden(err) || refused != nil) {
+		return nil, fmt.Errorf("listing TrainingRuntimes in %s: %w", namespace, err)
+	}
+	for _, r := range own.Items {
+		all = append(all, Runtime{trainer.TrainingRuntimeKind, r.Name, r.Spec})
+	}
+	return all, nil
+}
+
+func namesOf(all []Runtime) []string {
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.Name
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// LauncherIsNode reports whether ranks run on the launcher too.
+func (r Runtime) LauncherIsNode() bool {
+	policy := r.Spec.MLPolicy
+	return policy != nil && policy.MPI != nil && ptr.Deref(policy.MPI.RunLauncherAsNode, false)
+}
+
+// HasPreflight reports whether the launcher tries all hosts before mpirun.
+func (r Runtime) HasPreflight() bool {
+	for _, job := range r.Spec.Template.Spec.ReplicatedJobs {
+		for _, c := range job.Template.Spec.Template.Spec.InitContainers {
+			if Role(job.Name) == Launcher && c.Name == preflight {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RuntimeNames are the names of all runtimes that TrainJobs in a namespace can use, sorted.
+func (j Jobs) RuntimeNames(ctx context.Context, namespace string) ([]string, error) {
+	all, err := j.runtimes(ctx, namespace)
+	return namesOf(all), err
+}

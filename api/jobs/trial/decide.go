@@ -1,0 +1,102 @@
+package trial
+
+import "time"
+
+// decide judges all open checks, and reports whether nothing is left to decide. A check that
+// passed shows that those before it did too, whatever there was to see of them: pods go when
+// a job ends.
+func (t *trial) decide(s *scene) bool {
+	findings := make([]finding, len(t.checks))
+	last := -1
+	for i, c := range t.checks {
+		if findings[i] = c.judge(s); findings[i].status == Passed {
+			last = i
+		}
+	}
+	for i := range t.checks {
+		c, found := &t.checks[i], findings[i]
+		switch {
+		case c.Status == Passed:
+		case found.status == Open && i < last:
+			t.settle(c, passed(""))
+		case found.status == Open:
+			t.wait(*c, found.detail)
+			return t.failedUnseen(s, c)
+		default:
+			t.settle(c, found)
+		}
+		if c.Status == Failed {
+			return true
+		}
+	}
+	return true
+}
+
+// settle takes a finding over into its check, and tells of it.
+func (t *trial) settle(c *check, found finding) {
+	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), found.detail
+	if found.status == Failed {
+		c.Evidence, c.Hint = found.evidence, hint(found.detail+"\n"+found.evidence)
+	}
+	if found.pod != nil {
+		c.Pod = found.pod.Name
+	}
+	t.report(c.Check)
+}
+
+// wait tells what a check waits for, if that is news.
+func (t *trial) wait(c check, detail string) {
+	if detail == "" || detail == t.said {
+		return
+	}
+	t.said = detail
+	c.Seconds, c.Detail = seconds(time.Since(t.began)), detail
+	t.report(c.Check)
+}
+
+// failedUnseen fails the first open check of a job that ended badly although all that there is
+// to see of it looks well, and reports whether it did.
+func (t *trial) failedUnseen(s *scene, c *check) bool {
+	outcome := s.view.Outcome()
+	if outcome.Condition == "" || outcome.Condition == complete || !s.quiet() {
+		return false
+	}
+	t.settle(c, finding{status: Failed, detail: "the TrainJob failed: " + outcome.Message})
+	return true
+}
+
+// giveUp fails the first open check, because time is over.
+func (t *trial) giveUp() {
+	for i := range t.checks {
+		if t.checks[i].Status != Open {
+			continue
+		}
+		detail := "not within " + t.options.Timeout.String()
+		if t.said != "" {
+			detail += ": " + t.said
+		}
+		t.settle(&t.checks[i], finding{status: Failed, detail: detail})
+		return
+	}
+}
+
+// conclude are all checks as they are at the end.
+func (t *trial) conclude() []Check {
+	result := make([]Check, len(t.checks))
+	for i, c := range t.checks {
+		result[i] = c.Check
+		if c.Status == Open {
+			result[i].Status = NotReached
+		}
+	}
+	return result
+}
+
+func (t *trial) passed() bool {
+	for _, c := range t.checks {
+		if c.Status != Passed {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,36 @@
+package trial
+
+import "regexp"
+
+// hints say what to do about words that programs and Kubernetes use. The first match counts.
+var hints = []struct {
+	words *regexp.Regexp
+	hint  string
+}{
+	{regexp.MustCompile(`ErrImageNeverPull`), "the image is not on the cluster node, and imagePullPolicy Never forbids to fetch it"},
+	{regexp.MustCompile(`ImagePullBackOff|ErrImagePull|InvalidImageName`), "check the image's name, whether the registry can be reached, and imagePullSecrets"},
+	{regexp.MustCompile(`runAsNonRoot`), "the pod asks for a user other than root: set the runtime's user, or a user in the image"},
+	{regexp.MustCompile(`no hostkeys available|Unable to load host key|id_rsa: No such file`), "the SSH key is not where sshd looks for it: mlPolicy.mpi.sshAuthMountPath and sshd's configuration must name the same folder"},
+	{regexp.MustCompile(`(?i)(id_rsa|\.ssh|authorized_keys).*permission denied|bad permissions`), "the user cannot read the SSH key: give the pod an fsGroup, or another user"},
+	{regexp.MustCompile(`no sshd in this image|sshd.*(not found|[Nn]o such file)`), "the image has no sshd where the runtime looks: install openssh-server, or mend the command"},
+	{regexp.MustCompile(`mpirun.*(not found|[Nn]o such file)`), "mpirun is not on the image's PATH"},
+	{regexp.MustCompile(`: unresolvable:`), "look at the cluster's DNS, and at network.publishNotReadyAddresses of the runtime's JobSet template"},
+	{regexp.MustCompile(`: refused:`), "nothing listens on the SSH port: compare the ports of sshd and ssh in the runtime"},
+	{regexp.MustCompile(`: (timeout|unreachable):`), "packets do not arrive: look at network policies for the SSH port, 2222, between the job's pods"},
+	{regexp.MustCompile(`: denied:`), "the key is refused: launcher and nodes must mount the same Secret, and sshd must read its authorized_keys"},
+	{regexp.MustCompile(`: slots:`), "a node has less room than numProcPerNode: lower that, give nodes more CPUs or GPUs, or set preflight.oversubscribe"},
+	{regexp.MustCompile(`did not use the hostfile`), "mpirun finds its hosts by variables of the runtime's launcher, which differ by kind and version of MPI: Open MPI 5 needs PRTE_MCA_ ones"},
+	{regexp.MustCompile(`not enough slots`), "mpirun found fewer slots in the hostfile than it wants: see numProcPerNode"},
+	{regexp.MustCompile(`Insufficient|didn't match|untolerated taint`), "no cluster node has room for a pod of this runtime: see its resources, nodeSelector and tolerations"},
+	{regexp.MustCompile(`(?i)exec format error`), "the image is for another CPU architecture"},
+}
+
+// hint says what to do about a failure; nothing if nobody knows.
+func hint(about string) string {
+	for _, h := range hints {
+		if h.words.MatchString(about) {
+			return h.hint
+		}
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+// scene is what there is to see of the trial's job. It remembers pods that are gone: when one
+// pod fails, Kubernetes deletes the others.
+type scene struct {
+	*trial
+	view jobs.View
+	seen map[string]jobs.Pod // by UID
+	logs map[string]string   // of containers that ended, by pod UID and name
+	// warned is what Kubernetes said last about a pod that does not start, by UID.
+	warned map[string]string
+	// ended is when the job was first seen to have failed.
+	ended time.Time
+}
+
+const (
+	// logLines are enough of a launcher's log for the ranks of some hundred hosts.
+	logLines = 2000
+	// evidenceLines are what a person wants to read.
+	evidenceLines = 5
+	// lastWords is how long a failed job's pods may take to tell what happened: Trainer sees the
+	// job's end, and the kubelet's word on the pods comes a little later.
+	lastWords = 3 * time.Second
+)
+
+// look takes in what has changed.
+func (s *scene) look(ctx context.Context, view jobs.View) error {
+	s.view = view
+	if view.Outcome().Condition != "" && s.ended.IsZero() {
+		s.ended = time.Now()
+	}
+	for _, pod := range view.Pods {
+		s.seen[string(pod.UID)] = pod
+		if err := s.readLogs(ctx, pod); err != nil {
+			return err
+		}
+		s.readWarnings(ctx, pod)
+	}
+	return nil
+}
+
+// quiet reports whether a job has ended so long ago that nothing more will be seen.
+func (s *scene) quiet() bool { return !s.ended.IsZero() && time.Since(s.ended) > lastWords }
+
+// readLogs keeps what containers said that have ended: their pods may be gone at the next look.
+// A log that is gone is empty; another failure may pass by the next look.
+func (s *scene) readLogs(ctx context.Context, pod jobs.Pod) error {
+	for _, c := range statuses(pod) {
+		key := string(pod.UID) + c.Name
+		if _, known := s.logs[key]; known || c.State.Terminated == nil {
+			continue
+		}
+		text, err := s.jobs.Log(ctx, pod, c.Name, logLines)
+		switch {
+		case apierrors.IsForbidden(err):
+			return err
+		case err == nil, apierrors.IsNotFound(err):
+			s.logs[key] = text
+		}
+	}
+	return nil
+}
+
+// readWarnings asks for warnings about a pod of which no container has started.
+func (s *scene) readWarnings(ctx context.Context, pod jobs.Pod) {
+	if slices.ContainsFunc(statuses(pod), started) {
+		return
+	}
+	if events, err := s.jobs.Warnings(ctx, pod); err == nil && len(events) > 0 {
+		latest := events[len(events)-1]
+		s.warned[string(pod.UID)] = latest.Reason + ": " + latest.Message
+	}
+}
+
+// pods are all that were ever seen of a role, in order of index.
+func (s *scene) pods(roles ...jobs.Role) []jobs.Pod {
+	var found []jobs.Pod
+	for _, pod := range s.seen {
+		if slices.Contains(roles, pod.Role) {
+			found = append(found, pod)
+		}
+	}
+	slices.SortFunc(found, func(a, b jobs.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return found
+}
+
+// all are the launcher and the nodes.
+func (s *scene) all() []jobs.Pod { return s.pods(jobs.Launcher, jobs.Node) }
+
+// expected is how many pods there are in the end.
+func (s *scene) expected() int { return int(s.options.Nodes) + 1 }
+
+// launcher is the pod that runs mpirun.
+func (s *scene) launcher() (jobs.Pod, bool) {
+	found := s.pods(jobs.Launcher)
+	if len(found) == 0 {
+		return jobs.Pod{}, false
+	}
+	return found[0], true
+}
+
+// mainState is that of the container that runs mpirun or sshd.
+func mainState(pod jobs.Pod) corev1.ContainerState {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name == jobs.Main {
+			return c.State
+		}
+	}
+	return corev1.ContainerState{}
+}
+
+// evidence is the end of what a container said, or of what is said about it.
+func (s *scene) evidence(pod jobs.Pod, c corev1.ContainerStatus) string {
+	text := s.logs[string(pod.UID)+c.Name]
+	if ended := c.State.Terminated; strings.TrimSpace(text) == "" && ended != nil {
+		text = ended.Message
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-evidenceLines):], "\n")
+}
+
+// statuses are those of all containers of a pod, in the order in which they start.
+func statuses(pod jobs.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+}
+
+func started(c corev1.ContainerStatus) bool {
+	return c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+}
+
+// broken reports whether a container ended badly.
+func broken(c corev1.ContainerStatus) bool {
+	return c.State.Terminated != nil && c.State.Terminated.ExitCode != 0
+}
+
+// howItEnded is the exit of a container in words.
+func howItEnded(c corev1.ContainerStatus) string {
+	ended := c.State.Terminated
+	if ended.Reason == "" || ended.Reason == "Error" {
+		return fmt.Sprintf("%s ended with exit code %d", c.Name, ended.ExitCode)
+	}
+	return fmt.Sprintf("%s ended with exit code %d (%s)", c.Name, ended.ExitCode, ended.Reason)
+}

@@ -1,0 +1,141 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Role is what a pod does in a TrainJob: the name of its ReplicatedJob.
+type Role string
+
+const (
+	// Launcher runs mpirun, and ranks too where the runtime says so.
+	Launcher Role = "launcher"
+	// Node waits for ranks over SSH.
+	Node Role = "node"
+)
+
+// Names that Trainer and JobSet give.
+const (
+	// Main is the container that runs mpirun on the launcher, and sshd on a node.
+	Main = "node"
+	// jobSetLabel and roleLabel stand on every pod that JobSet makes
+	// (jobset/api/jobset/v1alpha2); the JobSet of a TrainJob has the TrainJob's name.
+	jobSetLabel = "jobset.sigs.k8s.io/jobset-name"
+	roleLabel   = "jobset.sigs.k8s.io/replicatedjob-name"
+)
+
+// Pod is a pod of a TrainJob.
+type Pod struct {
+	// Role is Launcher, Node, or the name of another ReplicatedJob, such as an initializer.
+	Role Role
+	// Index tells pods of a role apart. It counts from 0.
+	Index int
+	corev1.Pod
+}
+
+// String names a pod as people do: "launcher", "node 3".
+func (p Pod) String() string {
+	if p.Role == Node {
+		return fmt.Sprintf("node %d", p.Index)
+	}
+	return string(p.Role)
+}
+
+// View is a TrainJob and its pods, as they were at one moment.
+type View struct {
+	Job trainer.TrainJob
+	// Pods are in order of role and index: launcher first, then nodes, then others.
+	Pods []Pod
+}
+
+// Look reads a TrainJob and its pods.
+func (j Jobs) Look(ctx context.Context, key client.ObjectKey) (View, error) {
+	var view View
+	if err := j.client.Get(ctx, key, &view.Job); err != nil {
+		return view, fmt.Errorf("reading TrainJob %s: %w", key, err)
+	}
+	var pods corev1.PodList
+	if err := j.client.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{jobSetLabel: key.Name}); err != nil {
+		return view, fmt.Errorf("listing the pods of TrainJob %s: %w", key, err)
+	}
+	for _, pod := range pods.Items {
+		view.Pods = append(view.Pods, podOf(pod))
+	}
+	slices.SortFunc(view.Pods, comparePods)
+	return view, nil
+}
+
+func podOf(pod corev1.Pod) Pod {
+	// A pod without an index is the only one of its role.
+	index, _ := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+	return Pod{Role: Role(pod.Labels[roleLabel]), Index: index, Pod: pod}
+}
+
+func comparePods(a, b Pod) int {
+	rank := func(r Role) int { return slices.Index([]Role{Node, Launcher}, r) }
+	return cmp.Or(
+		-cmp.Compare(rank(a.Role), rank(b.Role)), cmp.Compare(a.Role, b.Role),
+		cmp.Compare(a.Index, b.Index), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+	)
+}
+
+// Of are the pods of a role.
+func (v View) Of(role Role) []Pod {
+	var found []Pod
+	for _, pod := range v.Pods {
+		if pod.Role == role {
+			found = append(found, pod)
+		}
+	}
+	return found
+}
+
+// Outcome is how a TrainJob ended, or the zero Outcome while it goes on.
+type Outcome struct {
+	// Condition is trainer.TrainJobComplete or trainer.TrainJobFailed.
+	Condition string
+	// Reason and Message are what Trainer says about it.
+	Reason, Message string
+}
+
+// Outcome says how the job ended.
+func (v View) Outcome() Outcome {
+	for _, name := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
+		if c := meta.FindStatusCondition(v.Job.Status.Conditions, name); c != nil && c.Status == "True" {
+			return Outcome{Condition: name, Reason: c.Reason, Message: c.Message}
+		}
+	}
+	return Outcome{}
+}
+
+// pollInterval is how often a waiting program asks the API server.
+const pollInterval = 500 * time.Millisecond
+
+// Wait looks at a TrainJob again and again, until done says so or fails, or ctx ends.
+func (j Jobs) Wait(ctx context.Context, key client.ObjectKey, done func(View) (bool, error)) error {
+	for {
+		view, err := j.Look(ctx, key)
+		if err != nil {
+			return err
+		}
+		if end, err := done(view); end || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for TrainJob %s: %w", key, context.Cause(ctx))
+		case <-time.After(pollInterval):
+		}
+	}
+}
