@@ -25,7 +25,6 @@ const (
 	// can listen on the ports they are known for.
 	loopback = "127.88.0.1"
 	domain   = "cluster.local"
-	services = "198.19.0.0/16" // addresses of services: none leads anywhere without kube-proxy
 
 	// patience bounds the start of each server; a busy machine may need most of it.
 	patience = 2 * time.Minute
@@ -49,14 +48,14 @@ type step struct {
 func (c *cluster) steps() []step {
 	return []step{
 		{"certificates", ControlPlane, func(context.Context) error { return c.makeCredentials() }},
-		{"network", Pods, func(context.Context) error { return c.makeBridge() }},
+		{"network", Pods, func(context.Context) error { return c.makeNetwork() }},
 		{"etcd", ControlPlane, c.startEtcd},
 		{apiServer, ControlPlane, c.startAPIServer},
 		{controllerManager, ControlPlane, c.startControllerManager},
 		{scheduler, ControlPlane, c.startScheduler},
 		{"dns", Pods, c.startDNS},
-		{"containerd", Pods, c.startContainerd},
-		{"kubelet", Pods, c.startKubelets},
+		{"containerd", Pods, c.eachNode(c.startContainerd)},
+		{"kubelet", Pods, c.eachNode(c.startKubelet)},
 		{"trainer", ControlPlane, c.startManagers},
 	}
 }
@@ -78,7 +77,7 @@ func Up(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer held.Close()
-	if err := claim(o); err != nil {
+	if c.Options, err = claim(o); err != nil {
 		return err
 	}
 	for _, s := range c.steps() {

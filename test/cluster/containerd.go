@@ -23,7 +23,7 @@ state = "$DIR/state"
   path = "$DIR/opt"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "$PAUSE"
-  stream_server_address = "127.88.0.1"
+  stream_server_address = "$LOOPBACK"
   netns_mounts_under_state_dir = true
   # Root in a container may not lower this score (CAP_SYS_RESOURCE).
   restrict_oom_score_adj = true
@@ -37,64 +37,77 @@ state = "$DIR/state"
       Root = "$DIR/runc"
 `
 
-func (c *cluster) containerdSocket() string { return socket(c.Dir) }
+// socket is where a node's containerd listens.
+func (n node) socket() string { return n.dir + "/containerd/containerd.sock" }
 
-func socket(dir string) string { return dir + "/containerd/containerd.sock" }
-
-func (c *cluster) startContainerd(ctx context.Context) error {
-	dir := c.path("containerd")
-	if err := c.writePodNetwork(dir + "/cni"); err != nil {
+func (c *cluster) startContainerd(ctx context.Context, n node) error {
+	dir := n.dir + "/containerd"
+	if err := n.writePodNetwork(dir); err != nil {
 		return err
 	}
-	values := map[string]string{"DIR": dir, "SOCKET": c.containerdSocket(), "PAUSE": images.PauseName}
+	values := map[string]string{"DIR": dir, "SOCKET": n.socket(), "PAUSE": images.PauseName, "LOOPBACK": n.loopback()}
 	text := os.Expand(containerdConfig, func(key string) string { return values[key] })
 	if err := os.WriteFile(dir+"/config.toml", []byte(text), 0o600); err != nil {
 		return err
 	}
-	if err := c.run(ctx, "containerd", exec.Command("containerd", "-c", dir+"/config.toml"), c.answersCtr); err != nil {
+	answers := func(ctx context.Context) error { return n.ctr(ctx, "version") }
+	if err := c.run(ctx, n.containerd(), exec.Command("containerd", "-c", dir+"/config.toml"), answers); err != nil {
 		return err
 	}
 	pause := dir + "/pause.tar"
 	if err := images.Pause(c.tools.Path("pause"), pause); err != nil {
 		return err
 	}
-	return Load(ctx, c.Dir, pause)
+	return n.load(ctx, pause)
 }
 
-// writePodNetwork says how containerd connects pods: to the bridge, without a way out.
-func (c *cluster) writePodNetwork(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// writePodNetwork says how containerd connects pods: to the node's bridge, without a way out.
+func (n node) writePodNetwork(dir string) error {
+	if err := os.MkdirAll(dir+"/cni", 0o700); err != nil {
 		return err
 	}
-	return writeJSON(dir+"/10-sandbox.conflist", object{
+	first, last := n.pods()
+	return writeJSON(dir+"/cni/10-sandbox.conflist", object{
 		"cniVersion": "1.0.0", "name": "sandbox", "plugins": []object{{
-			"type": "bridge", "bridge": bridge, "isGateway": true, "ipMasq": false, "hairpinMode": true,
+			"type": "bridge", "bridge": n.bridge(), "ipMasq": false, "hairpinMode": true,
 			"ipam": object{
-				"type": "host-local", "dataDir": c.path("containerd", "addresses"),
-				"ranges": [][]object{{{"subnet": subnet, "rangeStart": firstPod, "gateway": gateway}}},
+				"type": "host-local", "dataDir": dir + "/addresses",
+				"ranges": [][]object{{{"subnet": subnet, "rangeStart": first, "rangeEnd": last, "gateway": gateway}}},
 			},
 		}},
 	})
 }
 
-func (c *cluster) answersCtr(ctx context.Context) error {
-	return ctr(ctx, c.Dir, "version")
-}
-
-// Load puts images of archives, such as those of test/images, on the nodes of the cluster in
+// Load puts images of archives, such as those of test/images, on all nodes of the cluster in
 // dir. Pods must not ask for them to be pulled.
 func Load(ctx context.Context, dir string, archives ...string) error {
+	was, err := readState(dir)
+	if err != nil {
+		return fmt.Errorf("looking for the cluster: %w", err)
+	}
+	if was.Level != Pods {
+		return fmt.Errorf("the cluster in %s is of level %s: only nodes of level pods take images", dir, was.Level)
+	}
 	for _, archive := range archives {
-		if err := ctr(ctx, dir, "images", "import", archive); err != nil {
-			return fmt.Errorf("loading %s: %w", archive, err)
+		for _, n := range nodesOf(dir, was.Nodes) {
+			if err := n.load(ctx, archive); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// ctr asks the cluster's containerd about what belongs to Kubernetes.
-func ctr(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", socket(dir), "--namespace", "k8s.io"}, args...)...)
+func (n node) load(ctx context.Context, archive string) error {
+	if err := n.ctr(ctx, "images", "import", archive); err != nil {
+		return fmt.Errorf("loading %s on %s: %w", archive, n.name, err)
+	}
+	return nil
+}
+
+// ctr asks the node's containerd about what belongs to Kubernetes.
+func (n node) ctr(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", n.socket(), "--namespace", "k8s.io"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ctr %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
 	}

@@ -67,7 +67,7 @@ func (c *cluster) makeServing(ca authority) error {
 		return err
 	}
 	for _, n := range c.nodes() {
-		if err := ca.leaf(n.name+"-serving", n.subject(), n.address); err != nil {
+		if err := ca.leaf(n.name+"-serving", n.subject(), n.address()); err != nil {
 			return err
 		}
 	}

@@ -20,13 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// servers lists all daemons a cluster may have, in the order in which to stop them: nobody
-// waits in vain for one that is gone already.
-var servers = []string{
-	"kubelet", "trainer-controller-manager", "jobset", "dns",
-	scheduler, controllerManager, apiServer, "etcd",
-}
-
 // Down ends the cluster in dir and puts the machine back as it was. It goes on after
 // errors. Where no cluster is, there is nothing to do.
 func Down(ctx context.Context, dir string, progress io.Writer) error {
@@ -44,8 +37,11 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	}
 	began := time.Now()
 	var errs []error
-	for _, name := range servers {
-		errs = append(errs, daemon(dir, name).Stop())
+	// Nobody waits in vain for one that is gone already. Containerd is needed until pods are gone.
+	for _, name := range slices.Backward(was.servers(dir)) {
+		if !strings.HasPrefix(name, "containerd-") {
+			errs = append(errs, daemon(dir, name).Stop())
+		}
 	}
 	if was.Level == Pods {
 		errs = append(errs, removePods(ctx, dir, was))
@@ -59,8 +55,12 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 
 // removePods ends all containers and what they were made of.
 func removePods(ctx context.Context, dir string, was state) error {
-	errs := []error{emptyCgroup(cgroupRoot), stopShims(dir)}
-	errs = append(errs, daemon(dir, "containerd").Stop(), unmountBelow(dir), removeBridge(), restoreSysctls(was.Sysctls))
+	errs := []error{emptyCgroup(cgroupRoot)}
+	all := nodesOf(dir, was.Nodes)
+	for _, n := range all {
+		errs = append(errs, n.stopShims(10*time.Second), daemon(dir, n.containerd()).Stop())
+	}
+	errs = append(errs, unmountBelow(dir), removeNetwork(all), restoreSysctls(was.Sysctls))
 	errs = append(errs, removeLinks(dir), removeNetworkResults(dir))
 	for _, folder := range was.Absent {
 		errs = append(errs, removeEmpty(folder))
@@ -68,11 +68,12 @@ func removePods(ctx context.Context, dir string, was state) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// stopShims ends the processes that hold containers for containerd, which outlive both. They
-// are known by the socket they were told to report to.
-func stopShims(dir string) error {
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		pids, err := shims(dir)
+// stopShims ends the processes that hold containers for containerd, which outlive both, and
+// kills them when they do not end in time. They are known by the socket they were told to
+// report to.
+func (n node) stopShims(patience time.Duration) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		pids, err := n.shims()
 		if err != nil || len(pids) == 0 {
 			return err
 		}
@@ -86,7 +87,7 @@ func stopShims(dir string) error {
 	}
 }
 
-func shims(dir string) ([]int, error) {
+func (n node) shims() ([]int, error) {
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func shims(dir string) ([]int, error) {
 			continue // it has just ended
 		}
 		args := strings.Split(string(bytes.TrimRight(text, "\x00")), "\x00")
-		if !strings.Contains(filepath.Base(args[0]), "containerd-shim") || !slices.Contains(args, socket(dir)) {
+		if !strings.Contains(filepath.Base(args[0]), "containerd-shim") || !slices.Contains(args, n.socket()) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))

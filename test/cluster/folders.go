@@ -48,7 +48,7 @@ func removeLinks(dir string) error {
 // removeNetworkResults removes what the library that connects pods remembers of ours. It has
 // one folder for all container runtimes of the machine.
 func removeNetworkResults(dir string) error {
-	pods, err := filepath.Glob(filepath.Join(dir, "containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
+	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,10 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,7 +42,7 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	})
 	up(t, o)
 	expectAllRun(t, o.Dir)
-	runPod(t, o.Dir)
+	expectNodesMeetAndPart(t, o)
 	first := running(t, o.Dir)
 	up(t, o)
 	if diff := cmp.Diff(first, running(t, o.Dir)); diff != "" {
@@ -55,7 +57,7 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 		t.Errorf("after the scheduler had ended, Up made %v of %v", second, first)
 	}
 	expectLoopbackOnly(t)
-	o.Level = ControlPlane
+	o.Level, o.Nodes = ControlPlane, 0
 	if err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), "take that one down first") {
 		t.Errorf("Up() at another level = %v, want a refusal", err)
 	}
@@ -74,7 +76,7 @@ func ownCluster(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Dir: dir, Progress: t.Output()}
+	return Options{Dir: dir, Nodes: 2, Progress: t.Output()}
 }
 
 func up(t *testing.T, o Options) {
@@ -102,13 +104,17 @@ func running(t *testing.T, dir string) map[string]int {
 
 func expectAllRun(t *testing.T, dir string) {
 	t.Helper()
-	if found := running(t, dir); len(found) != len(servers)+1 {
-		t.Errorf("these run: %v; want all of %v and containerd", found, servers)
+	want := []string{
+		"containerd-node1", "containerd-node2", "dns", "etcd", "jobset", "kube-apiserver", "kube-controller-manager",
+		"kube-scheduler", "kubelet-node1", "kubelet-node2", "trainer-controller-manager",
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(running(t, dir)))); diff != "" {
+		t.Errorf("servers that run: -want +got:\n%s", diff)
 	}
 }
 
-// runPod runs a pod with a limit, which needs control groups, a network and an image.
-func runPod(t *testing.T, dir string) {
+// connected is a client of the cluster in dir.
+func connected(t *testing.T, dir string) client.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", Kubeconfig(dir))
 	if err != nil {
@@ -118,10 +124,17 @@ func runPod(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// runPod runs a pod with a limit on a node, which needs control groups, a network and an
+// image, and returns its address.
+func runPod(t *testing.T, c client.Client, node string) string {
+	t.Helper()
 	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("20Mi")}
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "pause", Namespace: "default"},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		ObjectMeta: metav1.ObjectMeta{Name: "on-" + node, Namespace: "default"},
+		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{
 			Name: "pause", Image: images.PauseName, ImagePullPolicy: corev1.PullNever,
 			Resources: corev1.ResourceRequirements{Limits: limits},
 		}}},
@@ -134,6 +147,7 @@ func runPod(t *testing.T, dir string) {
 			t.Fatalf("the pod is %s: %v: %v", pod.Status.Phase, pod.Status.ContainerStatuses, err)
 		}
 	}
+	return pod.Status.PodIP
 }
 
 // expectLoopbackOnly: nobody outside of this machine reaches a server.
@@ -142,7 +156,10 @@ func expectLoopbackOnly(t *testing.T) {
 	for _, line := range said("ss", "-Hltnp") {
 		fields := strings.Fields(line)
 		ours := false
-		for _, name := range append([]string{"containerd", "coredns", "trainer-control"}, servers...) {
+		for _, name := range []string{
+			"containerd", "coredns", "kubelet", "trainer-controller-manager", "jobset", scheduler, controllerManager, apiServer, "etcd",
+		} {
+			// The kernel keeps 15 bytes of a name.
 			ours = ours || strings.Contains(line, fmt.Sprintf("((%q,", name[:min(15, len(name))]))
 		}
 		address := fields[3]

@@ -9,39 +9,126 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// Pods and nodes share one bridge. Its addresses are of the range kept for tests of network
-// devices (RFC 2544), which no real network uses.
+// The machine and its nodes meet at one bridge. Pods of a node are at a bridge of that node,
+// which a cable joins with the other, so that a node can be cut off at once. Addresses are of
+// the range kept for tests of network devices (RFC 2544), which no real network uses.
 const (
-	bridge     = "trainyard0"
-	subnet     = "198.18.0.0/24"
-	gateway    = "198.18.0.1" // of pods, and address of the first node
-	firstPod   = "198.18.0.10"
+	bridge   = "trainyard0"
+	subnet   = "198.18.0.0/16"
+	gateway  = "198.18.0.1"    // the machine, as pods see it
+	services = "198.19.0.0/16" // addresses of services: none leads anywhere without kube-proxy
+
+	// bridgeMAC stays the same whoever comes and goes; a bridge takes one of its members' otherwise,
+	// and pods would miss the machine until they ask again.
+	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )
 
-// makeBridge makes the bridge with the addresses of all nodes, unless it is there.
-func (c *cluster) makeBridge() error {
-	if _, err := net.InterfaceByName(bridge); err != nil {
-		if err := ip("link", "add", bridge, "type", "bridge"); err != nil {
-			return err
-		}
-	}
-	for _, n := range c.nodes() {
-		if err := ip("address", "replace", n.address+"/24", "dev", bridge); err != nil {
-			return err
-		}
-	}
-	return ip("link", "set", bridge, "up")
+// address is where others find a node.
+func (n node) address() string { return fmt.Sprintf("198.18.0.%d", 10+n.number) }
+
+// pods are the first and the last address of a node's pods.
+func (n node) pods() (first, last string) {
+	return fmt.Sprintf("198.18.%d.1", n.number), fmt.Sprintf("198.18.%d.254", n.number)
 }
 
-func removeBridge() error {
-	if _, err := net.InterfaceByName(bridge); err != nil {
-		return nil //nolint:nilerr // there is none
+// bridge is the network device that joins the pods of a node.
+func (n node) bridge() string { return fmt.Sprintf("trainyard%d", n.number) }
+
+// cable is a pair of devices, of which one end is at the common bridge and one at the node's.
+func (n node) cable() (common, own string) {
+	return fmt.Sprintf("trainyard0-%d", n.number), fmt.Sprintf("trainyard%d-0", n.number)
+}
+
+// makeNetwork makes what is missing of the bridges.
+func (c *cluster) makeNetwork() error {
+	if !isDevice(bridge) {
+		if err := ip("link", "add", bridge, "address", bridgeMAC, "type", "bridge"); err != nil {
+			return err
+		}
 	}
-	return ip("link", "delete", bridge)
+	if err := ips([][]string{
+		{"address", "replace", gateway + "/16", "dev", bridge}, {"link", "set", bridge, "up"},
+	}); err != nil {
+		return err
+	}
+	for _, n := range c.nodes() {
+		if err := n.connect(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect joins a node to the others.
+func (n node) connect() error {
+	common, own := n.cable()
+	var missing [][]string
+	if !isDevice(n.bridge()) {
+		missing = append(missing, []string{"link", "add", n.bridge(), "type", "bridge"})
+	}
+	if !isDevice(own) {
+		missing = append(missing, []string{"link", "add", own, "type", "veth", "peer", "name", common})
+	}
+	return ips(append(missing,
+		[]string{"link", "set", n.bridge(), "up"},
+		[]string{"link", "set", own, "master", n.bridge(), "up"},
+		[]string{"link", "set", common, "master", bridge, "up"},
+		[]string{"address", "replace", n.address() + "/32", "dev", bridge},
+	))
+}
+
+// disconnect cuts a node and its pods off. Nobody is told: packets get no answer.
+func (n node) disconnect() error {
+	_, own := n.cable()
+	var there [][]string
+	if hasAddress(n.address()) {
+		there = append(there, []string{"address", "delete", n.address() + "/32", "dev", bridge})
+	}
+	for _, device := range []string{own, n.bridge()} {
+		if isDevice(device) {
+			there = append(there, []string{"link", "delete", device})
+		}
+	}
+	return ips(there)
+}
+
+func removeNetwork(all []node) error {
+	var errs []error
+	for _, n := range all {
+		errs = append(errs, n.disconnect())
+	}
+	if isDevice(bridge) {
+		errs = append(errs, ip("link", "delete", bridge))
+	}
+	return errors.Join(errs...)
+}
+
+func isDevice(name string) bool {
+	_, err := net.InterfaceByName(name)
+	return err == nil
+}
+
+// hasAddress tells whether the machine has an address.
+func hasAddress(address string) bool {
+	all, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(all, func(a net.Addr) bool {
+		return strings.HasPrefix(a.String(), address+"/")
+	})
+}
+
+// ips runs the ip command with one list of arguments after the other.
+func ips(all [][]string) error {
+	for _, args := range all {
+		if err := ip(args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func ip(args ...string) error {

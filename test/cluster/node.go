@@ -18,21 +18,52 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// node is one kubelet. Nodes of a cluster would share the bridge and the pods' addresses; a
-// second one would need a containerd of its own.
+// node is one kubelet with a containerd of its own: kubelets end pods they do not know, and
+// each would find those of the other. What two nodes would fight about is numbered.
 type node struct {
-	name    string
-	address string
-	healthz string // port on the loopback address
+	name   string
+	number int    // from 1 to maxNodes
+	dir    string // for its files
 }
 
-// nodes are those of the cluster's level.
+// nodesOf are the nodes of the cluster in dir.
+func nodesOf(dir string, count int) []node {
+	var all []node
+	for number := 1; number <= count; number++ {
+		name := fmt.Sprintf("node%d", number)
+		all = append(all, node{name: name, number: number, dir: filepath.Join(dir, name)})
+	}
+	return all
+}
+
 func (c *cluster) nodes() []node {
 	if c.Level != Pods {
 		return nil
 	}
-	return []node{{name: "node1", address: gateway, healthz: "10248"}}
+	return nodesOf(c.Dir, c.Nodes)
 }
+
+// eachNode does something for one node after the other.
+func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, n := range c.nodes() {
+			if err := do(ctx, n); err != nil {
+				return fmt.Errorf("starting %s: %w", n.name, err)
+			}
+		}
+		return nil
+	}
+}
+
+// kubelet and containerd are the names of its daemons.
+func (n node) kubelet() string    { return "kubelet-" + n.name }
+func (n node) containerd() string { return "containerd-" + n.name }
+
+// cgroup is the control group below which its pods are.
+func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
+
+// loopback is where its daemons listen that only this machine asks.
+func (n node) loopback() string { return fmt.Sprintf("127.88.0.%d", 10+n.number) }
 
 // subject is as whom a node talks to the API server ("Node Authorization").
 func (n node) subject() pkix.Name {
@@ -42,21 +73,11 @@ func (n node) subject() pkix.Name {
 // object is a configuration file in JSON, which all its readers take for YAML.
 type object = map[string]any
 
-func (c *cluster) startKubelets(ctx context.Context) error {
-	for _, n := range c.nodes() {
-		if err := c.startKubelet(ctx, n); err != nil {
-			return fmt.Errorf("starting %s: %w", n.name, err)
-		}
-	}
-	return nil
-}
-
 func (c *cluster) startKubelet(ctx context.Context, n node) error {
-	group := filepath.Join(cgroupRoot, n.name)
-	if err := makeCgroup(group); err != nil {
+	if err := makeCgroup(n.cgroup()); err != nil {
 		return err
 	}
-	dir := c.path("kubelet", n.name)
+	dir := filepath.Join(n.dir, "kubelet")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -65,31 +86,31 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 		return err
 	}
 	config := filepath.Join(dir, "config.json")
-	if err := writeJSON(config, c.kubeletConfig(n, dir, group, resolver)); err != nil {
+	if err := writeJSON(config, c.kubeletConfig(n, dir, resolver)); err != nil {
 		return err
 	}
-	return c.run(ctx, "kubelet", exec.Command(c.tools.Path("kubelet"),
+	return c.run(ctx, n.kubelet(), exec.Command(c.tools.Path("kubelet"),
 		"--config="+config, "--kubeconfig="+c.kubeconfig(n.name),
 		"--root-dir="+dir, "--cert-dir="+filepath.Join(dir, "pki"),
-		"--hostname-override="+n.name, "--node-ip="+n.address,
-	), upstream.OK("http://"+loopback+":"+n.healthz+"/healthz"), c.isReady(n))
+		"--hostname-override="+n.name, "--node-ip="+n.address(),
+	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
 // kubeletConfig is as narrow as a machine may be: control groups of version 1, no right to
 // protect processes from the kernel's memory killer, swap, little disk.
-func (c *cluster) kubeletConfig(n node, dir, group, resolver string) object {
+func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-		"address": n.address, "port": 10250, "healthzBindAddress": loopback, "healthzPort": json.Number(n.healthz),
+		"address": n.address(), "port": 10250, "healthzBindAddress": n.loopback(), "healthzPort": 10248,
 		"tlsCertFile": c.pki(n.name + "-serving.crt"), "tlsPrivateKeyFile": c.pki(n.name + "-serving.key"),
 		"authentication": object{
 			"anonymous": object{"enabled": false}, "webhook": object{"enabled": true}, "x509": object{"clientCAFile": c.pki("ca.crt")},
 		},
 		"authorization":            object{"mode": "Webhook"},
-		"containerRuntimeEndpoint": "unix://" + c.containerdSocket(),
-		"cgroupDriver":             "cgroupfs", "cgroupRoot": group, "failCgroupV1": false,
+		"containerRuntimeEndpoint": "unix://" + n.socket(),
+		"cgroupDriver":             "cgroupfs", "cgroupRoot": n.cgroup(), "failCgroupV1": false,
 		"clusterDNS": []string{gateway}, "clusterDomain": domain, "resolvConf": resolver,
-		"podLogsDir": c.path("logs", "pods"), "volumePluginDir": filepath.Join(dir, "volume-plugins"),
+		"podLogsDir": c.path("logs", "pods", n.name), "volumePluginDir": filepath.Join(dir, "volume-plugins"),
 		"oomScoreAdj": 0, "failSwapOn": false, "makeIPTablesUtilChains": false,
 		"imageGCHighThresholdPercent": 100, // images cannot be pulled again
 		"evictionHard":                object{"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},

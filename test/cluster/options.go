@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,7 @@ const (
 	// ControlPlane has no nodes: objects are made and judged, and pods stay Pending. It
 	// does not need root.
 	ControlPlane Level = "control-plane"
-	// Pods has a node that runs pods. It needs root.
+	// Pods has nodes that run pods. It needs root.
 	Pods Level = "pods"
 )
 
@@ -42,6 +43,9 @@ type Options struct {
 	Dir string
 	// Level is Pods by default.
 	Level Level
+	// Nodes is how many nodes there are, at most 9. By default it is as many as a cluster that is
+	// there already has, or one.
+	Nodes int
 	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
 	// Progress is told what happens, a line per step. Nobody is by default.
@@ -61,7 +65,10 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "trainyard-sandbox"), nil
 }
 
-// complete fills in defaults.
+// maxNodes keeps what is numbered after nodes at one digit.
+const maxNodes = 9
+
+// complete fills in defaults, but for the number of nodes.
 func (o Options) complete() (Options, error) {
 	if o.Level == "" {
 		o.Level = Pods
@@ -71,6 +78,12 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
+	}
+	switch {
+	case o.Level == ControlPlane && o.Nodes != 0:
+		return o, errors.New("the level control-plane has no nodes: choose the level pods")
+	case o.Nodes < 0 || o.Nodes > maxNodes:
+		return o, fmt.Errorf("there cannot be %d nodes: choose from 1 to %d", o.Nodes, maxNodes)
 	}
 	if o.Dir == "" {
 		dir, err := DefaultDir()
@@ -84,7 +97,7 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("finding the folder of the cluster: %w", err)
 	}
 	o.Dir = dir
-	// The longest socket below it is containerd's, and socket paths end at 107 bytes (unix(7)).
+	// The longest socket below it is containerd's or the kubelet's, and socket paths end at 107 bytes (unix(7)).
 	if len(dir) > 60 {
 		return o, fmt.Errorf("%s is too long for the sockets in it: use a folder of at most 60 bytes", dir)
 	}

@@ -17,6 +17,7 @@ import (
 // state is what Down must know, written before anything is changed.
 type state struct {
 	Level   Level             `json:"level"`
+	Nodes   int               `json:"nodes,omitempty"`
 	Trainer string            `json:"trainer"`
 	Sysctls map[string]string `json:"sysctls,omitempty"` // values before, by path below /proc/sys
 	Absent  []string          `json:"absent,omitempty"`  // shared folders that did not exist before
@@ -37,22 +38,31 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
-// claim makes a folder a cluster's, or finds that it is one of the same options.
-func claim(o Options) error {
+// claim makes a folder a cluster's, or finds that it is one of the same options. It fills in
+// the number of nodes.
+func claim(o Options) (Options, error) {
 	found, err := readState(o.Dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return record(o)
-	case err != nil:
-		return err
-	case found.Level != o.Level || found.Trainer != o.Trainer:
-		return fmt.Errorf("%s has a cluster of level %s with %s: take that one down first", o.Dir, found.Level, found.Trainer)
+	if errors.Is(err, fs.ErrNotExist) {
+		if o.Level == Pods {
+			o.Nodes = max(o.Nodes, 1)
+		}
+		return o, record(o)
 	}
-	return nil
+	if err != nil {
+		return o, err
+	}
+	if o.Nodes == 0 {
+		o.Nodes = found.Nodes
+	}
+	if found.Level != o.Level || found.Trainer != o.Trainer || found.Nodes != o.Nodes {
+		return o, fmt.Errorf("%s has a cluster of level %s with %d nodes and %s: take that one down first",
+			o.Dir, found.Level, found.Nodes, found.Trainer)
+	}
+	return o, nil
 }
 
 func record(o Options) error {
-	s := state{Level: o.Level, Trainer: o.Trainer}
+	s := state{Level: o.Level, Nodes: o.Nodes, Trainer: o.Trainer}
 	if o.Level == Pods {
 		if _, err := net.InterfaceByName(bridge); err == nil {
 			return fmt.Errorf("the network device %s is there already: another cluster has it, or is what is left of one", bridge)

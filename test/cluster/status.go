@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
+
+	"github.com/trainyard/trainyard/test/upstream"
 )
 
 // Server is what is known of one server of a cluster.
 type Server struct {
-	// Name is that of the program.
+	// Name is that of the program, and of its node if it has one.
 	Name string
 	// PID is the id of its process, or 0 if it does not run.
 	PID int
@@ -30,12 +31,21 @@ func Status(dir string) ([]Server, error) {
 		return nil, fmt.Errorf("looking at the cluster: %w", err)
 	}
 	var found []Server
-	for _, name := range slices.Backward(append(slices.Clone(servers), "containerd")) {
-		if was.Level == ControlPlane && slices.Contains([]string{"containerd", "kubelet", "dns"}, name) {
-			continue
-		}
+	for _, name := range was.servers(dir) {
 		d := daemon(dir, name)
 		found = append(found, Server{Name: name, PID: d.PID(), Log: d.Log})
 	}
 	return found, nil
+}
+
+// servers lists the daemons of a cluster in the order in which they start.
+func (s state) servers(dir string) []string {
+	all := []string{"etcd", apiServer, controllerManager, scheduler}
+	if s.Level == Pods {
+		all = append(all, "dns")
+		for _, n := range nodesOf(dir, s.Nodes) {
+			all = append(all, n.containerd(), n.kubelet())
+		}
+	}
+	return append(all, upstream.JobSet.Name, upstream.Trainer.Name)
 }

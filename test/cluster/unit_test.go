@@ -25,9 +25,38 @@ func TestLevelsAreKnownByName(t *testing.T) {
 	}
 }
 
-func TestAFolderTooLongForSocketsIsRefused(t *testing.T) {
-	if _, err := (Options{Dir: "/" + strings.Repeat("x", 70)}).complete(); err == nil || !strings.Contains(err.Error(), "at most 60 bytes") {
-		t.Errorf("complete() = %v, want a refusal", err)
+func TestWhatCannotBeIsRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options Options
+		want    string
+	}{
+		"nodes without pods":            {Options{Level: ControlPlane, Nodes: 1}, "has no nodes"},
+		"fewer than no nodes":           {Options{Nodes: -1}, "from 1 to 9"},
+		"more nodes than have a digit":  {Options{Nodes: 10}, "from 1 to 9"},
+		"a folder too long for sockets": {Options{Dir: "/" + strings.Repeat("x", 70)}, "at most 60 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := tc.options.complete(); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("complete() = %v, want a refusal with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestNodesShareNothing: two nodes on one machine must not meet by accident.
+func TestNodesShareNothing(t *testing.T) {
+	seen := map[string]string{}
+	for _, n := range nodesOf("/cluster", maxNodes) {
+		first, last := n.pods()
+		common, own := n.cable()
+		for _, thing := range []string{
+			n.name, n.dir, n.socket(), n.cgroup(), n.loopback(), n.address(), n.bridge(), n.kubelet(), n.containerd(), first, last, common, own,
+		} {
+			if other, taken := seen[thing]; taken {
+				t.Errorf("%s and %s both have %s", other, n.name, thing)
+			}
+			seen[thing] = n.name
+		}
 	}
 }
 
@@ -101,15 +130,20 @@ func TestFoldersWithSomebodysFilesStay(t *testing.T) {
 
 func TestAClusterOfOtherOptionsIsNotTouched(t *testing.T) {
 	o := Options{Dir: t.TempDir(), Level: ControlPlane, Trainer: "trainer-2.3"}
-	if err := claim(o); err != nil {
+	if _, err := claim(o); err != nil {
 		t.Fatal(err)
 	}
-	if err := claim(o); err != nil {
+	if _, err := claim(o); err != nil {
 		t.Errorf("claiming again: %v", err)
 	}
-	o.Trainer = "trainer-2.1"
-	if err := claim(o); err == nil || !strings.Contains(err.Error(), "take that one down first") {
-		t.Errorf("claim() = %v, want a refusal", err)
+	for name, other := range map[string]Options{
+		"another level":           {Dir: o.Dir, Level: Pods, Trainer: o.Trainer},
+		"another Trainer":         {Dir: o.Dir, Level: o.Level, Trainer: "trainer-2.1"},
+		"another number of nodes": {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Nodes: 2},
+	} {
+		if _, err := claim(other); err == nil || !strings.Contains(err.Error(), "take that one down first") {
+			t.Errorf("claim() with %s = %v, want a refusal", name, err)
+		}
 	}
 }
 
@@ -156,5 +190,17 @@ func TestCertificatesHoldForTheirAddresses(t *testing.T) {
 	}
 	if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: "elsewhere"}); err == nil {
 		t.Error("it holds for names that it was not made for")
+	}
+}
+
+func TestTheNumberOfNodesIsRemembered(t *testing.T) {
+	o := Options{Dir: t.TempDir(), Level: ControlPlane}
+	text := `{"level": "pods", "nodes": 2, "trainer": ""}`
+	if err := os.WriteFile(statePath(o.Dir), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Level = Pods
+	if found, err := claim(o); err != nil || found.Nodes != 2 {
+		t.Errorf("claim() = %d nodes, %v, want the 2 that are there", found.Nodes, err)
 	}
 }

@@ -90,8 +90,13 @@ func (d Daemon) PID() int {
 
 // Stop asks the process to end, kills it when it does not within 10 seconds, and forgets it.
 // Stopping what does not run is no error.
-func (d Daemon) Stop() error {
-	err := d.signal(syscall.SIGTERM)
+func (d Daemon) Stop() error { return d.end(syscall.SIGTERM) }
+
+// Kill ends the process without asking it, and forgets it. Killing what does not run is no error.
+func (d Daemon) Kill() error { return d.end(syscall.SIGKILL) }
+
+func (d Daemon) end(first syscall.Signal) error {
+	err := d.signal(first)
 	for deadline := time.Now().Add(stopPatience); err == nil && !d.Ended(); time.Sleep(pollInterval) {
 		if time.Now().After(deadline) {
 			err = d.signal(syscall.SIGKILL)

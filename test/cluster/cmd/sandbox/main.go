@@ -35,19 +35,21 @@ func command() *cobra.Command {
 		Short: "Bring up a real Kubernetes cluster on this machine",
 		Long: `Bring up a real Kubernetes cluster on this machine, with JobSet and Trainer on it.
 
-Level "pods" runs pods, and needs root; level "control-plane" needs no root and runs none.
+Level "pods" has nodes that run pods, and needs root; level "control-plane" needs no root and runs none.
 Everything lies in one folder and listens on this machine alone; "down" puts the machine
 back as it was. docs/sandbox.md tells more.`,
 		Example: `  sandbox up                         # with a node that runs pods
+  sandbox up --nodes 2               # with two of them
   sandbox up --level control-plane   # API server and controllers only
   export KUBECONFIG=$(sandbox kubeconfig)
   sandbox load .tools/images/openmpi.tar
+  sandbox stop-node node2            # as a power failure would
   sandbox down`,
 		SilenceUsage: true, SilenceErrors: true, Args: cobra.NoArgs,
 	}
 	var o cluster.Options
 	root.PersistentFlags().StringVar(&o.Dir, "dir", "", "folder of the cluster (default /var/lib/trainyard-sandbox, without root one in the user's cache)")
-	root.AddCommand(up(&o), down(&o), status(&o), kubeconfig(&o), load(&o))
+	root.AddCommand(up(&o), down(&o), status(&o), kubeconfig(&o), load(&o), stopNode(&o))
 	return root
 }
 
@@ -66,6 +68,7 @@ func up(o *cluster.Options) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&level, "level", string(cluster.Pods), "how much of a cluster: control-plane or pods")
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes (default those that are there, or 1)")
 	cmd.Flags().StringVar(&o.Trainer, "trainer", "trainer-2.3", "folder below tools/ that pins Trainer and JobSet")
 	return withDir(o, cmd)
 }
@@ -121,11 +124,25 @@ func kubeconfig(o *cluster.Options) *cobra.Command {
 func load(o *cluster.Options) *cobra.Command {
 	return withDir(o, &cobra.Command{
 		Use:     "load ARCHIVE...",
-		Short:   "Put images on the node",
+		Short:   "Put images on all nodes",
 		Example: "  sandbox load .tools/images/openmpi.tar",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, archives []string) error {
 			return cluster.Load(cmd.Context(), o.Dir, archives...)
+		},
+	})
+}
+
+func stopNode(o *cluster.Options) *cobra.Command {
+	return withDir(o, &cobra.Command{
+		Use:   "stop-node NAME",
+		Short: "End a node and its pods as a power failure would",
+		Long: `End a node and its pods as a power failure would: nobody is told, and packets to it get
+no answer. "up" brings it back.`,
+		Example: "  sandbox stop-node node2",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return cluster.StopNode(cmd.Context(), o.Dir, args[0])
 		},
 	})
 }

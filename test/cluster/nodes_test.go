@@ -1,0 +1,159 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// expectNodesMeetAndPart: pods of both nodes reach each other until one node dies, which the
+// other outlives, and which comes back.
+func expectNodesMeetAndPart(t *testing.T, o Options) {
+	t.Helper()
+	c := connected(t, o.Dir)
+	here, there := runPod(t, c, "node1"), runPod(t, c, "node2")
+	for node, address := range map[string]string{"node1": there, "node2": here} {
+		if err := dialFrom(t, node, address); !errors.Is(err, unix.ECONNREFUSED) {
+			t.Errorf("asking %s, where nobody listens, from a pod of %s: %v, want a refusal", address, node, err)
+		}
+	}
+	before := running(t, o.Dir)
+	if err := StopNode(t.Context(), o.Dir, "node2"); err != nil {
+		t.Fatal(err)
+	}
+	delete(before, "kubelet-node2")
+	delete(before, "containerd-node2")
+	if diff := cmp.Diff(before, running(t, o.Dir)); diff != "" {
+		t.Errorf("servers without a node: -want +got:\n%s", diff)
+	}
+	if err := dialFrom(t, "node1", there); err == nil || errors.Is(err, unix.ECONNREFUSED) {
+		t.Errorf("asking a pod of a dead node: %v, want silence", err)
+	}
+	if pids := processesOf(t, "node2"); len(pids) > 0 {
+		t.Errorf("processes %v of the dead node live", pids)
+	}
+	awaitNode(t, c, "node2", corev1.ConditionUnknown)
+	up(t, o)
+	awaitNode(t, c, "node2", corev1.ConditionTrue)
+	expectAllRun(t, o.Dir)
+	awaitAnswer(t, c)
+}
+
+// dialFrom asks for a port that nobody listens at from the network of a node's pod.
+func dialFrom(t *testing.T, node, address string) error {
+	t.Helper()
+	pids := processesOf(t, node)
+	if len(pids) == 0 {
+		t.Fatalf("%s runs no processes", node)
+	}
+	answer := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and no unlocking: the thread must not serve anybody else
+		answer <- func() error {
+			file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pids[0]))
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			if err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err != nil {
+				return err
+			}
+			conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, "9"), 2*time.Second)
+			if err == nil {
+				err = conn.Close()
+			}
+			return err
+		}()
+	}()
+	return <-answer
+}
+
+// processesOf are those of a node's pods.
+func processesOf(t *testing.T, node string) []int {
+	t.Helper()
+	all, err := hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []int
+	err = filepath.WalkDir(filepath.Join(all[0].path, cgroupRoot, node), func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || e.Name() != "cgroup.procs" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, field := range strings.Fields(string(text)) {
+			pid, _ := strconv.Atoi(field)
+			found = append(found, pid)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func awaitNode(t *testing.T, c client.Client, name string, want corev1.ConditionStatus) {
+	t.Helper()
+	began := time.Now()
+	awaitFor(t, func(ctx context.Context) error {
+		var node corev1.Node
+		if err := c.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+			return err
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status == want {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is not Ready=%s", name, want)
+	})
+	t.Logf("%s has Ready=%s after %s", name, want, time.Since(began).Round(time.Second))
+}
+
+// awaitAnswer: the pod of the node that came back is started again, and reached again.
+func awaitAnswer(t *testing.T, c client.Client) {
+	t.Helper()
+	awaitFor(t, func(ctx context.Context) error {
+		var pod corev1.Pod
+		if err := c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "on-node2"}, &pod); err != nil {
+			return err
+		}
+		if err := dialFrom(t, "node1", pod.Status.PodIP); !errors.Is(err, unix.ECONNREFUSED) {
+			return fmt.Errorf("asking %s again, where nobody listens: %w", pod.Status.PodIP, err)
+		}
+		return nil
+	})
+}
+
+func awaitFor(t *testing.T, holds func(context.Context) error) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		err := holds(t.Context())
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
