@@ -5,10 +5,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/trainyard/trainyard/test/repo"
 )
 
 func TestFilesOfWheelsFindTheirPlaces(t *testing.T) {
@@ -88,4 +91,18 @@ func define(t *testing.T, image Image) string {
 		t.Fatal(err)
 	}
 	return definition
+}
+
+// TestTheExampleHasThePackagesOfOurImage: what jobs ran in is what people are told to install.
+func TestTheExampleHasThePackagesOfOurImage(t *testing.T) {
+	text, err := os.ReadFile(repo.Path(t, "examples/images/debian.Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "--no-install-recommends")
+	list, _, _ := strings.Cut(rest, "&&")
+	got := strings.Fields(strings.ReplaceAll(list, "\\", ""))
+	if diff := cmp.Diff(All["training"].packages, got); diff != "" {
+		t.Errorf("-ours +example:\n%s", diff)
+	}
 }

@@ -25,6 +25,7 @@ func TestTraining(t *testing.T) {
 	s := unpacked(t, "training")
 	t.Run("does not depend on the number of ranks", s.compare)
 	t.Run("refuses uneven shares", s.refuse)
+	t.Run("has an image that holds what jobs need", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
 // compare holds what several ranks learn against what one process does.

@@ -1,0 +1,7 @@
+# Open MPI 4 and PyTorch, from packages of Debian alone.
+FROM docker.io/library/debian:12-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends \
+    openmpi-bin python3-mpi4py python3-torch openssh-client openssh-server \
+ && rm -rf /var/lib/apt/lists/*
+COPY train.py /opt/train.py
