@@ -24,6 +24,7 @@ cluster)
 	need runc runc
 	need containernetworking-plugins /usr/lib/cni/bridge
 	need iproute2 ip
+	need nftables nft
 	need mmdebstrap mmdebstrap
 	python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 	services=containerd.service

@@ -4,20 +4,51 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// Refusals are why pods of a TrainJob could not even be made: Pod Security, a quota, OpenShift's
+// security context constraints or another admission plugin refuse them. The latest is last.
+func (j Jobs) Refusals(ctx context.Context, key client.ObjectKey) ([]string, error) {
+	events, err := j.events(ctx, key.Namespace, fields.Set{"involvedObject.kind": "Job", "reason": "FailedCreate"})
+	if err != nil {
+		return nil, err
+	}
+	var said []string
+	for _, e := range events {
+		// JobSet names a Job after the JobSet, which has the TrainJob's name.
+		if strings.HasPrefix(e.InvolvedObject.Name, key.Name+"-") {
+			said = append(said, e.Message)
+		}
+	}
+	return said, nil
+}
+
 // Warnings are what Kubernetes warned of about a pod, the latest last.
 func (j Jobs) Warnings(ctx context.Context, pod Pod) ([]corev1.Event, error) {
+	return j.events(ctx, pod.Namespace, fields.Set{"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning})
+}
+
+// events are those of a namespace with these fields, the latest last.
+func (j Jobs) events(ctx context.Context, namespace string, about fields.Set) ([]corev1.Event, error) {
 	var events corev1.EventList
-	about := fields.Set{"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
-	err := j.client.List(ctx, &events, client.InNamespace(pod.Namespace), client.MatchingFieldsSelector{Selector: fields.SelectorFromSet(about)})
+	err := j.client.List(ctx, &events, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: fields.SelectorFromSet(about)})
 	if err != nil {
-		return nil, fmt.Errorf("listing the events of %s: %w", pod.Name, err)
+		return nil, fmt.Errorf("listing events in %s: %w", namespace, err)
 	}
-	slices.SortFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	slices.SortFunc(events.Items, func(a, b corev1.Event) int { return when(a).Compare(when(b)) })
 	return events.Items, nil
+}
+
+// when an event was last seen: the scheduler's have another field for it than the kubelet's.
+func when(e corev1.Event) time.Time {
+	if e.LastTimestamp.IsZero() {
+		return e.EventTime.Time
+	}
+	return e.LastTimestamp.Time
 }

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/test/cluster"
 	"github.com/trainyard/trainyard/test/images"
 	"github.com/trainyard/trainyard/test/repo"
@@ -29,12 +29,21 @@ var shared *sandbox
 // team is the namespace of the document's tenant.
 const team = "team"
 
+const (
+	// nodes are enough for several jobs at once, and one to lose.
+	nodes = 3
+	// doomed is the node that a test ends. Only pods of that test go there.
+	doomed = "node3"
+)
+
 // sandbox is a running cluster with what trainyard generated on it.
 type sandbox struct {
+	dir        string // of the cluster
 	kubectl    string
+	trainyard  string // the command, built for these tests
 	kubeconfig string
 	client     client.Client
-	pods       kubernetes.Interface // client reads no logs
+	jobs       jobs.Jobs
 }
 
 func TestMain(m *testing.M) {
@@ -60,13 +69,20 @@ func runOnCluster(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := cluster.Up(ctx, cluster.Options{Dir: dir, Progress: os.Stderr}); err != nil {
+	options := cluster.Options{Dir: dir, Nodes: nodes, Progress: os.Stderr}
+	if err := cluster.Up(ctx, options); err != nil {
 		return 0, err
 	}
 	if shared, err = connect(dir); err != nil {
 		return 0, err
 	}
-	if err := errors.Join(load(ctx, dir), shared.deliver(ctx)); err != nil {
+	bin, err := os.MkdirTemp("", "e2e-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(bin) }()
+	shared.trainyard = filepath.Join(bin, "trainyard")
+	if err := errors.Join(load(ctx, dir), buildCommand(ctx, shared.trainyard), shared.deliver(ctx)); err != nil {
 		return 0, err
 	}
 	code := m.Run()
@@ -74,6 +90,20 @@ func runOnCluster(m *testing.M) (int, error) {
 		return code, nil
 	}
 	return code, cluster.Down(ctx, dir, os.Stderr)
+}
+
+// buildCommand makes the command that people run.
+func buildCommand(ctx context.Context, path string) error {
+	root, err := repo.Root()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/trainyard")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("building the command: %w", err)
+	}
+	return nil
 }
 
 // load puts all images on the node.
@@ -95,7 +125,7 @@ func load(ctx context.Context, dir string) error {
 }
 
 func connect(dir string) (*sandbox, error) {
-	s := &sandbox{kubeconfig: cluster.Kubeconfig(dir)}
+	s := &sandbox{dir: dir, kubeconfig: cluster.Kubeconfig(dir)}
 	tools, err := upstream.Tools("")
 	if err != nil {
 		return nil, err
@@ -108,7 +138,7 @@ func connect(dir string) (*sandbox, error) {
 	if s.client, err = upstream.Client(config); err != nil {
 		return nil, err
 	}
-	s.pods, err = kubernetes.NewForConfig(config)
+	s.jobs, err = jobs.Connect(config)
 	return s, err
 }
 
@@ -131,11 +161,14 @@ func (s *sandbox) deliver(ctx context.Context) error {
 	if client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("making namespace %s: %w", team, err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/trainyard", "generate", "-f", "test/e2e/testdata/platform.yaml")
+	cmd := exec.CommandContext(ctx, s.trainyard, "generate", "-f", "test/e2e/testdata/platform.yaml")
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	generated, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("generating: %w", err)
+	}
+	if out, err := s.try("", "taint", "node", doomed, "doomed=yes:NoSchedule", "--overwrite"); err != nil {
+		return fmt.Errorf("keeping pods from %s: %w: %s", doomed, err, out)
 	}
 	if out, err := s.try(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("applying what trainyard generated: %w: %s", err, out)

@@ -3,7 +3,7 @@
 package e2e
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,28 +11,31 @@ import (
 	"testing"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/test/build"
 )
 
 // jobPatience bounds a job, which takes about ten seconds on an idle machine.
 const jobPatience = 3 * time.Minute
 
-// namespace makes a namespace that goes with the test.
-func (s *sandbox) namespace(t *testing.T) string {
+// namespace makes a namespace of Pod Security's level restricted, which goes with the test.
+func (s *sandbox) namespace(t *testing.T) string { return s.namespaceLike(t, restricted("")) }
+
+// openNamespace makes one that admits any pod.
+func (s *sandbox) openNamespace(t *testing.T) string { return s.namespaceLike(t, &corev1.Namespace{}) }
+
+func (s *sandbox) namespaceLike(t *testing.T, namespace *corev1.Namespace) string {
 	t.Helper()
-	namespace := restricted("")
 	namespace.GenerateName = "e2e-"
 	if err := s.client.Create(t.Context(), namespace); err != nil {
 		t.Fatalf("making a namespace: %v", err)
 	}
 	t.Cleanup(func() {
-		if out, err := s.try("", "delete", "namespace", namespace.Name); err != nil {
+		if out, err := s.try("", "delete", "namespace", namespace.Name, "--wait=false"); err != nil {
 			t.Errorf("cleaning up: %v: %s", err, out)
 		}
 	})
@@ -54,9 +57,10 @@ type outcome struct {
 	verdict   verdict
 }
 
-// verdict is what preflight says of the hosts.
+// verdict is what preflight says of the hosts, but for how long it took.
 type verdict struct {
 	Hosts, Reached, Slots, Available int
+	Failed                           []jobs.HostFailure
 }
 
 // finish runs a job and waits for its end, however it ends.
@@ -74,63 +78,49 @@ func (s *sandbox) finish(t *testing.T, job *build.TrainJob) outcome {
 	// Trainer's webhook reads runtimes from a cache.
 	eventually(t, 10*time.Second, func() error { return s.client.Create(t.Context(), obj.DeepCopy()) })
 	var got outcome
-	eventually(t, jobPatience, func() error {
-		var live trainer.TrainJob
-		if err := s.client.Get(t.Context(), client.ObjectKeyFromObject(obj), &live); err != nil {
-			return err
-		}
-		for _, condition := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
-			if meta.IsStatusConditionTrue(live.Status.Conditions, condition) {
-				got.condition = condition
-				return nil
-			}
-		}
-		return errors.New("the job goes on")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), jobPatience, errors.New("the job goes on"))
+	defer cancel()
+	var view jobs.View
+	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(live jobs.View) (bool, error) {
+		view, got.condition = live, live.Outcome().Condition
+		return got.condition != "", nil
 	})
-	launcher := s.launcher(t, obj.Namespace, obj.Name)
-	got.ranks, got.verdict = s.ranks(t, launcher), verdictOf(t, launcher)
-	return got
-}
-
-// launcher is the pod that ran mpirun.
-func (s *sandbox) launcher(t *testing.T, namespace, job string) corev1.Pod {
-	t.Helper()
-	var pods corev1.PodList
-	err := s.client.List(t.Context(), &pods, client.InNamespace(namespace),
-		client.MatchingLabels{"jobset.sigs.k8s.io/jobset-name": job, "trainyard.dev/role": "launcher"})
-	if err != nil || len(pods.Items) != 1 {
-		t.Fatalf("looking for the launcher of %s: %d pods, %v", job, len(pods.Items), err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return pods.Items[0]
+	got.ranks, got.verdict = s.ranks(t, view), verdictOf(t, view)
+	return got
 }
 
 // ranks are the lines that ranks printed, sorted, because they come in any order. mpirun may
 // have something to say too.
-func (s *sandbox) ranks(t *testing.T, launcher corev1.Pod) []string {
+func (s *sandbox) ranks(t *testing.T, view jobs.View) []string {
 	t.Helper()
-	log, err := s.pods.CoreV1().Pods(launcher.Namespace).GetLogs(launcher.Name, &corev1.PodLogOptions{Container: "node"}).DoRaw(t.Context())
+	launcher := view.Of(jobs.Launcher)
+	if len(launcher) != 1 {
+		return nil // a failed job takes its pods along
+	}
+	log, err := s.jobs.Log(t.Context(), launcher[0], jobs.Main, 1000)
 	if err != nil {
 		t.Logf("the launcher has no log: %v", err)
 		return nil
 	}
-	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	lines := strings.Split(strings.TrimSpace(log), "\n")
 	lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "rank ") })
 	slices.Sort(lines)
 	return lines
 }
 
-func verdictOf(t *testing.T, launcher corev1.Pod) verdict {
+func verdictOf(t *testing.T, view jobs.View) verdict {
 	t.Helper()
-	var found verdict
-	for _, c := range launcher.Status.InitContainerStatuses {
-		if c.Name != "preflight" || c.State.Terminated == nil {
-			continue
-		}
-		if err := json.Unmarshal([]byte(c.State.Terminated.Message), &found); err != nil {
-			t.Errorf("reading the verdict %q: %v", c.State.Terminated.Message, err)
-		}
+	found, err := view.Verdict()
+	if err != nil {
+		t.Error(err)
 	}
-	return found
+	if found == nil {
+		return verdict{}
+	}
+	return verdict{found.Hosts, found.Reached, found.Slots, found.Available, found.Failed}
 }
 
 // describe is all there is to know about the pods of a namespace.

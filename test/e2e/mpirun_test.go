@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/test/build"
 )
 
@@ -17,6 +18,7 @@ const procs = 2
 
 // TestRanksAddUp: every rank runs where it should, and all of them reach each other.
 func TestRanksAddUp(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for _, mpi := range []string{"openmpi", "openmpi5", "mpich"} {
 		for name, tc := range map[string]struct {
@@ -29,6 +31,7 @@ func TestRanksAddUp(t *testing.T) {
 			"as a user that nobody knows, writing nowhere": {"-strict", 2, []string{"launcher-0-0", "node-0-0"}},
 		} {
 			t.Run(mpi+" "+name, func(t *testing.T) {
+				t.Parallel()
 				job := build.MakeTrainJob("sum", s.namespace(t)).Runtime(mpi + tc.runtime).Nodes(tc.nodes)
 				s.expectSum(t, job, tc.hosts)
 			})
@@ -38,6 +41,7 @@ func TestRanksAddUp(t *testing.T) {
 
 // TestNamespacedRuntimesAddUp: the same by a runtime of the job's own namespace.
 func TestNamespacedRuntimesAddUp(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	job := build.MakeTrainJob("sum", team).NamespacedRuntime("openmpi-team").Nodes(2)
 	s.expectSum(t, job, []string{"launcher-0-0", "node-0-0"})
@@ -45,9 +49,11 @@ func TestNamespacedRuntimesAddUp(t *testing.T) {
 
 // TestAJobThatFailsIsFailed: what mpirun says is what the TrainJob says.
 func TestAJobThatFailsIsFailed(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for _, runtime := range []string{"openmpi", "openmpi5", "mpich"} {
 		t.Run(runtime, func(t *testing.T) {
+			t.Parallel()
 			job := build.MakeTrainJob("bad", s.namespace(t)).Runtime(runtime).Nodes(2).ProcPerNode(procs)
 			if got := s.finish(t, job.Command("mpirun", "sh", "-c", "exit 3")); got.condition != trainer.TrainJobFailed {
 				t.Errorf("the job is %s, want Failed", got.condition)
@@ -59,11 +65,17 @@ func TestAJobThatFailsIsFailed(t *testing.T) {
 // expectSum runs a job that adds ranks up, on these of its hosts.
 func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
-	got := s.finish(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"))
+	s.expectRanks(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
+}
+
+// expectRanks runs a job whose command adds ranks up.
+func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
+	t.Helper()
+	got := s.finish(t, job)
 	size := len(hosts) * procs
 	want := outcome{
 		condition: trainer.TrainJobComplete,
-		verdict:   verdict{Hosts: len(hosts), Reached: len(hosts), Slots: size, Available: size},
+		verdict:   verdict{Hosts: len(hosts), Reached: len(hosts), Slots: size, Available: size, Failed: []jobs.HostFailure{}},
 	}
 	for rank := range size {
 		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on sum-%s: sum=%d", rank, size, hosts[rank/procs], size*(size+1)/2))

@@ -35,6 +35,7 @@ func (t *trial) decide(s *scene) bool {
 // settle takes a finding over into its check, and tells of it.
 func (t *trial) settle(c *check, found finding) {
 	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), found.detail
+	t.said = ""
 	if found.status == Failed {
 		c.Evidence, c.Hint = found.evidence, hint(found.detail+"\n"+found.evidence)
 	}

@@ -20,6 +20,9 @@ func judgePlaced(s *scene) finding {
 	if meta.IsStatusConditionTrue(s.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return open("the TrainJob is suspended, until a queue admits it")
 	}
+	if strings.Contains(s.refused, "forbidden") {
+		return finding{status: Failed, detail: "a pod is refused", evidence: s.refused}
+	}
 	placed, on := 0, map[string]bool{}
 	waiting := ""
 	for _, pod := range s.all() {
@@ -91,10 +94,12 @@ func judgeImage(s *scene) finding {
 }
 
 // hasImage reports whether the main container's image is on the cluster node: a container of
-// the same image has started.
+// the same image has started, or could not be made for another reason.
 func hasImage(pod jobs.Pod) bool {
 	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
-		return started(c) && imageOf(pod, c.Name) == imageOf(pod, jobs.Main)
+		wait := c.State.Waiting
+		tried := started(c) || wait != nil && slices.Contains(unstartable, wait.Reason)
+		return tried && imageOf(pod, c.Name) == imageOf(pod, jobs.Main)
 	})
 }
 

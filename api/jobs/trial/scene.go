@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/jobs"
 )
@@ -22,6 +23,8 @@ type scene struct {
 	logs map[string]string   // of containers that ended, by pod UID and name
 	// warned is what Kubernetes said last about a pod that does not start, by UID.
 	warned map[string]string
+	// refused is why a pod could not be made.
+	refused string
 	// ended is when the job was first seen to have failed.
 	ended time.Time
 }
@@ -49,6 +52,7 @@ func (s *scene) look(ctx context.Context, view jobs.View) error {
 		}
 		s.readWarnings(ctx, pod)
 	}
+	s.readRefusals(ctx)
 	return nil
 }
 
@@ -82,6 +86,16 @@ func (s *scene) readWarnings(ctx context.Context, pod jobs.Pod) {
 	if events, err := s.jobs.Warnings(ctx, pod); err == nil && len(events) > 0 {
 		latest := events[len(events)-1]
 		s.warned[string(pod.UID)] = latest.Reason + ": " + latest.Message
+	}
+}
+
+// readRefusals asks why pods are missing.
+func (s *scene) readRefusals(ctx context.Context) {
+	if len(s.all()) >= s.expected() {
+		return
+	}
+	if said, err := s.jobs.Refusals(ctx, client.ObjectKeyFromObject(&s.view.Job)); err == nil && len(said) > 0 {
+		s.refused = said[len(said)-1]
 	}
 }
 

@@ -1,0 +1,82 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+// podOf is one pod of a job.
+func (s *sandbox) podOf(t *testing.T, namespace, job string, role jobs.Role, index int) jobs.Pod {
+	t.Helper()
+	view, err := s.jobs.Look(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range view.Of(role) {
+		if pod.Index == index {
+			return pod
+		}
+	}
+	t.Fatalf("%s has no %s %d", job, role, index)
+	return jobs.Pod{}
+}
+
+// onceTheyRun calls act beside the test as soon as all nodes of a job run.
+func (s *sandbox) onceTheyRun(t *testing.T, namespace, job string, act func(nodes []jobs.Pod) error) {
+	t.Helper()
+	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(view jobs.View) error {
+		nodes := view.Of(jobs.Node)
+		for _, pod := range nodes {
+			if pod.Status.Phase != corev1.PodRunning {
+				return fmt.Errorf("%s does not run", pod)
+			}
+		}
+		if len(nodes) == 0 {
+			return errors.New("there are no nodes")
+		}
+		return act(nodes)
+	})
+}
+
+// closePort drops what comes to a node's sshd, as a network policy would.
+func closePort(ctx context.Context, node jobs.Pod) error {
+	process, err := processOf(node)
+	if err != nil {
+		return err
+	}
+	rules := "table inet closed { chain input { type filter hook input priority 0; tcp dport 2222 drop; }; }"
+	out, err := exec.CommandContext(ctx, "nsenter", "--net", "--target", process, "nft", rules).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("closing a port: %w: %s", err, out)
+	}
+	return nil
+}
+
+// processOf is the id of a process of a pod. Its control group has the pod's UID in its path.
+func processOf(pod jobs.Pod) (string, error) {
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for _, path := range groups {
+		text, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(text, []byte("pod"+string(pod.UID))) {
+			return strings.Split(path, "/")[2], nil
+		}
+	}
+	return "", fmt.Errorf("pod %s has no process on this machine", pod.Name)
+}

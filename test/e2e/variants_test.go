@@ -1,0 +1,175 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/test/build"
+)
+
+// TestASuspendedJobRunsWhenItIsResumed: before it starts, and in the middle.
+func TestASuspendedJobRunsWhenItIsResumed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	t.Run("suspended from the start", func(t *testing.T) {
+		t.Parallel()
+		job := build.MakeTrainJob("sum", s.namespace(t)).Runtime("openmpi").Nodes(2).Suspended()
+		key := client.ObjectKeyFromObject(job.Obj())
+		s.afterCreation(t, key, func(view jobs.View) error {
+			if !meta.IsStatusConditionTrue(view.Job.Status.Conditions, trainer.TrainJobSuspended) {
+				return errors.New("not suspended yet")
+			}
+			if len(view.Pods) > 0 {
+				return fmt.Errorf("it has %d pods", len(view.Pods))
+			}
+			return s.suspend(key, false)
+		})
+		s.expectSum(t, job, []string{"launcher-0-0", "node-0-0"})
+	})
+	t.Run("suspended while it runs", func(t *testing.T) {
+		t.Parallel()
+		job := build.MakeTrainJob("sum", s.namespace(t)).Runtime("openmpi").Nodes(2).ProcPerNode(procs).
+			Command("sh", "-c", "sleep 5; exec mpirun python3 /opt/allreduce.py")
+		key := client.ObjectKeyFromObject(job.Obj())
+		suspended := false
+		s.afterCreation(t, key, func(view jobs.View) error {
+			switch launcher := view.Of(jobs.Launcher); {
+			case suspended && len(view.Pods) == 0:
+				return s.suspend(key, false)
+			case !suspended && len(launcher) == 1 && launcher[0].Status.Phase == corev1.PodRunning:
+				suspended = true
+				if err := s.suspend(key, true); err != nil {
+					t.Error(err)
+				}
+			}
+			return errors.New("its pods are not gone")
+		})
+		if got := s.finish(t, job); got.condition != trainer.TrainJobComplete || len(got.ranks) != 2*procs {
+			t.Errorf("the job is %s with ranks %v, want Complete and %d", got.condition, got.ranks, 2*procs)
+		}
+		if !suspended {
+			t.Error("it was never suspended")
+		}
+	})
+}
+
+// afterCreation calls act again and again beside the test until it returns nil, from when the job is there.
+func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(jobs.View) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), jobPatience)
+	done := make(chan error, 1)
+	go func() {
+		err := errors.New("the job was never made")
+		for ; err != nil && ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
+			var view jobs.View
+			if view, err = s.jobs.Look(ctx, key); err == nil {
+				err = act(view)
+			}
+		}
+		done <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("beside the job: %v", err)
+		}
+	})
+}
+
+// suspend stops a job, or lets it go on.
+func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
+	out, err := s.try("", "-n", key.Namespace, "patch", "trainjob", key.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"suspend":%t}}`, on))
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// TestWhatRanksWriteIsReadByTheNextJob: the volume of a runtime's storage.
+func TestWhatRanksWriteIsReadByTheNextJob(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	namespace := s.namespace(t)
+	s.claim(t, namespace, "results")
+	write := build.MakeTrainJob("write", namespace).Runtime("openmpi-store").Nodes(2).ProcPerNode(procs).
+		Command("mpirun", "sh", "-c", `uname -n > "/mnt/results/$OMPI_COMM_WORLD_RANK"`)
+	if got := s.finish(t, write); got.condition != trainer.TrainJobComplete {
+		t.Fatalf("writing is %s", got.condition)
+	}
+	read := build.MakeTrainJob("read", namespace).Runtime("openmpi-store").Nodes(2).
+		Command("sh", "-c", `cd /mnt/results; for rank in *; do echo "rank $rank was on $(cat "$rank")"; done`)
+	got := s.finish(t, read)
+	want := []string{
+		"rank 0 was on write-launcher-0-0", "rank 1 was on write-launcher-0-0",
+		"rank 2 was on write-node-0-0", "rank 3 was on write-node-0-0",
+	}
+	if diff := cmp.Diff(want, got.ranks); diff != "" || got.condition != trainer.TrainJobComplete {
+		t.Errorf("%s, -want +got:\n%s", got.condition, diff)
+	}
+}
+
+// claim makes a volume of this machine, and a claim to it.
+func (s *sandbox) claim(t *testing.T, namespace, name string) {
+	t.Helper()
+	folder := filepath.Join(s.dir, "volumes", namespace)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// As shared storage is: for whatever user a pod runs as. The kubelet changes no owner of a hostPath.
+	if err := os.Chmod(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	space := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Mi")}
+	shared := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: space, AccessModes: shared,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+			ClaimRef:               &corev1.ObjectReference{Namespace: namespace, Name: name},
+		},
+	}
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: shared, StorageClassName: ptr.To(""), VolumeName: volume.Name,
+			Resources: corev1.VolumeResourceRequirements{Requests: space},
+		},
+	}
+	for _, obj := range []client.Object{volume, claim} {
+		if err := s.client.Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _, _ = s.try("", "delete", "pv", volume.Name) })
+}
+
+// TestIntelMPIsLaunchPath is a simulation: MPICH's Hydra, of which Intel's is a descendant,
+// started by what the runtime intel-mpi sets, under MPICH's names for it. Intel MPI itself is
+// in no registry that these tests reach.
+func TestIntelMPIsLaunchPath(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	job := build.MakeTrainJob("sum", s.namespace(t)).Runtime("intel").Nodes(3).ProcPerNode(procs).
+		Command("sh", "-c", `export HYDRA_HOST_FILE="$I_MPI_HYDRA_HOST_FILE" HYDRA_LAUNCHER="$I_MPI_HYDRA_BOOTSTRAP" HYDRA_IFACE="$I_MPI_HYDRA_IFACE"
+			export HYDRA_LAUNCHER_EXTRA_ARGS="$I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS" MPIR_CVAR_CH4_CMA_ENABLE=0
+			exec mpirun -ppn "$I_MPI_PERHOST" python3 /opt/allreduce.py`)
+	s.expectRanks(t, job, []string{"launcher-0-0", "node-0-0", "node-0-1"})
+}
