@@ -11,6 +11,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,6 +101,19 @@ func TestWhoMaySeeNoRuntimesIsToldSo(t *testing.T) {
 	all := connect(t, cp, "stranger")
 	if _, err := all.Runtime(t.Context(), "default", runtimeName); !apierrors.IsForbidden(err) {
 		t.Errorf("Runtime() = %v, want that it is forbidden", err)
+	}
+}
+
+// TestAClusterWithoutTrainerIsToldApart from one without runtimes. Its API has no such kinds.
+func TestAClusterWithoutTrainerIsToldApart(t *testing.T) {
+	cp := controlplane.Start(t)
+	options := client.Options{Scheme: cp.Client().Scheme(), Mapper: meta.NewDefaultRESTMapper(nil)}
+	bare, err := client.New(cp.Config(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.New(bare, nil).Runtime(t.Context(), "default", runtimeName); !errors.Is(err, jobs.ErrNoTrainer) {
+		t.Errorf("Runtime() = %v, want %v", err, jobs.ErrNoTrainer)
 	}
 }
 

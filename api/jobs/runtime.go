@@ -2,12 +2,14 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -54,9 +56,12 @@ func (e *AmbiguousRuntimeError) Error() string {
 	return fmt.Sprintf("both kinds of runtimes have a %q: say clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
 }
 
+// ErrNoTrainer says that the cluster does not know the kinds of Kubeflow Trainer.
+var ErrNoTrainer = errors.New("the cluster has no Kubeflow Trainer V2: its API has no ClusterTrainingRuntimes")
+
 // Runtime finds the runtime that TrainJobs in a namespace can use by this name, which may have
 // the kind before it as in "trainingruntime/mpi". Errors are an *UnknownRuntimeError, an
-// *AmbiguousRuntimeError, or what the API server said.
+// *AmbiguousRuntimeError, ErrNoTrainer, or what the API server said.
 func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, error) {
 	kind, bare, qualified := strings.Cut(name, "/")
 	if !qualified {
@@ -84,6 +89,9 @@ func (j Jobs) runtimes(ctx context.Context, namespace string) ([]Runtime, error)
 	var all []Runtime
 	var shared trainer.ClusterTrainingRuntimeList
 	refused := j.client.List(ctx, &shared)
+	if meta.IsNoMatchError(refused) {
+		return nil, ErrNoTrainer
+	}
 	if refused != nil && !apierrors.IsForbidden(refused) {
 		return nil, fmt.Errorf("listing ClusterTrainingRuntimes: %w", refused)
 	}

@@ -43,6 +43,9 @@ The exit code is 7 when a step failed and 8 when time was over.`,
   # On eight nodes, and leave the TrainJob and its pods for a look
   trainyard runtime test mpi-openmpi-cpu --nodes 8 --keep
 
+  # Where Kueue admits jobs
+  trainyard runtime test mpi-openmpi-cpu -n team-vision --queue training
+
   # A runtime of the namespace, where the cluster has one of that name too
   trainyard runtime test trainingruntime/mpi-intel-cpu -n team-physics
 
@@ -65,6 +68,7 @@ The exit code is 7 when a step failed and 8 when time was over.`,
 	f.cluster.add(cmd)
 	flags := cmd.Flags()
 	flags.Int32Var(&f.options.Nodes, "nodes", 2, "how many nodes beside the launcher")
+	flags.StringVar(&f.options.Queue, "queue", "", "LocalQueue of Kueue that is to admit the TrainJob")
 	flags.DurationVar(&f.options.Timeout, "timeout", 5*time.Minute, "how long it may take, at most")
 	flags.BoolVar(&f.options.Keep, "keep", false, "leave the TrainJob and its pods for a look")
 	flags.StringVarP(&f.output, "output", "o", "text", "print format: text, json")

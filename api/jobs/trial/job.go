@@ -17,6 +17,8 @@ import (
 const (
 	// label marks TrainJobs of trials; its value is the runtime's name.
 	label = "trainyard.dev/runtime-test"
+	// queueLabel is how a job asks for a queue (kueue/pkg/controller/constants).
+	queueLabel = "kueue.x-k8s.io/queue-name"
 	// manager says who patched the runtime for the trial's job.
 	manager = "trainyard.dev/runtime-test"
 	// variable must reach every rank with the job's own name in it.
@@ -54,6 +56,9 @@ func jobFor(runtime jobs.Runtime, o Options) *trainer.TrainJob {
 				Env:  []corev1.EnvVar{{Name: variable, Value: name}},
 			},
 		},
+	}
+	if o.Queue != "" {
+		job.Labels[queueLabel] = o.Queue
 	}
 	if runtime.HasPreflight() {
 		job.Spec.RuntimePatches = []trainer.RuntimePatch{hasten(o.Timeout)}

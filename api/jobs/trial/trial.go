@@ -21,6 +21,8 @@ type Options struct {
 	Namespace string
 	// Nodes is how many nodes there are beside the launcher, at least 1.
 	Nodes int32
+	// Queue is the LocalQueue of Kueue that is to admit the TrainJob; empty for none.
+	Queue string
 	// Timeout bounds the trial, without cleaning up.
 	Timeout time.Duration
 	// Keep leaves the TrainJob where it is, for a look.
