@@ -241,7 +241,7 @@ func TestNobodyWaitsForCUE(t *testing.T) {
 	defer cancel()
 	began = time.Now()
 	_, err := generator.New(trainyard.CUE).Generate(ctx, request(b.String()))
-	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > whole/2 {
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > whole*3/4 {
 		t.Errorf("ended after %s with %v, want the context's error soon after %s", took, err, whole/10)
 	}
 }

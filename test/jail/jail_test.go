@@ -121,7 +121,7 @@ func TestAProcessOnlyGetsTheSignalsItHandles(t *testing.T) {
 	if got := deaf.Wait(); got.Code != 0 || got.Log != "ready\ndeaf\n" {
 		t.Errorf("without a handler: got %+v", got)
 	}
-	if got := polite.Wait(); got.Code != 7 || got.Took > 5*time.Second {
+	if got := polite.Wait(); got.Code != 7 || got.Took > 20*time.Second {
 		t.Errorf("with a handler: got %+v", got)
 	}
 }
