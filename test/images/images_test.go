@@ -93,6 +93,36 @@ func define(t *testing.T, image Image) string {
 	return definition
 }
 
+func TestAnArchiveIsCurrent(t *testing.T) {
+	cases := map[string]struct {
+		archive, from bool
+		want          bool
+	}{
+		"when it was made as defined": {archive: true, from: true, want: true},
+		"unless it was removed":       {from: true},
+		"unless it was not finished":  {archive: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			archive := filepath.Join(t.TempDir(), "image.tar")
+			for path, there := range map[string]bool{archive: tc.archive, archive + ".from": tc.from} {
+				if !there {
+					continue
+				}
+				if err := os.WriteFile(path, []byte("definition"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := current(archive, "definition"); got != tc.want {
+				t.Errorf("current() = %v, want %v", got, tc.want)
+			}
+			if current(archive, "another definition") {
+				t.Error("it is current by another definition")
+			}
+		})
+	}
+}
+
 // TestTheExampleHasThePackagesOfOurImage: what jobs ran in is what people are told to install.
 func TestTheExampleHasThePackagesOfOurImage(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "examples/images/debian.Dockerfile"))

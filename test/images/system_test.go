@@ -29,7 +29,7 @@ func unpacked(t *testing.T, name string) system {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root and images: run `make e2e`")
 	}
-	image, err := tarball.ImageFromPath(repo.Path(t, ".tools", "images", name+".tar"), nil)
+	image, err := tarball.ImageFromPath(archive(t, name), nil)
 	if err != nil {
 		t.Fatalf("%v: `make images` makes it", err)
 	}
@@ -40,6 +40,12 @@ func unpacked(t *testing.T, name string) system {
 	s := system{dir: t.TempDir(), environment: config.Config.Env}
 	s.unpack(t, image)
 	return s
+}
+
+// archive is where `make images` puts an image.
+func archive(t *testing.T, name string) string {
+	t.Helper()
+	return repo.Path(t, ".tools", "images", name+".tar")
 }
 
 func (s system) unpack(t *testing.T, image v1.Image) {

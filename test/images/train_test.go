@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,19 +25,30 @@ type learnt struct {
 
 func TestTraining(t *testing.T) {
 	s := unpacked(t, "training")
-	t.Run("does not depend on the number of ranks", s.compare)
-	t.Run("refuses uneven shares", s.refuse)
+	t.Run("does not depend on the number of ranks", func(t *testing.T) { s.compare(t, "/opt/train.py") })
+	t.Run("refuses uneven shares", func(t *testing.T) { s.refuse(t, "/opt/train.py") })
 	t.Run("has an image that holds what jobs need", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// compare holds what several ranks learn against what one process does.
-func (s system) compare(t *testing.T) {
+// TestTrainingWithHorovod: Horovod learns what train.py does, which its image has as well.
+func TestTrainingWithHorovod(t *testing.T) {
+	if _, err := os.Stat(archive(t, "horovod")); err != nil {
+		t.Skip("needs an image: run `make images-horovod`")
+	}
+	s := unpacked(t, "horovod")
+	t.Run("does not depend on the number of ranks", func(t *testing.T) { s.compare(t, "/opt/train_horovod.py") })
+	t.Run("refuses uneven shares", func(t *testing.T) { s.refuse(t, "/opt/train_horovod.py") })
+	t.Run("has an image that holds what jobs need", func(t *testing.T) { s.check(t, "openmpi") })
+}
+
+// compare holds what several ranks learn against what one process of train.py does.
+func (s system) compare(t *testing.T, program string) {
 	alone := s.train(t, 1, "python3", "/opt/train.py")
 	if first, last := alone.Losses[0], alone.Losses[len(alone.Losses)-1]; last > first/100 {
 		t.Errorf("the loss only fell from %v to %v", first, last)
 	}
 	for _, ranks := range []int{2, 4} {
-		together := s.train(t, ranks, "mpirun", "-np", strconv.Itoa(ranks), "--oversubscribe", "python3", "/opt/train.py")
+		together := s.train(t, ranks, "mpirun", "-np", strconv.Itoa(ranks), "--oversubscribe", "python3", program)
 		if i := apart(alone.Losses, together.Losses); i >= 0 {
 			t.Errorf("with %d ranks losses differ from step %d on: %v, want %v", ranks, i, together.Losses, alone.Losses)
 		}
@@ -45,9 +58,9 @@ func (s system) compare(t *testing.T) {
 	}
 }
 
-func (s system) refuse(t *testing.T) {
-	out, err := s.run("", "mpirun", "-np", "3", "--oversubscribe", "python3", "/opt/train.py", "--samples", "100")
-	if want := "train.py: 100 samples cannot be shared evenly among 3 ranks\n"; err == nil || !strings.Contains(out, want) {
+func (s system) refuse(t *testing.T, program string) {
+	out, err := s.run("", "mpirun", "-np", "3", "--oversubscribe", "python3", program, "--samples", "100")
+	if want := path.Base(program) + ": 100 samples cannot be shared evenly among 3 ranks\n"; err == nil || !strings.Contains(out, want) {
 		t.Errorf("ended with %v and %q, want a failure and %q", err, out, want)
 	}
 }

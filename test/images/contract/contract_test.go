@@ -39,7 +39,7 @@ func check(t *testing.T, fakes map[string]string, gone []string, args ...string)
 		pod.Replace["/image/bin/"+name] = file
 	}
 	for _, name := range gone {
-		pod.Replace[real(t, name)] = "/dev/null"
+		pod.Replace[located(t, name)] = "/dev/null"
 	}
 	return pod.Run(corev1.Container{
 		Name:    "check",
@@ -48,8 +48,8 @@ func check(t *testing.T, fakes map[string]string, gone []string, args ...string)
 	})
 }
 
-// real is where a program lies when all links are followed.
-func real(t *testing.T, name string) string {
+// located is where a program lies when all links are followed.
+func located(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {

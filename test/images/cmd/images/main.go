@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +19,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	all := slices.Sorted(maps.Keys(images.All))
+	slow := slices.Sorted(maps.Keys(images.Slow))
 	cmd := &cobra.Command{
 		Use:          "images DIR [NAME...]",
 		Short:        "Make images as archives in a folder, each unless it is there already",
+		Long:         "Without a name it makes all but the slow ones: " + strings.Join(slow, ", ") + ".",
 		Example:      "  images .tools/images\n  images .tools/images openmpi",
 		Args:         cobra.MinimumNArgs(1),
-		ValidArgs:    all,
+		ValidArgs:    slices.Concat(all, slow),
 		SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := args[1:]

@@ -1,0 +1,89 @@
+package images
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// source is a package that the Python Package Index has as source code only.
+type source struct {
+	name      string   // NAME==VERSION
+	packages  []string // of Debian, that it is compiled with
+	variables string   // NAME=VALUE..., that it is compiled with
+}
+
+// horovod is compiled without Gloo, its way to do without MPI. Its setup.py wants cffi.
+var horovod = source{
+	name: "horovod==0.28.1",
+	packages: []string{
+		"cmake", "g++", "libopenmpi-dev", "libtorch-dev", "make", "openmpi-bin", "pybind11-dev",
+		"python3-cffi", "python3-dev", "python3-packaging", "python3-setuptools", "python3-torch", "python3-wheel",
+	},
+	variables: "HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1",
+}
+
+// wheel compiles the package in a root file system of its own, unless dir has it already.
+func (s source) wheel(ctx context.Context, dir string) (string, error) {
+	sum := sha256.Sum256([]byte(strings.Join(append(s.steps("", ""), s.packages...), " ")))
+	wheel := filepath.Join(dir, fmt.Sprintf("wheel-%x.whl", sum[:4]))
+	if _, err := os.Stat(wheel); err == nil {
+		return wheel, nil
+	}
+	work, err := os.MkdirTemp(dir, "compiling-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	project, _, _ := strings.Cut(s.name, "==")
+	if err := pip(ctx, "download", "--no-deps", "--no-binary="+project, "--dest="+work, s.name); err != nil {
+		return "", err
+	}
+	sources, err := only(filepath.Join(work, "*.tar.gz"))
+	if err != nil {
+		return "", err
+	}
+	if err := debootstrap(ctx, os.DevNull, s.packages, s.steps(sources, work)...); err != nil {
+		return "", fmt.Errorf("compiling %s: %w", s.name, err)
+	}
+	made, err := only(filepath.Join(work, "wheel", "*.whl"))
+	if err != nil {
+		return "", err
+	}
+	return wheel, os.Rename(made, wheel)
+}
+
+// steps are what mmdebstrap does inside once all packages are there. There is no network.
+func (s source) steps(sources, out string) []string {
+	build := "mkdir /source /wheel; tar -x -f /source.tar.gz -C /source --strip-components=1; cd /source; " +
+		"LDFLAGS=-s MAKEFLAGS=-j$(nproc) " + s.variables + " python3 setup.py --quiet bdist_wheel --dist-dir /wheel"
+	return []string{
+		"--customize-hook=upload " + sources + " /source.tar.gz",
+		`--customize-hook=chroot "$1" sh -euc '` + build + "'",
+		"--customize-hook=copy-out /wheel " + out,
+	}
+}
+
+// only is the one file that a pattern matches.
+func only(pattern string) (string, error) {
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("looking for one %s: found %q", filepath.Base(pattern), found)
+	}
+	return found[0], nil
+}
+
+func pip(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "python3", append([]string{"-m", "pip", "--quiet"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("running pip: %w: %s", err, out)
+	}
+	return nil
+}

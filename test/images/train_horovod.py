@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""The training of train.py the way Horovod has it: the same data, network, loss and options.
+
+    mpirun python3 /opt/train_horovod.py [--samples N] [--steps N] [--out FILE]
+
+Each rank's loss is the mean over its own part of the data, and Horovod averages gradients.
+"""
+import socket
+import sys
+
+import horovod.torch as hvd
+import torch
+
+import train
+
+
+def fit(samples, steps):
+    """Gradient descent over all ranks: the model, and the loss before each step and at the end."""
+    x, y = train.shard(samples, hvd.rank(), hvd.size())
+    model = train.network(hvd.rank())
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    optimizer = hvd.DistributedOptimizer(
+        torch.optim.SGD(model.parameters(), lr=train.LEARNING_RATE), named_parameters=model.named_parameters()
+    )
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = train.loss_of(model, x, y, len(x))
+        loss.backward()
+        optimizer.step()
+        losses.append(hvd.allreduce(loss.detach()).item())
+    with torch.no_grad():
+        losses.append(hvd.allreduce(train.loss_of(model, x, y, len(x))).item())
+    return model, losses
+
+
+def main():
+    given = train.options()
+    torch.set_num_threads(1)
+    hvd.init()
+    try:
+        model, losses = fit(given.samples, given.steps)
+    except ValueError as problem:
+        if hvd.rank() == 0:
+            print(f"train_horovod.py: {problem}", file=sys.stderr, flush=True)
+        sys.exit(2)
+    hosts = hvd.allgather_object(socket.gethostname())
+    if hvd.rank() == 0:
+        train.report(hosts, given.samples, losses, model, given.out)
+
+
+if __name__ == "__main__":
+    main()
