@@ -69,7 +69,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	options := cluster.Options{Dir: dir, Nodes: nodes, Progress: os.Stderr}
+	options := cluster.Options{Dir: dir, Nodes: nodes, Trainer: trainerTools(), Progress: os.Stderr}
 	if err := cluster.Up(ctx, options); err != nil {
 		return 0, err
 	}
@@ -161,7 +161,11 @@ func (s *sandbox) deliver(ctx context.Context) error {
 	if client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("making namespace %s: %w", team, err)
 	}
-	cmd := exec.CommandContext(ctx, s.trainyard, "generate", "-f", "test/e2e/testdata/platform.yaml")
+	args := []string{"generate", "-f", "test/e2e/testdata/platform.yaml"}
+	if older := trainerTools(); older != "" {
+		args = append(args, "-f", "test/e2e/testdata/"+older+".yaml")
+	}
+	cmd := exec.CommandContext(ctx, s.trainyard, args...)
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	generated, err := cmd.Output()
 	if err != nil {
@@ -175,6 +179,10 @@ func (s *sandbox) deliver(ctx context.Context) error {
 	}
 	return nil
 }
+
+// trainerTools is another version of Trainer to run everything on: a folder below tools/, with a
+// layer for documents in testdata. It is the default version where it is empty.
+func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
 // try runs kubectl and returns all it said.
 func (s *sandbox) try(stdin string, args ...string) (string, error) {
