@@ -40,6 +40,10 @@ images-horovod: cluster-packages ## Make the image that has Horovod, which is co
 e2e: cluster-packages cluster-tools images ## Run MPI jobs in real pods (as root)
 	TRAINYARD_E2E=1 go test -count=1 -p 1 -timeout 30m ./test/images ./test/cluster ./test/e2e
 
+.PHONY: scale
+scale: scale-tools ## Run TrainJobs of many nodes on simulated ones
+	TRAINYARD_SCALE=1 go test -count=1 -timeout 15m ./test/scale
+
 .PHONY: race
 race: ## Run the tests of the product's own packages under the race detector
 	go test -race ./bundles/... ./cmd/... ./generator/...

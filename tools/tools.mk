@@ -18,6 +18,9 @@ TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kubectl kustomize \
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
 	kustomize coredns pause $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
+# What a cluster of simulated nodes needs.
+SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
+
 # $(call build-tool,package,how long it takes the first time,more arguments of go build)
 # The touch matters: go build leaves a binary alone that would come out the same.
 define build-tool
@@ -35,6 +38,10 @@ tools: ## Build the pinned test servers and command line tools
 .PHONY: cluster-tools
 cluster-tools: ## Build what a cluster with pods runs
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(CLUSTER_TOOLS)
+
+.PHONY: scale-tools
+scale-tools: ## Build what a cluster of simulated nodes runs
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(SCALE_TOOLS)
 
 ifdef ONE_AT_A_TIME
 .NOTPARALLEL:
@@ -71,6 +78,9 @@ $(TOOLS_BIN)/kubectl: tools/kubernetes/go.mod tools/kubernetes/go.sum
 
 $(TOOLS_BIN)/coredns: tools/coredns/go.mod tools/coredns/go.sum tools/coredns/main.go
 	$(call build-tool,.,1 minute)
+
+$(TOOLS_BIN)/kwok: tools/kwok/go.mod tools/kwok/go.sum
+	$(call build-tool,sigs.k8s.io/kwok/cmd/kwok,2 minutes)
 
 # Static, because its image holds nothing else.
 $(TOOLS_BIN)/pause: test/images/pause/main.go

@@ -21,10 +21,7 @@ import (
 )
 
 const (
-	// loopback is an address of the loopback device that nobody else uses, so that servers
-	// can listen on the ports they are known for.
-	loopback = "127.88.0.1"
-	domain   = "cluster.local"
+	domain = "cluster.local"
 
 	// patience bounds the start of each server; a busy machine may need most of it.
 	patience = 2 * time.Minute
@@ -33,6 +30,7 @@ const (
 // cluster is one cluster of this machine.
 type cluster struct {
 	Options
+	state  state
 	tools  upstream.Toolbox
 	config *rest.Config
 	client client.Client
@@ -41,7 +39,7 @@ type cluster struct {
 // step is a part of bringing a cluster up.
 type step struct {
 	name  string
-	level Level // from which on it belongs
+	level Level // where it belongs; what belongs to the control plane belongs everywhere
 	do    func(context.Context) error
 }
 
@@ -56,6 +54,8 @@ func (c *cluster) steps() []step {
 		{"dns", Pods, c.startDNS},
 		{"containerd", Pods, c.eachNode(c.startContainerd)},
 		{"kubelet", Pods, c.eachNode(c.startKubelet)},
+		{"kwok", Scale, c.startKwok},
+		{"nodes", Scale, c.makeFakeNodes},
 		{"trainer", ControlPlane, c.startManagers},
 	}
 }
@@ -77,11 +77,11 @@ func Up(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer held.Close()
-	if c.Options, err = claim(o); err != nil {
+	if c.state, err = claim(o); err != nil {
 		return err
 	}
 	for _, s := range c.steps() {
-		if o.Level == ControlPlane && s.level == Pods {
+		if s.level != ControlPlane && s.level != o.Level {
 			continue
 		}
 		began := time.Now()
@@ -120,7 +120,7 @@ func (c *cluster) address() string {
 	if c.Level == Pods {
 		return gateway
 	}
-	return loopback
+	return c.state.loopback()
 }
 
 func (c *cluster) url() string { return "https://" + net.JoinHostPort(c.address(), "6443") }
@@ -137,6 +137,7 @@ func (c *cluster) connect() error {
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig("admin")); err != nil {
 		return err
 	}
+	c.config.QPS = -1 // whoever makes many nodes does not want to wait between them
 	c.client, err = upstream.Client(c.config)
 	return err
 }

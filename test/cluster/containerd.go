@@ -89,7 +89,7 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 		return fmt.Errorf("the cluster in %s is of level %s: only nodes of level pods take images", dir, was.Level)
 	}
 	for _, archive := range archives {
-		for _, n := range nodesOf(dir, was.Nodes) {
+		for _, n := range was.nodes(dir) {
 			if err := n.load(ctx, archive); err != nil {
 				return err
 			}

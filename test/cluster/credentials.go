@@ -11,13 +11,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
+// masters may do everything ("Using RBAC Authorization").
+const masters = "system:masters"
+
 // clients are who talks to the API server with a certificate, and as whom (Kubernetes' own
 // names for them: "Using RBAC Authorization", "Node Authorization").
 var clients = map[string]pkix.Name{
-	"admin":              {CommonName: "admin", Organization: []string{"system:masters"}},
+	"admin":              {CommonName: "admin", Organization: []string{masters}},
 	"controller-manager": {CommonName: "system:kube-controller-manager"},
 	"scheduler":          {CommonName: "system:kube-scheduler"},
-	"dns":                {CommonName: "dns", Organization: []string{"system:masters"}},
+	"dns":                {CommonName: "dns", Organization: []string{masters}},
+	"kwok":               {CommonName: "kwok", Organization: []string{masters}},
 }
 
 // makeCredentials writes all certificates, keys and kubeconfigs, once.
@@ -39,7 +43,7 @@ func (c *cluster) makeCredentials() error {
 	for name, subject := range clients {
 		all[name] = subject
 	}
-	for _, n := range c.nodes() {
+	for _, n := range c.state.nodes(c.Dir) {
 		all[n.name] = n.subject()
 	}
 	for name, subject := range all {
@@ -58,15 +62,15 @@ func (c *cluster) makeServing(ca authority) error {
 	if err := ca.signingKey("service-accounts"); err != nil {
 		return err
 	}
-	if err := ca.leaf("apiserver", pkix.Name{CommonName: apiServer}, c.address(), loopback,
+	if err := ca.leaf("apiserver", pkix.Name{CommonName: apiServer}, c.address(), c.state.loopback(),
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+domain); err != nil {
 		return err
 	}
 	// As whom the API server asks kubelets for logs.
-	if err := ca.leaf("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{"system:masters"}}); err != nil {
+	if err := ca.leaf("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{masters}}); err != nil {
 		return err
 	}
-	for _, n := range c.nodes() {
+	for _, n := range c.state.nodes(c.Dir) {
 		if err := ca.leaf(n.name+"-serving", n.subject(), n.address()); err != nil {
 			return err
 		}

@@ -49,14 +49,17 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("taking the cluster down: %w", err)
 	}
+	if err := errors.Join(os.RemoveAll(dir), os.Remove(dir+".lock")); err != nil {
+		return fmt.Errorf("removing the cluster's folder: %w", err)
+	}
 	say(progress, "%-24s %6.1f s", "down", time.Since(began).Seconds())
-	return errors.Join(os.RemoveAll(dir), os.Remove(dir+".lock"))
+	return nil
 }
 
 // removePods ends all containers and what they were made of.
 func removePods(ctx context.Context, dir string, was state) error {
 	errs := []error{emptyCgroup(cgroupRoot)}
-	all := nodesOf(dir, was.Nodes)
+	all := was.nodes(dir)
 	for _, n := range all {
 		errs = append(errs, n.stopShims(10*time.Second), daemon(dir, n.containerd()).Stop())
 	}

@@ -21,8 +21,11 @@ import (
 // needPrograms fails when something is not built or not installed.
 func (c *cluster) needPrograms() error {
 	programs := []string{"etcd", apiServer, controllerManager, scheduler, "kustomize"}
-	if c.Level == Pods {
+	switch c.Level {
+	case Pods:
 		programs = append(programs, "kubelet", "coredns", "pause")
+	case Scale:
+		programs = append(programs, "kwok")
 	}
 	var paths []string
 	for _, name := range programs {
@@ -31,7 +34,11 @@ func (c *cluster) needPrograms() error {
 	for _, m := range []upstream.Manager{upstream.JobSet, upstream.Trainer} {
 		paths = append(paths, c.tools.ManagerPath(m))
 	}
-	err := upstream.Need("cluster-tools", paths...)
+	target := "cluster-tools"
+	if c.Level == Scale {
+		target = "scale-tools"
+	}
+	err := upstream.Need(target, paths...)
 	if c.Level != Pods {
 		return err
 	}
@@ -54,7 +61,7 @@ func (c *cluster) needMachine() error {
 		return nil
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("running pods needs root: be root, or choose the level control-plane")
+		return errors.New("running pods needs root: be root, or choose another level")
 	}
 	return errors.Join(needCapabilities(), needOverlay(), needControllers())
 }

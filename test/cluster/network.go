@@ -56,7 +56,7 @@ func (c *cluster) makeNetwork() error {
 	}); err != nil {
 		return err
 	}
-	for _, n := range c.nodes() {
+	for _, n := range c.state.nodes(c.Dir) {
 		if err := n.connect(); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,30 +24,27 @@ import (
 type node struct {
 	name   string
 	number int    // from 1 to maxNodes
+	host   int    // as in state
 	dir    string // for its files
 }
 
-// nodesOf are the nodes of the cluster in dir.
-func nodesOf(dir string, count int) []node {
-	var all []node
-	for number := 1; number <= count; number++ {
-		name := fmt.Sprintf("node%d", number)
-		all = append(all, node{name: name, number: number, dir: filepath.Join(dir, name)})
-	}
-	return all
-}
-
-func (c *cluster) nodes() []node {
-	if c.Level != Pods {
+// nodes are those of the cluster in dir that are more than objects.
+func (s state) nodes(dir string) []node {
+	if s.Level != Pods {
 		return nil
 	}
-	return nodesOf(c.Dir, c.Nodes)
+	var all []node
+	for number := 1; number <= s.Nodes; number++ {
+		name := fmt.Sprintf("node%d", number)
+		all = append(all, node{name: name, number: number, host: s.Host, dir: filepath.Join(dir, name)})
+	}
+	return all
 }
 
 // eachNode does something for one node after the other.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for _, n := range c.nodes() {
+		for _, n := range c.state.nodes(c.Dir) {
 			if err := do(ctx, n); err != nil {
 				return fmt.Errorf("starting %s: %w", n.name, err)
 			}
@@ -63,7 +61,7 @@ func (n node) containerd() string { return "containerd-" + n.name }
 func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
 
 // loopback is where its daemons listen that only this machine asks.
-func (n node) loopback() string { return fmt.Sprintf("127.88.0.%d", 10+n.number) }
+func (n node) loopback() string { return loopbackAddress(n.host, 10+n.number) }
 
 // subject is as whom a node talks to the API server ("Node Authorization").
 func (n node) subject() pkix.Name {
@@ -125,13 +123,17 @@ func (c *cluster) isReady(n node) func(context.Context) error {
 		if err := c.client.Get(ctx, client.ObjectKey{Name: n.name}, &live); err != nil {
 			return err
 		}
-		for _, condition := range live.Status.Conditions {
-			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-				return nil
-			}
+		if !takesPods(live) {
+			return errors.New("the node is not ready")
 		}
-		return errors.New("the node is not ready")
+		return nil
 	}
+}
+
+func takesPods(live corev1.Node) bool {
+	return slices.ContainsFunc(live.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 func writeJSON(path string, content object) error {

@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +11,7 @@ import (
 	"strings"
 )
 
-// Level is how much of a cluster to bring up. Each holds the ones before it.
+// Level is how much of a cluster to bring up. All have what the first has.
 type Level string
 
 const (
@@ -21,9 +20,11 @@ const (
 	ControlPlane Level = "control-plane"
 	// Pods has nodes that run pods. It needs root.
 	Pods Level = "pods"
+	// Scale has many nodes that are mere objects. A simulator plays what becomes of their pods.
+	Scale Level = "scale"
 )
 
-var levels = []Level{ControlPlane, Pods}
+var levels = []Level{ControlPlane, Pods, Scale}
 
 // ParseLevel finds a level by its name.
 func ParseLevel(name string) (Level, error) {
@@ -43,8 +44,8 @@ type Options struct {
 	Dir string
 	// Level is Pods by default.
 	Level Level
-	// Nodes is how many nodes there are, at most 9. By default it is as many as a cluster that is
-	// there already has, or one.
+	// Nodes is how many nodes there are: at most 9 that run pods, or 5000 that do not. By default
+	// it is as many as a cluster that is there already has, or 1 and 100.
 	Nodes int
 	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
@@ -65,8 +66,9 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "trainyard-sandbox"), nil
 }
 
-// maxNodes keeps what is numbered after nodes at one digit.
-const maxNodes = 9
+// maxNodes keeps what is numbered after nodes at one digit; maxFakeNodes is what Kubernetes is
+// made for ("Considerations for large clusters").
+const maxNodes, maxFakeNodes = 9, 5000
 
 // complete fills in defaults, but for the number of nodes.
 func (o Options) complete() (Options, error) {
@@ -79,11 +81,8 @@ func (o Options) complete() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	switch {
-	case o.Level == ControlPlane && o.Nodes != 0:
-		return o, errors.New("the level control-plane has no nodes: choose the level pods")
-	case o.Nodes < 0 || o.Nodes > maxNodes:
-		return o, fmt.Errorf("there cannot be %d nodes: choose from 1 to %d", o.Nodes, maxNodes)
+	if err := o.checkNodes(); err != nil {
+		return o, err
 	}
 	if o.Dir == "" {
 		dir, err := DefaultDir()
@@ -102,4 +101,15 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("%s is too long for the sockets in it: use a folder of at most 60 bytes", dir)
 	}
 	return o, nil
+}
+
+func (o Options) checkNodes() error {
+	most := map[Level]int{Pods: maxNodes, Scale: maxFakeNodes}[o.Level]
+	switch {
+	case o.Nodes != 0 && most == 0:
+		return fmt.Errorf("the level %s has no nodes: choose pods or scale", o.Level)
+	case o.Nodes < 0 || o.Nodes > most:
+		return fmt.Errorf("there cannot be %d nodes at the level %s: choose from 1 to %d", o.Nodes, o.Level, most)
+	}
+	return nil
 }

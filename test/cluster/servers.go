@@ -15,14 +15,16 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-const etcdURL = "http://" + loopback + ":2379"
-
 // Kubernetes' own servers.
 const (
 	apiServer         = "kube-apiserver"
 	controllerManager = "kube-controller-manager"
 	scheduler         = "kube-scheduler"
 )
+
+// Kubernetes' controllers spare the API server, which here has nobody else to serve: a Job of
+// many pods would take long.
+const hurry, hurryBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
 // run starts a server unless it runs, and waits until it is ready.
 func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...func(context.Context) error) error {
@@ -49,18 +51,20 @@ func all(conditions []func(context.Context) error) func(context.Context) error {
 }
 
 func (c *cluster) startEtcd(ctx context.Context) error {
-	const peers = "http://" + loopback + ":2380"
+	clients, peers := c.etcdURL(), "http://"+c.state.loopback()+":2380"
 	return c.run(ctx, "etcd", exec.Command(c.tools.Path("etcd"),
 		"--name=sandbox", "--data-dir="+c.path("etcd"),
-		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
+		"--listen-client-urls="+clients, "--advertise-client-urls="+clients,
 		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=sandbox="+peers,
 		"--unsafe-no-fsync", // nothing here has to survive a power failure
-	), upstream.OK(etcdURL+"/health"))
+	), upstream.OK(clients+"/health"))
 }
+
+func (c *cluster) etcdURL() string { return "http://" + c.state.loopback() + ":2379" }
 
 func (c *cluster) startAPIServer(ctx context.Context) error {
 	args := []string{
-		"--etcd-servers=" + etcdURL,
+		"--etcd-servers=" + c.etcdURL(),
 		"--bind-address=" + c.address(), "--secure-port=6443",
 		"--service-cluster-ip-range=" + services,
 		"--client-ca-file=" + c.pki("ca.crt"),
@@ -76,7 +80,7 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
 	}
-	if c.Level == ControlPlane {
+	if c.Level != Pods {
 		// It would publish an address of the machine at which it does not listen.
 		args = append(args, "--endpoint-reconciler-type=none")
 	}
@@ -89,10 +93,10 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 func (c *cluster) startControllerManager(ctx context.Context) error {
 	return c.run(ctx, controllerManager, exec.Command(c.tools.Path(controllerManager),
 		"--kubeconfig="+c.kubeconfig("controller-manager"), "--use-service-account-credentials=true",
-		"--bind-address="+loopback, "--leader-elect=false", "--profiling=false",
+		"--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false", hurry, hurryBurst,
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--service-account-private-key-file="+c.pki("service-accounts.key"),
-	), upstream.OK("https://"+loopback+":10257/healthz"), c.admitsPods)
+	), upstream.OK("https://"+c.state.loopback()+":10257/healthz"), c.admitsPods)
 }
 
 // admitsPods holds once the default namespace has the account that pods get.
@@ -106,8 +110,9 @@ func (c *cluster) admitsPods(ctx context.Context) error {
 
 func (c *cluster) startScheduler(ctx context.Context) error {
 	return c.run(ctx, scheduler, exec.Command(c.tools.Path(scheduler),
-		"--kubeconfig="+c.kubeconfig("scheduler"), "--bind-address="+loopback, "--leader-elect=false", "--profiling=false",
-	), upstream.OK("https://"+loopback+":10259/healthz"))
+		"--kubeconfig="+c.kubeconfig("scheduler"), "--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false",
+		hurry, hurryBurst,
+	), upstream.OK("https://"+c.state.loopback()+":10259/healthz"))
 }
 
 func (c *cluster) pki(name string) string { return c.path("pki", name) }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"net"
 	"os"
@@ -19,6 +20,7 @@ type state struct {
 	Level   Level             `json:"level"`
 	Nodes   int               `json:"nodes,omitempty"`
 	Trainer string            `json:"trainer"`
+	Host    int               `json:"host"`              // the third number of its addresses of the loopback device
 	Sysctls map[string]string `json:"sysctls,omitempty"` // values before, by path below /proc/sys
 	Absent  []string          `json:"absent,omitempty"`  // shared folders that did not exist before
 }
@@ -38,49 +40,75 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
-// claim makes a folder a cluster's, or finds that it is one of the same options. It fills in
-// the number of nodes.
-func claim(o Options) (Options, error) {
+// claim makes a folder a cluster's, or finds that it is one of the same options.
+func claim(o Options) (state, error) {
 	found, err := readState(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if o.Level == Pods {
-			o.Nodes = max(o.Nodes, 1)
-		}
-		return o, record(o)
+		return record(o)
 	}
 	if err != nil {
-		return o, err
+		return found, err
 	}
-	if o.Nodes == 0 {
-		o.Nodes = found.Nodes
-	}
-	if found.Level != o.Level || found.Trainer != o.Trainer || found.Nodes != o.Nodes {
-		return o, fmt.Errorf("%s has a cluster of level %s with %d nodes and %s: take that one down first",
+	if found.Level != o.Level || found.Trainer != o.Trainer || o.Nodes != 0 && found.Nodes != o.Nodes {
+		return found, fmt.Errorf("%s has a cluster of level %s with %d nodes and %s: take that one down first",
 			o.Dir, found.Level, found.Nodes, found.Trainer)
 	}
-	return o, nil
+	return found, nil
 }
 
-func record(o Options) error {
+// defaultNodes are how many nodes a new cluster has unless it is told.
+var defaultNodes = map[Level]int{Pods: 1, Scale: 100}
+
+func record(o Options) (state, error) {
 	s := state{Level: o.Level, Nodes: o.Nodes, Trainer: o.Trainer}
+	if s.Nodes == 0 {
+		s.Nodes = defaultNodes[o.Level]
+	}
+	var err error
+	if s.Host, err = freeHost(o.Dir); err != nil {
+		return s, err
+	}
 	if o.Level == Pods {
-		if _, err := net.InterfaceByName(bridge); err == nil {
-			return fmt.Errorf("the network device %s is there already: another cluster has it, or is what is left of one", bridge)
+		if isDevice(bridge) {
+			return s, fmt.Errorf("the network device %s is there already: another cluster has it, or is what is left of one", bridge)
 		}
-		sysctls, err := readSysctls()
-		if err != nil {
-			return fmt.Errorf("reading kernel settings: %w", err)
+		if s.Sysctls, err = readSysctls(); err != nil {
+			return s, fmt.Errorf("reading kernel settings: %w", err)
 		}
-		s.Sysctls, s.Absent = sysctls, absentFolders()
+		s.Absent = absentFolders()
 	}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return err
+		return s, err
 	}
 	if err := os.WriteFile(statePath(o.Dir), text, 0o600); err != nil {
-		return fmt.Errorf("recording the machine's state: %w", err)
+		return s, fmt.Errorf("recording the machine's state: %w", err)
 	}
-	return nil
+	return s, nil
+}
+
+// loopback is an address of the loopback device that nobody else uses, so that servers can
+// listen on the ports they are known for.
+func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
+
+func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
+
+// freeHost finds addresses that no other cluster has. Where it begins depends on the folder, so
+// that two that come up at once hardly meet.
+func freeHost(dir string) (int, error) {
+	const hosts = 256
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(dir))
+	var errs []error
+	for i := range hosts {
+		host := (int(hash.Sum32()%hosts) + i) % hosts
+		l, err := net.Listen("tcp", net.JoinHostPort(loopbackAddress(host, 1), "2379"))
+		if err == nil {
+			return host, l.Close()
+		}
+		errs = append(errs, err)
+	}
+	return 0, fmt.Errorf("finding an address that is free: %w", errs[0])
 }
 
 // lock keeps two programs from working on the same cluster. The lock goes with the file, or

@@ -41,11 +41,14 @@ func Status(dir string) ([]Server, error) {
 // servers lists the daemons of a cluster in the order in which they start.
 func (s state) servers(dir string) []string {
 	all := []string{"etcd", apiServer, controllerManager, scheduler}
-	if s.Level == Pods {
+	switch s.Level {
+	case Pods:
 		all = append(all, "dns")
-		for _, n := range nodesOf(dir, s.Nodes) {
+		for _, n := range s.nodes(dir) {
 			all = append(all, n.containerd(), n.kubelet())
 		}
+	case Scale:
+		all = append(all, "kwok")
 	}
 	return append(all, upstream.JobSet.Name, upstream.Trainer.Name)
 }

@@ -43,7 +43,7 @@ func findNode(dir, name string) (node, error) {
 		return node{}, fmt.Errorf("the cluster in %s is of level %s, which has no nodes to stop", dir, was.Level)
 	}
 	var names []string
-	for _, n := range nodesOf(dir, was.Nodes) {
+	for _, n := range was.nodes(dir) {
 		if n.name == name {
 			return n, nil
 		}

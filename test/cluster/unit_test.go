@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ func TestLevelsAreKnownByName(t *testing.T) {
 	if level, err := ParseLevel("control-plane"); level != ControlPlane || err != nil {
 		t.Errorf(`ParseLevel("control-plane") = %q, %v`, level, err)
 	}
-	if _, err := ParseLevel("pod"); err == nil || !strings.Contains(err.Error(), "control-plane, pods") {
+	if _, err := ParseLevel("pod"); err == nil || !strings.Contains(err.Error(), "control-plane, pods, scale") {
 		t.Errorf(`ParseLevel("pod") = %v, want the names that there are`, err)
 	}
 }
@@ -30,10 +31,11 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"nodes without pods":            {Options{Level: ControlPlane, Nodes: 1}, "has no nodes"},
-		"fewer than no nodes":           {Options{Nodes: -1}, "from 1 to 9"},
-		"more nodes than have a digit":  {Options{Nodes: 10}, "from 1 to 9"},
-		"a folder too long for sockets": {Options{Dir: "/" + strings.Repeat("x", 70)}, "at most 60 bytes"},
+		"nodes without pods":                     {Options{Level: ControlPlane, Nodes: 1}, "has no nodes: choose pods or scale"},
+		"more nodes than Kubernetes is made for": {Options{Level: Scale, Nodes: 5001}, "from 1 to 5000"},
+		"fewer than no nodes":                    {Options{Nodes: -1}, "from 1 to 9"},
+		"more nodes than have a digit":           {Options{Nodes: 10}, "from 1 to 9"},
+		"a folder too long for sockets":          {Options{Dir: "/" + strings.Repeat("x", 70)}, "at most 60 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := tc.options.complete(); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -46,7 +48,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 // TestNodesShareNothing: two nodes on one machine must not meet by accident.
 func TestNodesShareNothing(t *testing.T) {
 	seen := map[string]string{}
-	for _, n := range nodesOf("/cluster", maxNodes) {
+	for _, n := range (state{Level: Pods, Nodes: maxNodes}).nodes("/cluster") {
 		first, last := n.pods()
 		common, own := n.cable()
 		for _, thing := range []string{
@@ -202,5 +204,20 @@ func TestTheNumberOfNodesIsRemembered(t *testing.T) {
 	o.Level = Pods
 	if found, err := claim(o); err != nil || found.Nodes != 2 {
 		t.Errorf("claim() = %d nodes, %v, want the 2 that are there", found.Nodes, err)
+	}
+}
+
+func TestClustersTakeAddressesThatAreFree(t *testing.T) {
+	first, err := freeHost("/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(loopbackAddress(first, 1), "2379"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	if second, err := freeHost("/a"); err != nil || second == first {
+		t.Errorf("freeHost() = %d, %v, want another than %d, where somebody listens", second, err, first)
 	}
 }

@@ -35,12 +35,14 @@ func command() *cobra.Command {
 		Short: "Bring up a real Kubernetes cluster on this machine",
 		Long: `Bring up a real Kubernetes cluster on this machine, with JobSet and Trainer on it.
 
-Level "pods" has nodes that run pods, and needs root; level "control-plane" needs no root and runs none.
+Level "pods" has nodes that run pods, and needs root. Level "control-plane" has no nodes, and
+level "scale" many that are simulated: pods seem to run. Both need no root.
 Everything lies in one folder and listens on this machine alone; "down" puts the machine
 back as it was. docs/sandbox.md tells more.`,
 		Example: `  sandbox up                         # with a node that runs pods
   sandbox up --nodes 2               # with two of them
   sandbox up --level control-plane   # API server and controllers only
+  sandbox up --level scale --nodes 500
   export KUBECONFIG=$(sandbox kubeconfig)
   sandbox load .tools/images/openmpi.tar
   sandbox stop-node node2            # as a power failure would
@@ -67,8 +69,8 @@ func up(o *cluster.Options) *cobra.Command {
 			return cluster.Up(cmd.Context(), *o)
 		},
 	}
-	cmd.Flags().StringVar(&level, "level", string(cluster.Pods), "how much of a cluster: control-plane or pods")
-	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes (default those that are there, or 1)")
+	cmd.Flags().StringVar(&level, "level", string(cluster.Pods), "how much of a cluster: control-plane, pods or scale")
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes (default those that are there, or 1, and 100 at level scale)")
 	cmd.Flags().StringVar(&o.Trainer, "trainer", "trainer-2.3", "folder below tools/ that pins Trainer and JobSet")
 	return withDir(o, cmd)
 }

@@ -1,0 +1,86 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/process"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+// fake marks nodes that kwok plays, with which it asks to be told.
+var fake = map[string]string{"kwok.x-k8s.io/node": "fake"}
+
+// fakeCapacity is that of a large machine, so that what is scarce is scarce on purpose.
+var fakeCapacity = corev1.ResourceList{
+	corev1.ResourceCPU:    resource.MustParse("64"),
+	corev1.ResourceMemory: resource.MustParse("512Gi"),
+	corev1.ResourcePods:   resource.MustParse("110"),
+	"nvidia.com/gpu":      resource.MustParse("8"),
+}
+
+// startKwok starts what plays nodes and their pods.
+func (c *cluster) startKwok(ctx context.Context) error {
+	stages, err := upstream.Stages()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.path("stages.yaml"), stages, 0o600); err != nil {
+		return err
+	}
+	at := c.state.loopback() + ":10247"
+	return c.run(ctx, "kwok", exec.Command(c.tools.Path("kwok"),
+		"--kubeconfig="+c.kubeconfig("kwok"), "--config="+c.path("stages.yaml"), "--server-address="+at,
+		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
+		"--cidr="+subnet, // nobody is there, but every pod has an address
+	), upstream.OK("http://"+at+"/healthz"))
+}
+
+// makeFakeNodes makes the nodes that are not there, and waits until all take pods.
+func (c *cluster) makeFakeNodes(ctx context.Context) error {
+	for number := 1; number <= c.state.Nodes; number++ {
+		if err := client.IgnoreAlreadyExists(c.client.Create(ctx, fakeNode(number))); err != nil {
+			return fmt.Errorf("making node %d: %w", number, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return process.WaitFor(ctx, daemon(c.Dir, "kwok"), c.haveFakeNodes)
+}
+
+func fakeNode(number int) *corev1.Node {
+	name := fmt.Sprintf("fake%d", number)
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: fake, Labels: map[string]string{
+			corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+		}},
+		Status: corev1.NodeStatus{Allocatable: fakeCapacity, Capacity: fakeCapacity},
+	}
+}
+
+// haveFakeNodes holds once pods can be placed on every node.
+func (c *cluster) haveFakeNodes(ctx context.Context) error {
+	var all corev1.NodeList
+	if err := c.client.List(ctx, &all); err != nil {
+		return err
+	}
+	ready := 0
+	for _, n := range all.Items {
+		if takesPods(n) {
+			ready++
+		}
+	}
+	if ready < c.state.Nodes {
+		return fmt.Errorf("%d of %d nodes are ready", ready, c.state.Nodes)
+	}
+	return nil
+}
