@@ -19,6 +19,7 @@ import (
 type runtimeTest struct {
 	cluster clusterFlags
 	options trial.Options
+	runtime string
 	output  string
 }
 
@@ -58,7 +59,7 @@ The exit code is 7 when a step failed and 8 when time was over.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.options.Runtime = args[0]
+			f.runtime = args[0]
 			return f.run(cmd.Context(), s)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -85,6 +86,9 @@ func (f *runtimeTest) run(ctx context.Context, s streams) error {
 		return err
 	}
 	f.options.Namespace = f.cluster.namespace
+	if f.options.Runtime, err = all.Runtime(ctx, f.options.Namespace, f.runtime); err != nil {
+		return meant(err)
+	}
 	// The checklist is the answer to a person, and progress to a program.
 	list := s.out
 	if f.output == "json" {
@@ -92,15 +96,16 @@ func (f *runtimeTest) run(ctx context.Context, s streams) error {
 	}
 	fmt.Fprintf(list, "Testing %s in namespace %s: a launcher and %s\n", f.options.Runtime, f.options.Namespace, count(int(f.options.Nodes), "node"))
 	result, err := trial.Run(ctx, all, f.options, func(c trial.Check) { printCheck(list, c) })
+	f.tellKept(s.err, result)
 	if err != nil {
-		return f.explain(result, err)
+		return err
 	}
 	if f.output == "json" {
 		if err := printJSON(s.out, result); err != nil {
 			return err
 		}
 	}
-	return f.verdict(s.err, result)
+	return verdict(s.err, result)
 }
 
 // check refuses flags that make no test.
@@ -114,35 +119,34 @@ func (f *runtimeTest) check() error {
 	return oneOf("--output", f.output, []string{"text", "json"})
 }
 
-// explain adds to an error what a person would ask next.
-func (f *runtimeTest) explain(result trial.Result, err error) error {
+// meant adds to an error which runtime might be meant.
+func meant(err error) error {
 	var unknown *jobs.UnknownRuntimeError
-	switch {
-	case errors.As(err, &unknown):
-		if meant := problem.Nearest(unknown.Name, unknown.Known); meant != "" {
-			return fmt.Errorf("%w: did you mean %s?", err, meant)
-		}
-	case result.Job != "" && f.options.Keep:
-		return fmt.Errorf("%w; TrainJob %s is left in %s", err, result.Job, result.Namespace)
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	if name := problem.Nearest(unknown.Name, unknown.Known); name != "" {
+		return fmt.Errorf("%w: did you mean %s?", err, name)
 	}
 	return err
 }
 
-// verdict is the last word on a test, and nothing when it passed as a program reads it.
-func (f *runtimeTest) verdict(w io.Writer, result trial.Result) error {
-	if f.options.Keep {
+// tellKept says where the TrainJob is that was kept.
+func (f *runtimeTest) tellKept(w io.Writer, result trial.Result) {
+	if f.options.Keep && result.Job != "" {
 		fmt.Fprintf(w, "TrainJob %s is left in namespace %s: delete it with kubectl -n %[2]s delete trainjob %[1]s\n", result.Job, result.Namespace)
 	}
-	if result.Passed {
-		fmt.Fprintf(w, "%s works: %s in %.1f s\n", result.Runtime, count(len(result.Checks), "check"), result.Seconds)
-		return nil
-	}
+}
+
+// verdict is the last word on a test.
+func verdict(w io.Writer, result trial.Result) error {
 	for _, c := range result.Checks {
 		if c.Status == trial.Failed {
 			return &failedError{fmt.Sprintf("%s does not work: %s: %s", result.Runtime, c.Title, c.Detail), result.TimedOut}
 		}
 	}
-	return &failedError{result.Runtime + " does not work", result.TimedOut}
+	fmt.Fprintf(w, "%s works: %s in %.1f s\n", result.Runtime, count(len(result.Checks), "check"), result.Seconds)
+	return nil
 }
 
 // complete offers the runtimes of the cluster.

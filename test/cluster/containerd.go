@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/trainyard/trainyard/test/images"
 )
@@ -88,21 +91,36 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 	if was.Level != Pods {
 		return fmt.Errorf("the cluster in %s is of level %s: only nodes of level pods take images", dir, was.Level)
 	}
-	for _, archive := range archives {
-		for _, n := range was.nodes(dir) {
-			if err := n.load(ctx, archive); err != nil {
-				return err
+	all, ctx := errgroup.WithContext(ctx)
+	for _, n := range was.nodes(dir) {
+		all.Go(func() error {
+			for _, archive := range archives {
+				if err := n.load(ctx, archive); err != nil {
+					return err
+				}
 			}
-		}
+			return nil
+		})
 	}
-	return nil
+	return all.Wait()
 }
 
+// load puts an archive's images on the node. Unpacking them takes most of a test run's start, so
+// an archive that the node has is left alone.
 func (n node) load(ctx context.Context, archive string) error {
+	stat, err := os.Stat(archive)
+	if err != nil {
+		return fmt.Errorf("loading an image: %w", err)
+	}
+	loaded := filepath.Join(n.dir, "containerd", "loaded-"+filepath.Base(archive))
+	version := fmt.Sprint(stat.Size(), stat.ModTime().UnixNano())
+	if was, err := os.ReadFile(loaded); err == nil && string(was) == version {
+		return nil
+	}
 	if err := n.ctr(ctx, "images", "import", archive); err != nil {
 		return fmt.Errorf("loading %s on %s: %w", archive, n.name, err)
 	}
-	return nil
+	return os.WriteFile(loaded, []byte(version), 0o600)
 }
 
 // ctr asks the node's containerd about what belongs to Kubernetes.

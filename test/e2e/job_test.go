@@ -68,7 +68,7 @@ func (s *sandbox) finish(t *testing.T, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
 	t.Cleanup(func() { // a cluster may stay for the next run
-		_, _ = s.try("", "-n", obj.Namespace, "delete", "trainjob", obj.Name)
+		_, _ = s.try("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -20,7 +20,7 @@ const procs = 2
 func TestRanksAddUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, mpi := range []string{"openmpi", "openmpi5", "mpich"} {
+	for _, mpi := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
 		for name, tc := range map[string]struct {
 			runtime string
 			nodes   int32 // as TrainJobs count them
@@ -51,7 +51,7 @@ func TestNamespacedRuntimesAddUp(t *testing.T) {
 func TestAJobThatFailsIsFailed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, runtime := range []string{"openmpi", "openmpi5", "mpich"} {
+	for _, runtime := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
 			job := build.MakeTrainJob("bad", s.namespace(t)).Runtime(runtime).Nodes(2).ProcPerNode(procs)

@@ -31,7 +31,7 @@ func (s *sandbox) spoil(t *testing.T, base string, change func(*trainer.Training
 	if err := s.client.Create(t.Context(), bad); err != nil {
 		t.Fatalf("making a changed runtime: %v", err)
 	}
-	t.Cleanup(func() { _, _ = s.try("", "delete", "clustertrainingruntime", bad.Name) })
+	t.Cleanup(func() { _, _ = s.try("", "delete", "clustertrainingruntime", bad.Name, "--wait=false") })
 	time.Sleep(cacheDelay)
 	return bad.Name
 }

@@ -12,6 +12,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/repo"
 )
 
 // tolerance is the relative difference that the order of additions may make to a loss in
@@ -29,18 +30,34 @@ type learnt struct {
 func TestFourRanksLearnWhatOneProcessLearns(t *testing.T) {
 	t.Parallel()
 	s := start(t)
+	s.expectLearnt(t, "training", "/opt/train.py")
+}
+
+// TestHorovodLearnsTheSame, with its own optimizer and its own allreduce.
+func TestHorovodLearnsTheSame(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	if _, err := os.Stat(repo.Path(t, ".tools", "images", "horovod.tar")); err != nil {
+		t.Skip("Horovod takes ten minutes to compile: run `make images-horovod` first")
+	}
+	s.expectLearnt(t, "horovod", "/opt/train_horovod.py")
+}
+
+// expectLearnt trains alone and with four ranks, and compares what was learnt.
+func (s *sandbox) expectLearnt(t *testing.T, runtime, program string) {
+	t.Helper()
 	namespace := s.namespace(t)
 	s.claim(t, namespace, "results")
 	train := func(name string, command ...string) learnt {
 		out := "/mnt/results/" + name + ".json"
-		job := build.MakeTrainJob(name, namespace).Runtime("training").Nodes(2).ProcPerNode(procs).Command(append(command, "--out", out)...)
+		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(2).ProcPerNode(procs).Command(append(command, "--out", out)...)
 		if got := s.finish(t, job); got.condition != trainer.TrainJobComplete {
 			t.Fatalf("training %s is %s", name, got.condition)
 		}
 		return s.readLearnt(t, namespace, name)
 	}
-	alone := train("alone", "python3", "/opt/train.py")
-	together := train("together", "mpirun", "python3", "/opt/train.py")
+	alone := train("alone", "mpirun", "-np", "1", "python3", program)
+	together := train("together", "mpirun", "python3", program)
 	if len(alone.Hosts) != 1 || len(together.Hosts) != 2*procs || together.Hosts[0] == together.Hosts[2*procs-1] {
 		t.Errorf("ranks ran on %v and %v, want one, and four on two hosts", alone.Hosts, together.Hosts)
 	}

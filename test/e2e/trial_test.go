@@ -6,17 +6,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/jobs/trial"
+	"github.com/trainyard/trainyard/test/repo"
 )
 
 // runtimeTest runs `trainyard runtime test` as a person's pipeline does.
@@ -68,6 +72,37 @@ func TestGoodRuntimesPassTheirTest(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, words)
 		}
 	})
+}
+
+// TestTheDocumentedTestIsTrue: what docs/trying.md shows is what is printed, but for times and
+// for what is waited for meanwhile.
+func TestTheDocumentedTestIsTrue(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	page, err := os.ReadFile(repo.Path(t, "docs", "trying.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(page), "```text\n$ trainyard runtime test openmpi --namespace team\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	out, err := exec.CommandContext(t.Context(), s.trainyard, "runtime", "test", "openmpi", "--namespace", team, "--kubeconfig", s.kubeconfig).CombinedOutput()
+	if err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(timeless(shown), timeless(string(out))); diff != "" {
+		t.Errorf("-docs/trying.md +printed:\n%s\n%s", diff, out)
+	}
+}
+
+var (
+	times        = regexp.MustCompile(` *\d+\.\d s`)
+	clusterNodes = regexp.MustCompile(`\d cluster nodes?`)
+)
+
+// timeless are lines without what differs from run to run.
+func timeless(text string) []string {
+	text = clusterNodes.ReplaceAllString(times.ReplaceAllString(text, " # s"), "# cluster nodes")
+	return slices.DeleteFunc(strings.Split(strings.TrimSpace(text), "\n"), func(line string) bool { return strings.HasPrefix(line, "...") })
 }
 
 func (s *sandbox) expectNothingLeft(t *testing.T, namespace string) {

@@ -12,7 +12,7 @@ var hints = []struct {
 	{regexp.MustCompile(`violates PodSecurity`), "the namespace's Pod Security level forbids this pod: runtimes that trainyard makes fit level restricted"},
 	{regexp.MustCompile(`security context constraint`), "no security context constraint that the namespace may use admits this pod: on OpenShift leave the user to the namespace (target.openshift)"},
 	{regexp.MustCompile(`exceeded quota`), "the namespace's quota has no room: lower --nodes or the runtime's resources, or wait"},
-	{regexp.MustCompile(`runAsNonRoot`), "the pod asks for a user other than root: set the runtime's user, or a user in the image"},
+	{regexp.MustCompile(`runAsNonRoot|non-root policy`), "the pod asks for a user other than root: set the runtime's user, or a user in the image"},
 	// sshd says no more about a key that is not there than about one that it may not read.
 	{regexp.MustCompile(`no hostkeys available|Unable to load host key|id_rsa: No such file`), "sshd has no key: mlPolicy.mpi.sshAuthMountPath must be the folder where sshd looks, and the pod's user must be able to read what is there (fsGroup)"},
 	{regexp.MustCompile(`(?i)(id_rsa|\.ssh|authorized_keys).*permission denied|bad permissions`), "the user cannot read the SSH key: give the pod an fsGroup, or another user"},

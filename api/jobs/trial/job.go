@@ -35,19 +35,19 @@ const (
 const program = `echo "` + greeting + `$(uname -n) with $` + variable + `"`
 
 // jobFor is the smallest TrainJob that shows whether a runtime works.
-func jobFor(runtime jobs.Runtime, o Options) *trainer.TrainJob {
+func jobFor(o Options) *trainer.TrainJob {
 	name := "runtime-test-" + rand.String(5)
 	nodes := o.Nodes
-	if runtime.LauncherIsNode() {
+	if o.Runtime.LauncherIsNode() {
 		nodes++ // TrainJobs count the launcher then
 	}
 	job := &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: o.Namespace,
-			Labels: map[string]string{label: labelValue(runtime.Name)},
+			Labels: map[string]string{label: labelValue(o.Runtime.Name)},
 		},
 		Spec: trainer.TrainJobSpec{
-			RuntimeRef: runtime.Ref(),
+			RuntimeRef: o.Runtime.Ref(),
 			Trainer: &trainer.Trainer{
 				NumNodes: &nodes,
 				Command:  []string{"mpirun"},
@@ -60,7 +60,7 @@ func jobFor(runtime jobs.Runtime, o Options) *trainer.TrainJob {
 	if o.Queue != "" {
 		job.Labels[queueLabel] = o.Queue
 	}
-	if runtime.HasPreflight() {
+	if o.Runtime.HasPreflight() {
 		job.Spec.RuntimePatches = []trainer.RuntimePatch{hasten(o.Timeout)}
 	}
 	return job

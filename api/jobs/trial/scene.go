@@ -164,7 +164,7 @@ func broken(c corev1.ContainerStatus) bool {
 func howItEnded(c corev1.ContainerStatus) string {
 	ended := c.State.Terminated
 	if ended.Reason == "" || ended.Reason == "Error" {
-		return fmt.Sprintf("%s ended with exit code %d", c.Name, ended.ExitCode)
+		return fmt.Sprintf("container %s ended with exit code %d", c.Name, ended.ExitCode)
 	}
-	return fmt.Sprintf("%s ended with exit code %d (%s)", c.Name, ended.ExitCode, ended.Reason)
+	return fmt.Sprintf("container %s ended with exit code %d (%s)", c.Name, ended.ExitCode, ended.Reason)
 }

@@ -14,9 +14,8 @@ import (
 
 // Options say what to try.
 type Options struct {
-	// Runtime is the name of a runtime, with its kind before it where both kinds have one of
-	// that name: "mpi", "trainingruntime/mpi".
-	Runtime string
+	// Runtime is what is tried.
+	Runtime jobs.Runtime
 	// Namespace is where the TrainJob runs.
 	Namespace string
 	// Nodes is how many nodes there are beside the launcher, at least 1.
@@ -51,19 +50,15 @@ const cleanUpPatience = 30 * time.Second
 
 // Run tries a runtime, and tells report of each check when it is decided, and of what it waits
 // for whenever that changes. What the trial found is no error, and neither is too little time;
-// errors are that there was no trial to make, or that it was interrupted.
+// errors are that the TrainJob could not be made or read, or that the trial was interrupted.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
-	runtime, err := all.Runtime(ctx, o.Namespace, o.Runtime)
-	if err != nil {
-		return Result{}, err
-	}
-	job := jobFor(runtime, o)
-	result = Result{Runtime: runtime.String(), Namespace: o.Namespace, Job: job.Name}
-	t := &trial{jobs: all, runtime: runtime, options: o, began: time.Now(), report: report}
-	t.checks = checksFor(runtime)
+	job := jobFor(o)
+	result = Result{Runtime: o.Runtime.String(), Namespace: o.Namespace}
+	t := &trial{jobs: all, options: o, began: time.Now(), report: report, checks: checksFor(o.Runtime)}
 	if err := all.Submit(ctx, job); err != nil {
 		return result, err
 	}
+	result.Job = job.Name
 	defer func() { err = errors.Join(err, t.cleanUp(ctx, client.ObjectKeyFromObject(job))) }()
 	err = t.follow(ctx, client.ObjectKeyFromObject(job))
 	result.Seconds = seconds(time.Since(t.began))
@@ -74,7 +69,6 @@ func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (res
 // trial is one that goes on.
 type trial struct {
 	jobs     jobs.Jobs
-	runtime  jobs.Runtime
 	options  Options
 	began    time.Time
 	report   func(Check)
@@ -120,7 +114,7 @@ func (t *trial) cleanUp(ctx context.Context, key client.ObjectKey) error {
 
 // hosts is how many of them run ranks.
 func (t *trial) hosts() int {
-	if t.runtime.LauncherIsNode() {
+	if t.options.Runtime.LauncherIsNode() {
 		return int(t.options.Nodes) + 1
 	}
 	return int(t.options.Nodes)

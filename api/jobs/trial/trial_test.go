@@ -36,7 +36,12 @@ func start(t *testing.T) (*controlplane.ControlPlane, jobs.Jobs, trial.Options) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cp, all, trial.Options{Runtime: runtimeName, Namespace: cp.Namespace(t), Nodes: 2, Timeout: 3 * time.Second}
+	namespace := cp.Namespace(t)
+	runtime, err := all.Runtime(t.Context(), namespace, runtimeName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cp, all, trial.Options{Runtime: runtime, Namespace: namespace, Nodes: 2, Timeout: 3 * time.Second}
 }
 
 // jobsIn are the names of the TrainJobs of a namespace.
@@ -107,17 +112,5 @@ func TestATrialKeepsItsJobWhenAsked(t *testing.T) {
 	result, err := run(t.Context(), t, all, options, func(trial.Check) {})
 	if left := jobsIn(t, cp, options.Namespace); err != nil || len(left) != 1 || left[0] != result.Job {
 		t.Errorf("error %v, TrainJobs %v are left, want %s", err, left, result.Job)
-	}
-}
-
-func TestATrialOfAnUnknownRuntimeMakesNothing(t *testing.T) {
-	cp, all, options := start(t)
-	options.Runtime = "mpi-openmpi"
-	var unknown *jobs.UnknownRuntimeError
-	if _, err := trial.Run(t.Context(), all, options, func(trial.Check) {}); !errors.As(err, &unknown) {
-		t.Errorf("Run() = %v, want that the runtime is unknown", err)
-	}
-	if left := jobsIn(t, cp, options.Namespace); len(left) > 0 {
-		t.Errorf("TrainJobs are left: %v", left)
 	}
 }
