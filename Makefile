@@ -38,7 +38,8 @@ images-horovod: cluster-packages ## Make the image that has Horovod, which is co
 
 .PHONY: e2e
 e2e: cluster-packages cluster-tools images ## Run MPI jobs in real pods (as root)
-	TRAINYARD_E2E=1 go test -count=1 -p 1 -timeout 30m ./test/images ./test/cluster ./test/e2e
+	@# Three jobs at once: as many as two cores and two nodes have room for.
+	TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 30m ./test/images ./test/cluster ./test/e2e
 
 .PHONY: scale
 scale: scale-tools ## Run TrainJobs of many nodes on simulated ones
