@@ -21,7 +21,7 @@ type scene struct {
 	view jobs.View
 	seen map[string]jobs.Pod // by UID
 	logs map[string]string   // of containers that ended, by pod UID and name
-	// warned is what Kubernetes said last about a pod that does not start, by UID.
+	// warned is why a pod is not ready for its containers, by UID.
 	warned map[string]string
 	// refused is why a pod could not be made.
 	refused string
@@ -78,14 +78,22 @@ func (s *scene) readLogs(ctx context.Context, pod jobs.Pod) error {
 	return nil
 }
 
-// readWarnings asks for warnings about a pod of which no container has started.
+// unmounted are the kubelet's reasons for a pod that has no volumes or no network yet.
+var unmounted = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
+
+// readWarnings asks why a pod of which no container has started is not ready for them.
 func (s *scene) readWarnings(ctx context.Context, pod jobs.Pod) {
 	if slices.ContainsFunc(statuses(pod), started) {
 		return
 	}
-	if events, err := s.jobs.Warnings(ctx, pod); err == nil && len(events) > 0 {
-		latest := events[len(events)-1]
-		s.warned[string(pod.UID)] = latest.Reason + ": " + latest.Message
+	events, err := s.jobs.Warnings(ctx, pod)
+	if err != nil {
+		return // it is but a word more for whoever waits
+	}
+	for _, e := range events {
+		if slices.Contains(unmounted, e.Reason) {
+			s.warned[string(pod.UID)] = e.Reason + ": " + e.Message
+		}
 	}
 }
 
