@@ -45,6 +45,10 @@ e2e: cluster-packages cluster-tools images ## Run MPI jobs in real pods (as root
 scale: scale-tools ## Run TrainJobs of many nodes on simulated ones
 	TRAINYARD_SCALE=1 go test -count=1 -timeout 15m ./test/scale
 
+.PHONY: kueue
+kueue: kueue-tools ## Run TrainJobs that wait for quota on simulated nodes
+	TRAINYARD_KUEUE=1 go test -count=1 -timeout 15m ./test/scale
+
 .PHONY: race
 race: ## Run the tests of the product's own packages under the race detector
 	go test -race ./bundles/... ./cmd/... ./generator/...

@@ -21,6 +21,11 @@ CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-
 # What a cluster of simulated nodes needs.
 SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
+# Every folder here pins a version of Kueue, and the version of Trainer that it knows.
+KUEUE_TOOLS := kueue-0.19 kueue-0.15
+QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
+
 # $(call build-tool,package,how long it takes the first time,more arguments of go build)
 # The touch matters: go build leaves a binary alone that would come out the same.
 define build-tool
@@ -42,6 +47,10 @@ cluster-tools: ## Build what a cluster with pods runs
 .PHONY: scale-tools
 scale-tools: ## Build what a cluster of simulated nodes runs
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(SCALE_TOOLS)
+
+.PHONY: kueue-tools
+kueue-tools: ## Build Kueue, and the rest of a cluster that queues jobs
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(QUEUE_TOOLS)
 
 ifdef ONE_AT_A_TIME
 .NOTPARALLEL:
@@ -99,6 +108,9 @@ $(TOOLS_BIN)/%/jobset: tools/%/go.mod tools/%/go.sum
 
 $(TOOLS_BIN)/%/trainer-controller-manager: tools/%/go.mod tools/%/go.sum
 	$(call build-tool,github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager,1 minute)
+
+$(TOOLS_BIN)/%/kueue: tools/%/go.mod tools/%/go.sum
+	$(call build-tool,sigs.k8s.io/kueue/cmd/kueue,8 minutes)
 
 # No file stands for them, because the module cache may be emptied; asking for one that is
 # there takes milliseconds.

@@ -44,7 +44,7 @@ type step struct {
 }
 
 func (c *cluster) steps() []step {
-	return []step{
+	all := []step{
 		{"certificates", ControlPlane, func(context.Context) error { return c.makeCredentials() }},
 		{"network", Pods, func(context.Context) error { return c.makeNetwork() }},
 		{"etcd", ControlPlane, c.startEtcd},
@@ -56,8 +56,13 @@ func (c *cluster) steps() []step {
 		{"kubelet", Pods, c.eachNode(c.startKubelet)},
 		{"kwok", Scale, c.startKwok},
 		{"nodes", Scale, c.makeFakeNodes},
-		{"trainer", ControlPlane, c.startManagers},
+		{"jobset", ControlPlane, c.startManager(c.tools, upstream.JobSet)},
+		{"trainer", ControlPlane, c.startManager(c.tools, upstream.Trainer)},
 	}
+	if c.state.Kueue {
+		all = append(all, step{"kueue", ControlPlane, c.startKueue})
+	}
+	return all
 }
 
 // Up brings a cluster up, or what is missing of it. It fails before it changes anything if

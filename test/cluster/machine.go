@@ -38,7 +38,7 @@ func (c *cluster) needPrograms() error {
 	if c.Level == Scale {
 		target = "scale-tools"
 	}
-	err := upstream.Need(target, paths...)
+	err := errors.Join(upstream.Need(target, paths...), c.needKueue())
 	if c.Level != Pods {
 		return err
 	}
@@ -53,6 +53,17 @@ func (c *cluster) needPrograms() error {
 		}
 	}
 	return err
+}
+
+func (c *cluster) needKueue() error {
+	if !c.Kueue {
+		return nil
+	}
+	tools, err := kueueFor(c.Trainer)
+	if err != nil {
+		return err
+	}
+	return upstream.Need("kueue-tools", tools.ManagerPath(upstream.Kueue))
 }
 
 // needMachine fails when this machine cannot run pods, with all reasons.

@@ -49,6 +49,8 @@ type Options struct {
 	Nodes int
 	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
+	// Kueue brings Kueue up too, in the version that fits Trainer's.
+	Kueue bool
 	// Progress is told what happens, a line per step. Nobody is by default.
 	Progress io.Writer
 }

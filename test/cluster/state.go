@@ -20,6 +20,7 @@ type state struct {
 	Level   Level             `json:"level"`
 	Nodes   int               `json:"nodes,omitempty"`
 	Trainer string            `json:"trainer"`
+	Kueue   bool              `json:"kueue,omitempty"`
 	Host    int               `json:"host"`              // the third number of its addresses of the loopback device
 	Sysctls map[string]string `json:"sysctls,omitempty"` // values before, by path below /proc/sys
 	Absent  []string          `json:"absent,omitempty"`  // shared folders that did not exist before
@@ -49,18 +50,27 @@ func claim(o Options) (state, error) {
 	if err != nil {
 		return found, err
 	}
-	if found.Level != o.Level || found.Trainer != o.Trainer || o.Nodes != 0 && found.Nodes != o.Nodes {
-		return found, fmt.Errorf("%s has a cluster of level %s with %d nodes and %s: take that one down first",
-			o.Dir, found.Level, found.Nodes, found.Trainer)
+	same := found.Level == o.Level && found.Trainer == o.Trainer
+	if !same || o.Nodes != 0 && found.Nodes != o.Nodes || o.Kueue && !found.Kueue {
+		return found, fmt.Errorf("%s has %s: take that one down first", o.Dir, found)
 	}
 	return found, nil
+}
+
+// String says what cluster it is.
+func (s state) String() string {
+	text := fmt.Sprintf("a cluster of level %s with %d nodes and %s", s.Level, s.Nodes, s.Trainer)
+	if !s.Kueue {
+		return text + ", without Kueue"
+	}
+	return text + ", with Kueue"
 }
 
 // defaultNodes are how many nodes a new cluster has unless it is told.
 var defaultNodes = map[Level]int{Pods: 1, Scale: 100}
 
 func record(o Options) (state, error) {
-	s := state{Level: o.Level, Nodes: o.Nodes, Trainer: o.Trainer}
+	s := state{Level: o.Level, Nodes: o.Nodes, Trainer: o.Trainer, Kueue: o.Kueue}
 	if s.Nodes == 0 {
 		s.Nodes = defaultNodes[o.Level]
 	}

@@ -50,5 +50,9 @@ func (s state) servers(dir string) []string {
 	case Scale:
 		all = append(all, "kwok")
 	}
-	return append(all, upstream.JobSet.Name, upstream.Trainer.Name)
+	all = append(all, upstream.JobSet.Name, upstream.Trainer.Name)
+	if s.Kueue {
+		all = append(all, upstream.Kueue.Name)
+	}
+	return all
 }

@@ -139,9 +139,10 @@ func TestAClusterOfOtherOptionsIsNotTouched(t *testing.T) {
 		t.Errorf("claiming again: %v", err)
 	}
 	for name, other := range map[string]Options{
-		"another level":           {Dir: o.Dir, Level: Pods, Trainer: o.Trainer},
-		"another Trainer":         {Dir: o.Dir, Level: o.Level, Trainer: "trainer-2.1"},
-		"another number of nodes": {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Nodes: 2},
+		"another level":             {Dir: o.Dir, Level: Pods, Trainer: o.Trainer},
+		"another Trainer":           {Dir: o.Dir, Level: o.Level, Trainer: "trainer-2.1"},
+		"another number of nodes":   {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Nodes: 2},
+		"Kueue, which is not there": {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Kueue: true},
 	} {
 		if _, err := claim(other); err == nil || !strings.Contains(err.Error(), "take that one down first") {
 			t.Errorf("claim() with %s = %v, want a refusal", name, err)
@@ -192,6 +193,15 @@ func TestCertificatesHoldForTheirAddresses(t *testing.T) {
 	}
 	if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: "elsewhere"}); err == nil {
 		t.Error("it holds for names that it was not made for")
+	}
+}
+
+func TestKueueFitsTrainer(t *testing.T) {
+	if _, err := kueueFor("trainer-2.3"); err != nil {
+		t.Error(err)
+	}
+	if _, err := kueueFor("trainer-2.0"); err == nil || !strings.Contains(err.Error(), "trainer-2.0") {
+		t.Errorf(`kueueFor("trainer-2.0") = %v, want a refusal`, err)
 	}
 }
 

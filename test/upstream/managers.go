@@ -22,6 +22,8 @@ type Manager struct {
 	module  string   // the Go module it is built from
 	folders []string // kustomize folders of that module with its CRDs and webhooks
 	config  string   // its configuration, with $PORT, $HEALTH and $CERTS to fill in
+	args    []string // what it is told besides
+	wants   string   // a folder of the machine where it must find its certificates too
 }
 
 // JobSet is the controller of JobSets, on whose API Trainer builds.
@@ -74,32 +76,40 @@ func (m Manager) Prepare(at Site, installed Manifests) (*exec.Cmd, func(context.
 	if err := hooks.Install(at.Config); err != nil {
 		return nil, nil, fmt.Errorf("installing its webhooks: %w", err)
 	}
+	if err := pointConversions(installed, at, hooks); err != nil {
+		return nil, nil, err
+	}
 	health, err := freeAddress()
 	if err != nil {
 		return nil, nil, err
 	}
-	config, err := m.configure(at.Dir, hooks, health)
+	config, certs, err := m.configure(at.Dir, hooks, health)
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command(at.Program, "--config="+config)
+	args := append([]string{"--config=" + config}, m.args...)
+	cmd := exec.Command(at.Program, args...)
+	if m.wants != "" {
+		cmd = withFolder(certs, m.wants, at.Program, args...)
+	}
 	cmd.Env = append(os.Environ(), "TMPDIR="+at.Dir, "KUBECONFIG="+at.Kubeconfig)
 	return cmd, answers("http://"+health+"/readyz", webhookURLs(hooks), hooks.LocalServingCAData), nil
 }
 
-// configure writes what a manager reads when it starts, and returns its configuration file.
-func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, health string) (string, error) {
-	certs, err := placeCertificates(dir, hooks.LocalServingCertDir)
+// configure writes what a manager reads when it starts, and returns its configuration file and
+// the folder with its certificates.
+func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, health string) (config, certs string, err error) {
+	certs, err = placeCertificates(dir, hooks.LocalServingCertDir)
 	if err != nil {
-		return "", fmt.Errorf("placing its certificates: %w", err)
+		return "", "", fmt.Errorf("placing its certificates: %w", err)
 	}
 	values := map[string]string{"PORT": strconv.Itoa(hooks.LocalServingPort), "HEALTH": health, "CERTS": certs}
 	text := os.Expand(m.config, func(key string) string { return values[key] })
 	path := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return "", fmt.Errorf("writing its configuration: %w", err)
+		return "", "", fmt.Errorf("writing its configuration: %w", err)
 	}
-	return path, nil
+	return path, certs, nil
 }
 
 // placeCertificates copies certificates to controller-runtime's default folder below TMPDIR,

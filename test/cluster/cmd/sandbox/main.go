@@ -42,7 +42,7 @@ back as it was. docs/sandbox.md tells more.`,
 		Example: `  sandbox up                         # with a node that runs pods
   sandbox up --nodes 2               # with two of them
   sandbox up --level control-plane   # API server and controllers only
-  sandbox up --level scale --nodes 500
+  sandbox up --level scale --nodes 500 --kueue
   export KUBECONFIG=$(sandbox kubeconfig)
   sandbox load .tools/images/openmpi.tar
   sandbox stop-node node2            # as a power failure would
@@ -72,6 +72,7 @@ func up(o *cluster.Options) *cobra.Command {
 	cmd.Flags().StringVar(&level, "level", string(cluster.Pods), "how much of a cluster: control-plane, pods or scale")
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes (default those that are there, or 1, and 100 at level scale)")
 	cmd.Flags().StringVar(&o.Trainer, "trainer", "trainer-2.3", "folder below tools/ that pins Trainer and JobSet")
+	cmd.Flags().BoolVar(&o.Kueue, "kueue", false, "bring up Kueue too, in the version that fits Trainer's")
 	return withDir(o, cmd)
 }
 

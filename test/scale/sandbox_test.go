@@ -1,0 +1,138 @@
+//go:build linux
+
+package scale
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/repo"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+// patience bounds each wait; what is waited for takes seconds on an idle machine.
+const patience = 2 * time.Minute
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // what fails is told by errors
+	os.Exit(m.Run())
+}
+
+// sandbox is a cluster of simulated nodes with what trainyard generated on it.
+type sandbox struct {
+	dir    string
+	client client.Client
+}
+
+// start brings up a cluster that goes with the test, and applies what these documents of
+// testdata, laid over each other, become.
+func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "scale-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Down(context.Background(), dir, t.Output()); err != nil {
+			t.Error(err)
+		}
+	})
+	o.Dir, o.Level, o.Progress = dir, cluster.Scale, t.Output()
+	if err := cluster.Up(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sandbox{dir: dir}
+	if s.client, err = upstream.Client(config); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl(t, generated(t, documents), "apply", "--server-side", "-f", "-")
+	return s
+}
+
+// generated are the objects of documents.
+func generated(t *testing.T, documents []string) string {
+	t.Helper()
+	args := []string{"run", "./cmd/trainyard", "generate"}
+	for _, document := range documents {
+		args = append(args, "-f", filepath.Join("test/scale/testdata", document))
+	}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir, cmd.Stderr = repo.Path(t), t.Output()
+	objects, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("generating: %v", err)
+	}
+	return string(objects)
+}
+
+// kubectl returns what it says.
+func (s *sandbox) kubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	tools, err := upstream.Tools("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(tools.Path("kubectl"), append([]string{"--kubeconfig", cluster.Kubeconfig(s.dir)}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, exit.Stderr)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// submit creates a job. Trainer's webhook reads runtimes from a cache.
+func (s *sandbox) submit(t *testing.T, job *trainer.TrainJob) {
+	t.Helper()
+	eventually(t, func() error { return s.client.Create(t.Context(), job.DeepCopy()) })
+}
+
+// running looks at a job and counts those of its pods that run.
+func (s *sandbox) running(ctx context.Context, job *trainer.TrainJob) (int, error) {
+	if err := s.client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
+		return 0, err
+	}
+	var pods corev1.PodList
+	err := s.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{"jobset.sigs.k8s.io/jobset-name": job.Name})
+	count := 0
+	for _, pod := range pods.Items {
+		if pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" {
+			count++
+		}
+	}
+	return count, err
+}
+
+// eventually polls until check holds.
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("gave up after %s: %v", patience, err)
+		}
+	}
+}
