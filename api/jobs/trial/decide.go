@@ -2,14 +2,14 @@ package trial
 
 import "time"
 
-// decide judges all open checks, and reports whether nothing is left to decide. A check that
-// passed shows that those before it did too, whatever there was to see of them: pods go when
-// a job ends.
+// decide judges all open checks, and reports whether nothing is left to decide. A check that is
+// decided shows that some pod has come so far, and that it passed those before, whatever there
+// was to see of others: pods go when a job ends.
 func (t *trial) decide(s *scene) bool {
 	findings := make([]finding, len(t.checks))
 	last := -1
 	for i, c := range t.checks {
-		if findings[i] = c.judge(s); findings[i].status == Passed {
+		if findings[i] = c.judge(s); findings[i].status != Open {
 			last = i
 		}
 	}

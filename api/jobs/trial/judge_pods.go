@@ -119,7 +119,6 @@ var unstartable = []string{"CreateContainerConfigError", "CreateContainerError",
 // judgeUser wants the first container of every pod to start, and what runs before the main one
 // to end well. What preflight says is for other checks.
 func judgeUser(s *scene) finding {
-	running := 0
 	for _, pod := range s.all() {
 		for _, c := range statuses(pod) {
 			if wait := c.State.Waiting; wait != nil && slices.Contains(unstartable, wait.Reason) {
@@ -131,14 +130,22 @@ func judgeUser(s *scene) finding {
 				return failed(pod, fmt.Sprintf("%s: %s", pod, howItEnded(c)), s.evidence(pod, c))
 			}
 		}
-		if prepared(pod) {
-			running++
-		}
 	}
-	if running == s.expected() {
+	if s.started() == s.expected() {
 		return passed("")
 	}
 	return open("")
+}
+
+// started is how many pods have come to their preflight, or to their main container.
+func (s *scene) started() int {
+	n := 0
+	for _, pod := range s.all() {
+		if prepared(pod) {
+			n++
+		}
+	}
+	return n
 }
 
 // prepared reports whether a pod has come to its preflight, or to its main container.
