@@ -87,7 +87,21 @@ func comparePods(a, b Pod) int {
 	return cmp.Or(
 		-cmp.Compare(rank(a.Role), rank(b.Role)), cmp.Compare(a.Role, b.Role),
 		cmp.Compare(a.Index, b.Index), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(a.Name, b.Name),
 	)
+}
+
+// Latest are the pods that count, in order: a Job that tries again has several of an index.
+func (v View) Latest() []Pod {
+	sorted := slices.SortedFunc(slices.Values(v.Pods), comparePods)
+	var latest []Pod
+	for i, pod := range sorted {
+		last := i+1 == len(sorted)
+		if last || sorted[i+1].Role != pod.Role || sorted[i+1].Index != pod.Index {
+			latest = append(latest, pod)
+		}
+	}
+	return latest
 }
 
 // Of are the pods of a role.

@@ -4,7 +4,7 @@ import "time"
 
 // decide judges all open checks, and reports whether nothing is left to decide. A check that is
 // decided shows that some pod has come so far, and that it passed those before, whatever there
-// was to see of others: pods go when a job ends.
+// was to see of others: pods go when a job ends. Ranks alone must have been seen.
 func (t *trial) decide(s *scene) bool {
 	findings := make([]finding, len(t.checks))
 	last := -1
@@ -17,7 +17,7 @@ func (t *trial) decide(s *scene) bool {
 		c, found := &t.checks[i], findings[i]
 		switch {
 		case c.Status == Passed:
-		case found.status == Open && i < last:
+		case found.status == Open && i < last && !c.seen:
 			t.settle(c, passed(""))
 		case found.status == Open:
 			t.wait(*c, found.detail)

@@ -141,7 +141,7 @@ func judgeMpirun(s *scene) finding {
 func judgeRanks(s *scene) finding {
 	launcher, ended, found := s.finished()
 	if !found {
-		return open("")
+		return s.unread()
 	}
 	hosts := map[string]int{}
 	for _, rank := range s.ranks(launcher) {
@@ -160,9 +160,18 @@ func judgeRanks(s *scene) finding {
 	return passed(said)
 }
 
+// unread is for ranks of which nothing was seen, once nothing will be.
+func (s *scene) unread() finding {
+	if s.view.Outcome().Condition != complete || !s.quiet() {
+		return open("")
+	}
+	return finding{status: Failed, detail: "the launcher's log could not be read, so nobody knows which ranks there were", evidence: s.unreadable}
+}
+
 // wanted is how many ranks the hostfile has slots for, or 0 where nobody says so.
 func (s *scene) wanted() int {
-	verdict, err := s.view.Verdict()
+	launcher, _ := s.launcher()
+	verdict, err := jobs.View{Pods: []jobs.Pod{launcher}}.Verdict()
 	if err != nil || verdict == nil {
 		return 0
 	}

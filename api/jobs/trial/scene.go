@@ -25,13 +25,15 @@ type scene struct {
 	warned map[string]string
 	// refused is why a pod could not be made.
 	refused string
-	// ended is when the job was first seen to have failed.
+	// unreadable is why the log of a container that ended could not be read.
+	unreadable string
+	// ended is when the job was first seen to have ended.
 	ended time.Time
 }
 
 const (
-	// logLines are enough of a launcher's log for the ranks of some hundred hosts.
-	logLines = 2000
+	// rankLines are as many ranks as a launcher's log may tell of, a line each; 1 MiB holds no more.
+	rankLines = 10_000
 	// evidenceLines are what a person wants to read.
 	evidenceLines = 5
 	// lastWords is how long a failed job's pods may take to tell what happened: Trainer sees the
@@ -60,22 +62,37 @@ func (s *scene) look(ctx context.Context, view jobs.View) error {
 func (s *scene) quiet() bool { return !s.ended.IsZero() && time.Since(s.ended) > lastWords }
 
 // readLogs keeps what containers said that have ended: their pods may be gone at the next look.
-// A log that is gone is empty; another failure may pass by the next look.
+// A failure may pass by the next look.
 func (s *scene) readLogs(ctx context.Context, pod jobs.Pod) error {
 	for _, c := range statuses(pod) {
 		key := string(pod.UID) + c.Name
-		if _, known := s.logs[key]; known || c.State.Terminated == nil {
+		if _, known := s.logs[key]; known || !s.wants(pod, c) {
 			continue
 		}
-		text, err := s.jobs.Log(ctx, pod, c.Name, logLines)
+		lines := int64(evidenceLines)
+		if pod.Role == jobs.Launcher && c.Name == jobs.Main {
+			lines = rankLines
+		}
+		text, err := s.jobs.Log(ctx, pod, c.Name, lines)
 		switch {
 		case apierrors.IsForbidden(err):
 			return err
-		case err == nil, apierrors.IsNotFound(err):
+		case err != nil:
+			s.unreadable = err.Error()
+		default:
 			s.logs[key] = text
 		}
 	}
 	return nil
+}
+
+// wants reports whether what a container said is evidence: what ranks said, or why it broke.
+// Nodes end badly when their job ends.
+func (s *scene) wants(pod jobs.Pod, c corev1.ContainerStatus) bool {
+	if pod.Role == jobs.Launcher && c.Name == jobs.Main {
+		return c.State.Terminated != nil
+	}
+	return broken(c) && !s.mpirunEnded()
 }
 
 // unmounted are the kubelet's reasons for a pod that has no volumes or no network yet.
@@ -107,20 +124,25 @@ func (s *scene) readRefusals(ctx context.Context) {
 	}
 }
 
-// pods are all that were ever seen of a role, in order of index.
+// pods are those that were ever seen of some roles, the latest of each where a Job tried again,
+// in order of role and index.
 func (s *scene) pods(roles ...jobs.Role) []jobs.Pod {
-	var found []jobs.Pod
+	var found jobs.View
 	for _, pod := range s.seen {
 		if slices.Contains(roles, pod.Role) {
-			found = append(found, pod)
+			found.Pods = append(found.Pods, pod)
 		}
 	}
-	slices.SortFunc(found, func(a, b jobs.Pod) int { return strings.Compare(a.Name, b.Name) })
-	return found
+	return found.Latest()
 }
 
 // all are the launcher and the nodes.
 func (s *scene) all() []jobs.Pod { return s.pods(jobs.Launcher, jobs.Node) }
+
+// others are what else the runtime has, such as initializers.
+func (s *scene) others() []jobs.Pod {
+	return slices.DeleteFunc(slices.Clone(s.view.Pods), func(p jobs.Pod) bool { return p.Role == jobs.Launcher || p.Role == jobs.Node })
+}
 
 // expected is how many pods there are in the end.
 func (s *scene) expected() int { return int(s.options.Nodes) + 1 }

@@ -1,0 +1,168 @@
+package trial_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/jobs/trial"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// stage is a control plane on which a test plays the cluster nodes: it makes pods, says what
+// became of them, and answers for their logs.
+type stage struct {
+	*testing.T
+	cp      *controlplane.ControlPlane
+	all     jobs.Jobs
+	options trial.Options
+	log     atomic.Value // string: of every container; none can be read while there is none
+}
+
+// set is a stage with a runtime, and time enough.
+func set(t *testing.T) *stage {
+	t.Helper()
+	cp, _, options := start(t)
+	options.Timeout = 20 * time.Second
+	s := &stage{T: t, cp: cp, options: options}
+	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		log, is := s.log.Load().(string)
+		if !is {
+			http.Error(w, "no kubelet", http.StatusInternalServerError)
+			return
+		}
+		lines := strings.SplitAfter(log, "\n")
+		wanted, _ := strconv.Atoi(r.URL.Query().Get("tailLines"))
+		fmt.Fprint(w, strings.Join(lines[max(0, len(lines)-1-wanted):], ""))
+	}))
+	t.Cleanup(kubelet.Close)
+	logs, err := typedcorev1.NewForConfig(&rest.Config{Host: kubelet.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.all = jobs.New(s.client(cp.Config()), logs)
+	return s
+}
+
+// client reaches the control plane as jobs.Connect does.
+func (s *stage) client(config *rest.Config) client.Client {
+	s.Helper()
+	c, err := client.New(config, client.Options{Scheme: s.cp.Client().Scheme()})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
+// play tries the runtime while act happens, and returns what came of it.
+func (s *stage) play(act func(job string)) (trial.Result, error) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	began := make(chan struct{}, 1)
+	acted := make(chan struct{})
+	go func() {
+		defer close(acted)
+		<-began
+		if job := jobsIn(s.T, s.cp, s.options.Namespace); len(job) == 1 {
+			act(job[0])
+		}
+	}()
+	result, err := run(ctx, s.T, s.all, s.options, func(trial.Check) {
+		select {
+		case began <- struct{}{}:
+		default:
+		}
+	})
+	close(began)
+	<-acted
+	return result, err
+}
+
+// pod makes one of a job, on a cluster node and with this status.
+func (s *stage) pod(job, role string, index int, suffix string, status corev1.PodStatus) {
+	s.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.options.Namespace, Name: fmt.Sprintf("%s-%s-0-%d-%s", job, role, index, suffix),
+			Labels:      map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role},
+			Annotations: map[string]string{"batch.kubernetes.io/job-completion-index": fmt.Sprint(index)},
+		},
+		Spec: corev1.PodSpec{NodeName: "here", Containers: []corev1.Container{{Name: jobs.Main, Image: "localhost/none"}}},
+	}
+	c := s.cp.Client()
+	if err := c.Create(s.Context(), pod); err != nil {
+		s.Error(err)
+		return
+	}
+	pod.Status = status
+	if err := c.Status().Update(s.Context(), pod); err != nil {
+		s.Error(err)
+	}
+}
+
+// nodes makes all nodes, ready.
+func (s *stage) nodes(job string) {
+	s.Helper()
+	for i := range int(s.options.Nodes) {
+		s.pod(job, "node", i, "a", ready())
+	}
+}
+
+// end says that the job ended.
+func (s *stage) end(name, condition string) {
+	s.Helper()
+	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: name}}
+	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True","reason":"Played","message":"as played","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, condition)
+	if err := s.cp.Client().Status().Patch(s.Context(), job, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		s.Error(err)
+	}
+}
+
+func ready() corev1.PodStatus {
+	return corev1.PodStatus{
+		Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+		ContainerStatuses: []corev1.ContainerStatus{{Name: jobs.Main, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+	}
+}
+
+// over is a pod whose main container ended, after a preflight that left a verdict.
+func over(code int32, verdict string) corev1.PodStatus {
+	return corev1.PodStatus{
+		ContainerStatuses:     []corev1.ContainerStatus{ended(jobs.Main, code, "")},
+		InitContainerStatuses: []corev1.ContainerStatus{ended("preflight", 0, verdict)},
+	}
+}
+
+func ended(name string, code int32, message string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}}}
+}
+
+// named is a check of a result.
+func named(t *testing.T, result trial.Result, name string) trial.Check {
+	t.Helper()
+	for _, c := range result.Checks {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("there is no check %s in %+v", name, result)
+	return trial.Check{}
+}
+
+// nextSecond waits until what is made is younger than what was: Kubernetes counts whole seconds.
+func nextSecond() { time.Sleep(1100 * time.Millisecond) }
