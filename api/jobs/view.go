@@ -136,15 +136,18 @@ func (v View) Outcome() Outcome {
 // pollInterval is how often a waiting program asks the API server.
 const pollInterval = 500 * time.Millisecond
 
-// Wait looks at a TrainJob again and again, until done says so or fails, or ctx ends.
+// Wait looks at a TrainJob again and again, until done says so or fails, or ctx ends. An API
+// server that does not answer is asked again.
 func (j Jobs) Wait(ctx context.Context, key client.ObjectKey, done func(View) (bool, error)) error {
 	for {
 		view, err := j.Look(ctx, key)
-		if err != nil {
+		if err != nil && !Passing(err) {
 			return err
 		}
-		if end, err := done(view); end || err != nil {
-			return err
+		if err == nil {
+			if end, err := done(view); end || err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():

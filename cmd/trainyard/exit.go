@@ -1,11 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/bundles"
@@ -113,8 +112,10 @@ func judge(err error) reports.Report {
 		return ended(exitDiffers, differ.differences...)
 	case errors.As(err, &failed):
 		return ended(failed.code(), fmt.Sprintf("trainyard: %v", failed))
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+	case jobs.Denied(err):
 		return ended(exitDenied, fmt.Sprintf("trainyard: %v", err))
+	case errors.Is(err, context.DeadlineExceeded):
+		return ended(exitTimedOut, fmt.Sprintf("trainyard: %v", err))
 	case errors.As(err, &bug):
 		return ended(exitInternal, fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug))
 	}

@@ -86,7 +86,7 @@ func (f *runtimeTest) run(ctx context.Context, s streams) error {
 		return err
 	}
 	f.options.Namespace = f.cluster.namespace
-	if f.options.Runtime, err = all.Runtime(ctx, f.options.Namespace, f.runtime); err != nil {
+	if f.options.Runtime, err = f.find(ctx, all); err != nil {
 		return meant(err)
 	}
 	// The checklist is the answer to a person, and progress to a program.
@@ -96,16 +96,26 @@ func (f *runtimeTest) run(ctx context.Context, s streams) error {
 	}
 	fmt.Fprintf(list, "Testing %s in namespace %s: a launcher and %s\n", f.options.Runtime, f.options.Namespace, count(int(f.options.Nodes), "node"))
 	result, err := trial.Run(ctx, all, f.options, func(c trial.Check) { printCheck(list, c) })
+	return f.tell(s, result, err)
+}
+
+// tell says what came of a test that was made, however it ended.
+func (f *runtimeTest) tell(s streams, result trial.Result, err error) error {
 	f.tellKept(s.err, result)
+	if f.output == "json" && result.Job != "" {
+		err = errors.Join(err, printJSON(s.out, result))
+	}
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		if err := printJSON(s.out, result); err != nil {
-			return err
-		}
-	}
 	return verdict(s.err, result)
+}
+
+// find asks for the runtime, not longer than the test may take.
+func (f *runtimeTest) find(ctx context.Context, all jobs.Jobs) (jobs.Runtime, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
+	defer cancel()
+	return all.Runtime(ctx, f.options.Namespace, f.runtime)
 }
 
 // check refuses flags that make no test.

@@ -1,6 +1,12 @@
 package trial
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
+
+// silence is how long an API server may be busy before that is worth telling.
+const silence = 5 * time.Second
 
 // decide judges all open checks, and reports whether nothing is left to decide. A check that is
 // decided shows that some pod has come so far, and that it passed those before, whatever there
@@ -75,6 +81,9 @@ func (t *trial) giveUp() {
 		detail := "not within " + t.options.Timeout.String()
 		if t.said != "" {
 			detail += ": " + t.said
+		}
+		if silent := time.Since(t.looked); silent > silence {
+			detail += fmt.Sprintf("; the API server has not answered for %.0f s", silent.Seconds())
 		}
 		t.settle(&t.checks[i], finding{status: Failed, detail: detail})
 		return

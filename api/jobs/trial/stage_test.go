@@ -29,6 +29,7 @@ type stage struct {
 	*testing.T
 	cp      *controlplane.ControlPlane
 	all     jobs.Jobs
+	logs    typedcorev1.PodsGetter
 	options trial.Options
 	log     atomic.Value // string: of every container; none can be read while there is none
 }
@@ -54,6 +55,7 @@ func set(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.logs = logs
 	s.all = jobs.New(s.client(cp.Config()), logs)
 	return s
 }

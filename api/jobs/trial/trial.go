@@ -43,26 +43,40 @@ type Result struct {
 	Seconds float64 `json:"seconds"`
 	// Checks are all, in their order.
 	Checks []Check `json:"checks"`
+	// Error is why the trial ended before all was decided, if it did.
+	Error string `json:"error,omitempty"`
 }
 
 // cleanUpPatience bounds cleaning up, which goes on after an interruption.
 const cleanUpPatience = 30 * time.Second
+
+// cleanUpPause is how long an API server has that did not answer, until it is asked again.
+const cleanUpPause = time.Second
 
 // Run tries a runtime, and tells report of each check when it is decided, and of what it waits
 // for whenever that changes. What the trial found is no error, and neither is too little time;
 // errors are that the TrainJob could not be made or read, or that the trial was interrupted.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := jobFor(o)
+	key := client.ObjectKeyFromObject(job)
+	bounded, cancel := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
+	defer cancel()
 	result = Result{Runtime: o.Runtime.String(), Namespace: o.Namespace}
-	t := &trial{jobs: all, options: o, began: time.Now(), report: report, checks: checksFor(o.Runtime)}
-	if err := all.Submit(ctx, job); err != nil {
+	t := &trial{jobs: all, options: o, began: time.Now(), looked: time.Now(), report: report, checks: checksFor(o.Runtime)}
+	if err := all.Submit(bounded, job); err != nil {
+		if jobs.Passing(err) { // it may have been made all the same
+			err = errors.Join(err, t.cleanUp(ctx, key))
+		}
 		return result, err
 	}
 	result.Job = job.Name
-	defer func() { err = errors.Join(err, t.cleanUp(ctx, client.ObjectKeyFromObject(job))) }()
-	err = t.follow(ctx, client.ObjectKeyFromObject(job))
+	defer func() { err = errors.Join(err, t.cleanUp(ctx, key)) }()
+	err = t.follow(bounded, key)
 	result.Seconds = seconds(time.Since(t.began))
 	result.Checks, result.Passed, result.TimedOut = t.conclude(), t.passed(), t.timedOut
+	if err != nil {
+		result.Error = err.Error()
+	}
 	return result, err
 }
 
@@ -73,7 +87,8 @@ type trial struct {
 	began    time.Time
 	report   func(Check)
 	checks   []check
-	said     string // of what the trial waits for
+	said     string    // of what the trial waits for
+	looked   time.Time // when the job was last seen
 	timedOut bool
 }
 
@@ -82,17 +97,15 @@ var errTimeout = errors.New("the time for the trial is over")
 
 // follow looks at the job until all is decided.
 func (t *trial) follow(ctx context.Context, key client.ObjectKey) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, t.options.Timeout, errTimeout)
-	defer cancel()
 	scene := &scene{trial: t, seen: map[string]jobs.Pod{}, logs: map[string]string{}, warned: map[string]string{}}
-	err := t.jobs.Wait(bounded, key, func(view jobs.View) (bool, error) {
-		if err := scene.look(bounded, view); err != nil {
+	err := t.jobs.Wait(ctx, key, func(view jobs.View) (bool, error) {
+		t.looked = time.Now()
+		if err := scene.look(ctx, view); err != nil {
 			return false, err
 		}
 		return t.decide(scene), nil
 	})
-	// A call that is cut short by the end of time has an error of its own.
-	if errors.Is(context.Cause(bounded), errTimeout) && ctx.Err() == nil {
+	if errors.Is(err, errTimeout) {
 		t.timedOut = true
 		t.giveUp()
 		return nil
@@ -106,10 +119,19 @@ func (t *trial) cleanUp(ctx context.Context, key client.ObjectKey) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpPatience)
 	defer cancel()
-	if err := t.jobs.Delete(ctx, key); err != nil {
-		return fmt.Errorf("cleaning up: %w", err)
+	for {
+		err := t.jobs.Delete(ctx, key)
+		if err == nil {
+			return nil
+		}
+		if !jobs.Passing(err) || ctx.Err() != nil {
+			return fmt.Errorf("cleaning up: %w; delete it with kubectl -n %s delete trainjob %s", err, key.Namespace, key.Name)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(cleanUpPause):
+		}
 	}
-	return nil
 }
 
 // hosts is how many of them run ranks.
