@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -24,7 +25,7 @@ func New(c client.Client, logs typedcorev1.PodsGetter) Jobs { return Jobs{client
 // Connect reaches the TrainJobs of a cluster. It fails where no API server answers.
 func Connect(config *rest.Config) (Jobs, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, trainer.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, authorizationv1.AddToScheme, trainer.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return Jobs{}, fmt.Errorf("registering kinds: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,6 +102,32 @@ func TestWhoMaySeeNoRuntimesIsToldSo(t *testing.T) {
 	all := connect(t, cp, "stranger")
 	if _, err := all.Runtime(t.Context(), "default", runtimeName); !apierrors.IsForbidden(err) {
 		t.Errorf("Runtime() = %v, want that it is forbidden", err)
+	}
+}
+
+// TestARuntimeThatMayBeHiddenIsNotCalledMissing: who may see one kind only is told so, if the name
+// is not of that kind.
+func TestARuntimeThatMayBeHiddenIsNotCalledMissing(t *testing.T) {
+	cp := controlplane.Start(t)
+	namespace := cp.Namespace(t)
+	deliver(t, cp)
+	deliverOwn(t, cp, namespace)
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "own"}
+	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: []string{"list"}, APIGroups: []string{trainer.GroupVersion.Group}, Resources: []string{"trainingruntimes"}}}}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: namespace}},
+	}
+	if err := errors.Join(cp.Client().Create(t.Context(), role), cp.Client().Create(t.Context(), binding)); err != nil {
+		t.Fatal(err)
+	}
+	all := connect(t, cp, namespace)
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		_, err := all.Runtime(ctx, namespace, "mpi-own")
+		return err
+	})
+	if _, err := all.Runtime(t.Context(), namespace, "mpi-shared"); !apierrors.IsForbidden(err) {
+		t.Errorf("Runtime() = %v, want that some may not be seen", err)
 	}
 }
 

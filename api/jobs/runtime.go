@@ -67,7 +67,7 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	if !qualified {
 		kind, bare = "", name
 	}
-	all, err := j.runtimes(ctx, namespace)
+	all, hidden, err := j.runtimes(ctx, namespace)
 	if err != nil {
 		return Runtime{}, err
 	}
@@ -76,6 +76,9 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	})
 	switch len(found) {
 	case 0:
+		if hidden != nil {
+			return Runtime{}, hidden // it may be among those
+		}
 		return Runtime{}, &UnknownRuntimeError{Name: name, Namespace: namespace, Known: namesOf(all)}
 	case 1:
 		return found[0], nil
@@ -83,30 +86,33 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	return Runtime{}, &AmbiguousRuntimeError{Name: name}
 }
 
-// runtimes are all that TrainJobs in a namespace can use. Who may not see one of the kinds
-// has none of it.
-func (j Jobs) runtimes(ctx context.Context, namespace string) ([]Runtime, error) {
-	var all []Runtime
+// runtimes are all that TrainJobs in a namespace can use, and why one of the kinds could not be
+// seen, if so.
+func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
-	refused := j.client.List(ctx, &shared)
-	if meta.IsNoMatchError(refused) {
-		return nil, ErrNoTrainer
+	if err := j.client.List(ctx, &shared); meta.IsNoMatchError(err) {
+		return nil, nil, ErrNoTrainer
+	} else if err != nil {
+		hidden = fmt.Errorf("listing ClusterTrainingRuntimes: %w", err)
 	}
-	if refused != nil && !apierrors.IsForbidden(refused) {
-		return nil, fmt.Errorf("listing ClusterTrainingRuntimes: %w", refused)
+	if hidden != nil && !apierrors.IsForbidden(hidden) {
+		return nil, nil, hidden
 	}
 	for _, r := range shared.Items {
 		all = append(all, Runtime{trainer.ClusterTrainingRuntimeKind, r.Name, r.Spec})
 	}
 	var own trainer.TrainingRuntimeList
-	err := j.client.List(ctx, &own, client.InNamespace(namespace))
-	if err != nil && (!apierrors.IsForbidden(err) || refused != nil) {
-		return nil, fmt.Errorf("listing TrainingRuntimes in %s: %w", namespace, err)
+	if err := j.client.List(ctx, &own, client.InNamespace(namespace)); err != nil {
+		err = fmt.Errorf("listing TrainingRuntimes in %s: %w", namespace, err)
+		if hidden != nil || !apierrors.IsForbidden(err) {
+			return nil, nil, err
+		}
+		hidden = err
 	}
 	for _, r := range own.Items {
 		all = append(all, Runtime{trainer.TrainingRuntimeKind, r.Name, r.Spec})
 	}
-	return all, nil
+	return all, hidden, nil
 }
 
 func namesOf(all []Runtime) []string {
@@ -138,6 +144,6 @@ func (r Runtime) HasPreflight() bool {
 
 // RuntimeNames are the names of all runtimes that TrainJobs in a namespace can use, sorted.
 func (j Jobs) RuntimeNames(ctx context.Context, namespace string) ([]string, error) {
-	all, err := j.runtimes(ctx, namespace)
+	all, _, err := j.runtimes(ctx, namespace)
 	return namesOf(all), err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/jobs/trial"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -91,6 +92,7 @@ func judge(err error) reports.Report {
 		differ   *differError
 		failed   *failedError
 		choice   *jobs.AmbiguousRuntimeError
+		unfit    *trial.UnfitError
 	)
 	ended := func(code int, failures ...string) reports.Report {
 		return reports.Report{ExitCode: code, Failures: failures}
@@ -106,7 +108,7 @@ func judge(err error) reports.Report {
 		return ended(exitRefused, loss.Losses...)
 	case errors.As(err, &exists):
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v", err))
-	case errors.As(err, &usage), errors.As(err, &unknown), errors.As(err, &choice):
+	case errors.As(err, &usage), errors.As(err, &unknown), errors.As(err, &choice), errors.As(err, &unfit):
 		return ended(exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err))
 	case errors.As(err, &differ):
 		return ended(exitDiffers, differ.differences...)

@@ -55,7 +55,8 @@ const cleanUpPause = time.Second
 
 // Run tries a runtime, and tells report of each check when it is decided, and of what it waits
 // for whenever that changes. What the trial found is no error, and neither is too little time;
-// errors are that the TrainJob could not be made or read, or that the trial was interrupted.
+// errors are that the TrainJob could not be made or read, or that the trial was interrupted, and
+// before anything is made an *UnfitError, or as Forbidden the first right that is missing.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := jobFor(o)
 	key := client.ObjectKeyFromObject(job)
@@ -63,6 +64,12 @@ func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (res
 	defer cancel()
 	result = Result{Runtime: o.Runtime.String(), Namespace: o.Namespace}
 	t := &trial{jobs: all, options: o, began: time.Now(), looked: time.Now(), report: report, checks: checksFor(o.Runtime)}
+	if err := fits(o.Runtime); err != nil {
+		return result, err
+	}
+	if err := all.Demand(bounded, o.Namespace, jobs.FollowRights...); err != nil {
+		return result, err
+	}
 	if err := all.Submit(bounded, job); err != nil {
 		if jobs.Passing(err) { // it may have been made all the same
 			err = errors.Join(err, t.cleanUp(ctx, key))
