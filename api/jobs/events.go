@@ -7,26 +7,40 @@ import (
 	"strings"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Refusals are why pods of a TrainJob could not even be made: Pod Security, a quota, OpenShift's
-// security context constraints or another admission plugin refuse them. The latest is last.
+// security context constraints or another admission plugin refuse them, or the JobSet or Jobs
+// that would make them. The latest is last.
 func (j Jobs) Refusals(ctx context.Context, key client.ObjectKey) ([]string, error) {
-	events, err := j.events(ctx, key.Namespace, fields.Set{"involvedObject.kind": "Job", "reason": "FailedCreate"})
+	events, err := j.events(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {
 		return nil, err
 	}
 	var said []string
 	for _, e := range events {
-		// JobSet names a Job after the JobSet, which has the TrainJob's name.
-		if strings.HasPrefix(e.InvolvedObject.Name, key.Name+"-") {
+		if refuses(e, key.Name) {
 			said = append(said, e.Message)
 		}
 	}
 	return said, nil
+}
+
+// refuses reports whether an event says that something of a TrainJob could not be made. The JobSet
+// has the TrainJob's name, and Jobs begin with it.
+func refuses(e corev1.Event, name string) bool {
+	about := e.InvolvedObject
+	switch about.Kind {
+	case "Job":
+		return e.Reason == "FailedCreate" && strings.HasPrefix(about.Name, name+"-")
+	case trainer.TrainJobKind, "JobSet":
+		return strings.HasSuffix(e.Reason, "CreationFailed") && about.Name == name
+	}
+	return false
 }
 
 // Warnings are what Kubernetes warned of about a pod, the latest last.

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
@@ -131,15 +134,34 @@ func (r Runtime) LauncherIsNode() bool {
 }
 
 // HasPreflight reports whether the launcher tries all hosts before mpirun.
-func (r Runtime) HasPreflight() bool {
+func (r Runtime) HasPreflight() bool { return r.preflight() != nil }
+
+// PatienceVariable is how long preflight tries, in seconds (runtimes/init.cue).
+const PatienceVariable = "PREFLIGHT_TIMEOUT_SECONDS"
+
+// Patience is how long the runtime's preflight tries to reach all hosts, or 0 where it has none.
+func (r Runtime) Patience() time.Duration {
+	check := r.preflight()
+	if check == nil {
+		return 0
+	}
+	for _, v := range check.Env {
+		if seconds, err := strconv.Atoi(v.Value); err == nil && v.Name == PatienceVariable {
+			return time.Duration(seconds) * time.Second
+		}
+	}
+	return 0
+}
+
+func (r Runtime) preflight() *corev1.Container {
 	for _, job := range r.Spec.Template.Spec.ReplicatedJobs {
 		for _, c := range job.Template.Spec.Template.Spec.InitContainers {
 			if Role(job.Name) == Launcher && c.Name == preflight {
-				return true
+				return &c
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // RuntimeNames are the names of all runtimes that TrainJobs in a namespace can use, sorted.

@@ -49,6 +49,9 @@ func (v View) Verdict() (*Verdict, error) {
 			if err := json.Unmarshal([]byte(c.State.Terminated.Message), found); err != nil {
 				return nil, fmt.Errorf("reading the verdict of %s: %w", launcher.Name, err)
 			}
+			if found.Hosts < 1 || found.Reached > found.Hosts {
+				return nil, fmt.Errorf("reading the verdict of %s: it tells of no hosts: %s", launcher.Name, c.State.Terminated.Message)
+			}
 			return found, nil
 		}
 	}

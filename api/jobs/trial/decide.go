@@ -3,6 +3,9 @@ package trial
 import (
 	"fmt"
 	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // silence is how long an API server may be busy before that is worth telling.
@@ -26,7 +29,7 @@ func (t *trial) decide(s *scene) bool {
 		case found.status == Open && i < last && !c.seen:
 			t.settle(c, passed(""))
 		case found.status == Open:
-			t.wait(*c, found.detail)
+			t.wait(*c, s.suspended(found.detail))
 			return t.failedUnseen(s, c)
 		default:
 			t.settle(c, found)
@@ -40,10 +43,10 @@ func (t *trial) decide(s *scene) bool {
 
 // settle takes a finding over into its check, and tells of it.
 func (t *trial) settle(c *check, found finding) {
-	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), found.detail
+	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), oneLine(found.detail)
 	t.said = ""
 	if found.status == Failed {
-		c.Evidence, c.Hint = found.evidence, hint(found.detail+"\n"+found.evidence)
+		c.Evidence, c.Hint = legible(found.evidence), hint(found.detail+"\n"+found.evidence)
 	}
 	if found.pod != nil {
 		c.Pod = found.pod.Name
@@ -53,12 +56,21 @@ func (t *trial) settle(c *check, found finding) {
 
 // wait tells what a check waits for, if that is news.
 func (t *trial) wait(c check, detail string) {
+	detail = oneLine(detail)
 	if detail == "" || detail == t.said {
 		return
 	}
 	t.said = detail
 	c.Seconds, c.Detail = seconds(time.Since(t.began)), detail
 	t.report(c.Check)
+}
+
+// suspended is what a check waits for, or that somebody suspended the job meanwhile.
+func (s *scene) suspended(detail string) string {
+	if len(s.seen) > 0 && meta.IsStatusConditionTrue(s.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
+		return "the TrainJob was suspended while it ran"
+	}
+	return detail
 }
 
 // failedUnseen fails the first open check of a job that ended badly although all that there is
@@ -68,7 +80,11 @@ func (t *trial) failedUnseen(s *scene, c *check) bool {
 	if outcome.Condition == "" || outcome.Condition == complete || !s.quiet() {
 		return false
 	}
-	t.settle(c, finding{status: Failed, detail: "the TrainJob failed: " + outcome.Message})
+	found := finding{status: Failed, detail: "the TrainJob failed: " + outcome.Message}
+	if pod, broke, is := s.culprit(); is {
+		found = failed(pod, fmt.Sprintf("%s: %s: %s", found.detail, pod, howItEnded(broke)), s.evidence(pod, broke))
+	}
+	t.settle(c, found)
 	return true
 }
 

@@ -60,8 +60,8 @@ func jobFor(o Options) *trainer.TrainJob {
 	if o.Queue != "" {
 		job.Labels[queueLabel] = o.Queue
 	}
-	if o.Runtime.HasPreflight() {
-		job.Spec.RuntimePatches = []trainer.RuntimePatch{hasten(o.Timeout)}
+	if patience := max(o.Timeout-verdictMargin, o.Timeout/2); o.Runtime.Patience() > patience {
+		job.Spec.RuntimePatches = []trainer.RuntimePatch{hasten(patience)}
 	}
 	return job
 }
@@ -73,8 +73,7 @@ func labelValue(name string) string {
 
 // hasten has preflight give its verdict within the trial, however patient the runtime is.
 // Trainer 2.1 knows no patches, and its API server drops them.
-func hasten(timeout time.Duration) trainer.RuntimePatch {
-	patience := max(timeout-verdictMargin, timeout/2)
+func hasten(patience time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: manager,
 		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
@@ -83,7 +82,7 @@ func hasten(timeout time.Duration) trainer.RuntimePatch {
 				Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{
 					InitContainers: []trainer.ContainerPatch{{
 						Name: "preflight",
-						Env:  []corev1.EnvVar{{Name: "PREFLIGHT_TIMEOUT_SECONDS", Value: fmt.Sprint(int(patience.Seconds()))}},
+						Env:  []corev1.EnvVar{{Name: jobs.PatienceVariable, Value: fmt.Sprint(int(patience.Seconds()))}},
 					}},
 				}}}},
 			}},

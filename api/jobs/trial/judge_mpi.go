@@ -85,6 +85,9 @@ func (s *scene) hosts(about func(cause string) bool, found func(jobs.Verdict) st
 	if len(bad) > 0 {
 		return failed(launcher, bad[0], strings.Join(bad, "\n"))
 	}
+	if len(verdict.Failed) == 0 && verdict.Reached < verdict.Hosts {
+		return failed(launcher, fmt.Sprintf("%d of %s reached", verdict.Reached, count(verdict.Hosts, "host")), "")
+	}
 	return passed(found(*verdict))
 }
 

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,27 +21,59 @@ func judgePlaced(s *scene) finding {
 	if meta.IsStatusConditionTrue(s.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return open("the TrainJob is suspended, until a queue admits it")
 	}
-	if strings.Contains(s.refused, "forbidden") {
-		return finding{status: Failed, detail: "a pod is refused", evidence: s.refused}
+	if strings.Contains(s.refused, "forbidden") || strings.Contains(s.refused, "denied the request") {
+		return finding{status: Failed, detail: "the TrainJob's pods are refused", evidence: s.refused}
 	}
 	placed, on := 0, map[string]bool{}
-	waiting := ""
+	waiting := s.missing()
 	for _, pod := range s.all() {
 		if pod.Spec.NodeName != "" {
 			placed++
 			on[pod.Spec.NodeName] = true
 			continue
 		}
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodScheduled && c.Message != "" {
-				waiting = fmt.Sprintf("%s: %s", pod, c.Message)
-			}
+		if message := unplaced(pod); message != "" {
+			waiting = fmt.Sprintf("%s: %s", pod, message)
 		}
 	}
 	if placed == s.expected() {
 		return passed(fmt.Sprintf("%d pods on %s", placed, count(len(on), "cluster node")))
 	}
 	return open(strings.TrimSuffix(fmt.Sprintf("%d of %d pods placed; %s", placed, s.expected(), waiting), "; "))
+}
+
+// unplaced is why a pod has no cluster node yet.
+func unplaced(pod jobs.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// missing is why pods may not have been made yet: what refuses them for the moment, or what has
+// to end before, such as an initializer.
+func (s *scene) missing() string {
+	if len(s.all()) >= s.expected() {
+		return ""
+	}
+	for _, pod := range s.others() {
+		if pod.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		waits := fmt.Sprintf("%s has to end before: %s", pod, cmp.Or(string(pod.Status.Phase), "Pending"))
+		if message := unplaced(pod); message != "" {
+			return waits + ": " + message
+		}
+		for _, c := range statuses(pod) {
+			if c.State.Waiting != nil {
+				waits += fmt.Sprintf(": %s: %s", c.State.Waiting.Reason, c.State.Waiting.Message)
+			}
+		}
+		return waits
+	}
+	return s.refused
 }
 
 // judgeMounted wants a sandbox for every pod, which the kubelet makes once all volumes are there.

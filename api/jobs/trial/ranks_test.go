@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainyard/trainyard/api/jobs/trial"
 )
@@ -28,8 +28,8 @@ func TestRanksThatNobodySawFail(t *testing.T) {
 	s := set(t)
 	result, err := s.play(func(job string) {
 		s.nodes(job)
-		s.pod(job, "launcher", 0, "a", over(0, wholeVerdict))
-		s.end(job, trainer.TrainJobComplete)
+		s.pod(job, "launcher", 0, "a", over(wholeVerdict))
+		s.end(job, jobset.JobSetCompleted)
 	})
 	if err != nil || result.Passed || result.TimedOut {
 		t.Errorf("passed %v, timed out %v, error %v", result.Passed, result.TimedOut, err)
@@ -49,9 +49,9 @@ func TestTheLatestLauncherCounts(t *testing.T) {
 				s.log.Store(ranks(job, 2))
 				s.pod(job, "launcher", 0, suffixes[0], ready())
 				nextSecond()
-				s.pod(job, "launcher", 0, suffixes[1], over(0, wholeVerdict))
+				s.pod(job, "launcher", 0, suffixes[1], over(wholeVerdict))
 				s.nodes(job)
-				s.end(job, trainer.TrainJobComplete)
+				s.end(job, jobset.JobSetCompleted)
 			})
 			if err != nil || !result.Passed {
 				t.Errorf("error %v, result %+v", err, result)
@@ -69,8 +69,8 @@ func TestManyRanksAreCounted(t *testing.T) {
 	result, err := s.play(func(job string) {
 		s.log.Store(ranks(job, 1500))
 		s.nodes(job)
-		s.pod(job, "launcher", 0, "a", over(0, strings.Replace(wholeVerdict, `"slots":6`, `"slots":4500`, 1)))
-		s.end(job, trainer.TrainJobComplete)
+		s.pod(job, "launcher", 0, "a", over(strings.Replace(wholeVerdict, `"slots":6`, `"slots":4500`, 1)))
+		s.end(job, jobset.JobSetCompleted)
 	})
 	if err != nil || !result.Passed {
 		t.Errorf("error %v, result %+v", err, result)

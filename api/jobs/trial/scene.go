@@ -34,6 +34,8 @@ type scene struct {
 const (
 	// rankLines are as many ranks as a launcher's log may tell of, a line each; 1 MiB holds no more.
 	rankLines = 10_000
+	// mostWarned is of how many pods events are read in one look.
+	mostWarned = 3
 	// evidenceLines are what a person wants to read.
 	evidenceLines = 5
 	// lastWords is how long a failed job's pods may take to tell what happened: Trainer sees the
@@ -52,8 +54,8 @@ func (s *scene) look(ctx context.Context, view jobs.View) error {
 		if err := s.readLogs(ctx, pod); err != nil {
 			return err
 		}
-		s.readWarnings(ctx, pod)
 	}
+	s.readWarnings(ctx)
 	s.readRefusals(ctx)
 	return nil
 }
@@ -98,18 +100,25 @@ func (s *scene) wants(pod jobs.Pod, c corev1.ContainerStatus) bool {
 // unmounted are the kubelet's reasons for a pod that has no volumes or no network yet.
 var unmounted = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
 
-// readWarnings asks why a pod of which no container has started is not ready for them.
-func (s *scene) readWarnings(ctx context.Context, pod jobs.Pod) {
-	if slices.ContainsFunc(statuses(pod), started) {
-		return
-	}
-	events, err := s.jobs.Warnings(ctx, pod)
-	if err != nil {
-		return // it is but a word more for whoever waits
-	}
-	for _, e := range events {
-		if slices.Contains(unmounted, e.Reason) {
-			s.warned[string(pod.UID)] = e.Reason + ": " + e.Message
+// readWarnings asks why pods on a cluster node of which no container has started are not ready for
+// them; of a few, because one is shown.
+func (s *scene) readWarnings(ctx context.Context) {
+	asked := 0
+	for _, pod := range s.all() {
+		if pod.Spec.NodeName == "" || mounted(pod) {
+			continue
+		}
+		if asked++; asked > mostWarned {
+			return
+		}
+		events, err := s.jobs.Warnings(ctx, pod)
+		if err != nil {
+			return // it is but a word more for whoever waits
+		}
+		for _, e := range events {
+			if slices.Contains(unmounted, e.Reason) {
+				s.warned[string(pod.UID)] = e.Reason + ": " + e.Message
+			}
 		}
 	}
 }
@@ -141,7 +150,25 @@ func (s *scene) all() []jobs.Pod { return s.pods(jobs.Launcher, jobs.Node) }
 
 // others are what else the runtime has, such as initializers.
 func (s *scene) others() []jobs.Pod {
-	return slices.DeleteFunc(slices.Clone(s.view.Pods), func(p jobs.Pod) bool { return p.Role == jobs.Launcher || p.Role == jobs.Node })
+	var found jobs.View
+	for _, pod := range s.seen {
+		if pod.Role != jobs.Launcher && pod.Role != jobs.Node {
+			found.Pods = append(found.Pods, pod)
+		}
+	}
+	return found.Latest()
+}
+
+// culprit is a container that broke, of whichever pod: others first, for those run before.
+func (s *scene) culprit() (jobs.Pod, corev1.ContainerStatus, bool) {
+	for _, pod := range slices.Concat(s.others(), s.all()) {
+		for _, c := range statuses(pod) {
+			if broken(c) && (pod.Role != jobs.Node || !s.mpirunEnded()) {
+				return pod, c, true
+			}
+		}
+	}
+	return jobs.Pod{}, corev1.ContainerStatus{}, false
 }
 
 // expected is how many pods there are in the end.

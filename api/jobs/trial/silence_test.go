@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainyard/trainyard/api/jobs"
 )
@@ -45,8 +45,8 @@ func TestATrialOutlivesSilence(t *testing.T) {
 		silent.Store(true)
 		s.log.Store(ranks(job, 2))
 		s.nodes(job)
-		s.pod(job, "launcher", 0, "a", over(0, wholeVerdict))
-		s.end(job, trainer.TrainJobComplete)
+		s.pod(job, "launcher", 0, "a", over(wholeVerdict))
+		s.end(job, jobset.JobSetCompleted)
 		time.Sleep(2 * time.Second)
 		silent.Store(false)
 	})
@@ -83,8 +83,7 @@ func TestNothingIsLeftOfAJobWhoseMakingWasNotHeardOf(t *testing.T) {
 		}
 		response, err := next.RoundTrip(r)
 		if err == nil && r.Method == http.MethodPost && response.StatusCode == http.StatusCreated && strings.Contains(r.URL.Path, "trainjobs") {
-			response.Body.Close()
-			return nil, io.ErrUnexpectedEOF
+			return nil, errors.Join(io.ErrUnexpectedEOF, response.Body.Close())
 		}
 		return response, err
 	})

@@ -14,9 +14,11 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/jobs/trial"
@@ -48,7 +50,7 @@ func set(t *testing.T) *stage {
 		}
 		lines := strings.SplitAfter(log, "\n")
 		wanted, _ := strconv.Atoi(r.URL.Query().Get("tailLines"))
-		fmt.Fprint(w, strings.Join(lines[max(0, len(lines)-1-wanted):], ""))
+		_, _ = fmt.Fprint(w, strings.Join(lines[max(0, len(lines)-1-wanted):], ""))
 	}))
 	t.Cleanup(kubelet.Close)
 	logs, err := typedcorev1.NewForConfig(&rest.Config{Host: kubelet.URL})
@@ -125,12 +127,21 @@ func (s *stage) nodes(job string) {
 	}
 }
 
-// end says that the job ended.
-func (s *stage) end(name, condition string) {
+// end says that the job ended, in its JobSet, from which Trainer learns it.
+func (s *stage) end(job string, as jobset.JobSetConditionType) {
+	s.Helper()
+	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: job}}
+	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True","reason":"Played","message":"as played","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, as)
+	controlplane.Eventually(s, func(ctx context.Context) error {
+		return s.cp.Client().Status().Patch(ctx, set, client.RawPatch(types.MergePatchType, []byte(patch)))
+	})
+}
+
+// suspend has the job give its pods up.
+func (s *stage) suspend(name string) {
 	s.Helper()
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: name}}
-	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True","reason":"Played","message":"as played","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, condition)
-	if err := s.cp.Client().Status().Patch(s.Context(), job, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+	if err := s.cp.Client().Patch(s.Context(), job, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`))); err != nil {
 		s.Error(err)
 	}
 }
@@ -142,10 +153,10 @@ func ready() corev1.PodStatus {
 	}
 }
 
-// over is a pod whose main container ended, after a preflight that left a verdict.
-func over(code int32, verdict string) corev1.PodStatus {
+// over is a pod whose main container ended well, after a preflight that left a verdict.
+func over(verdict string) corev1.PodStatus {
 	return corev1.PodStatus{
-		ContainerStatuses:     []corev1.ContainerStatus{ended(jobs.Main, code, "")},
+		ContainerStatuses:     []corev1.ContainerStatus{ended(jobs.Main, 0, "")},
 		InitContainerStatuses: []corev1.ContainerStatus{ended("preflight", 0, verdict)},
 	}
 }
