@@ -11,14 +11,15 @@ import (
 // silence is how long an API server may be busy before that is worth telling.
 const silence = 5 * time.Second
 
-// decide judges all open checks, and reports whether nothing is left to decide. A check that is
-// decided shows that some pod has come so far, and that it passed those before, whatever there
-// was to see of others: pods go when a job ends. Ranks alone must have been seen.
+// decide judges all open checks, and reports whether nothing is left to decide. A check that
+// passed, or failed on a pod, shows that a pod has come so far, and passed those before, whatever
+// there was to see of others: pods go when a job ends. Ranks alone must have been seen.
 func (t *trial) decide(s *scene) bool {
 	findings := make([]finding, len(t.checks))
 	last := -1
 	for i, c := range t.checks {
-		if findings[i] = c.judge(s); findings[i].status != Open {
+		findings[i] = c.judge(s)
+		if f := findings[i]; f.status == Passed || f.status == Failed && f.pod != nil {
 			last = i
 		}
 	}
