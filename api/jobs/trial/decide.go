@@ -11,18 +11,14 @@ import (
 // silence is how long an API server may be busy before that is worth telling.
 const silence = 5 * time.Second
 
-// decide judges all open checks, and reports whether nothing is left to decide. A check that
-// passed, or failed on a pod, shows that a pod has come so far, and passed those before, whatever
-// there was to see of others: pods go when a job ends. Ranks alone must have been seen.
+// decide judges all open checks, and reports whether nothing is left to decide. Checks before the
+// furthest pass, whatever there was to see of them. Ranks alone must have been seen.
 func (t *trial) decide(s *scene) bool {
 	findings := make([]finding, len(t.checks))
-	last := -1
 	for i, c := range t.checks {
 		findings[i] = c.judge(s)
-		if f := findings[i]; f.status == Passed || f.status == Failed && f.pod != nil {
-			last = i
-		}
 	}
+	last := furthest(findings)
 	for i := range t.checks {
 		c, found := &t.checks[i], findings[i]
 		switch {
@@ -40,6 +36,18 @@ func (t *trial) decide(s *scene) bool {
 		}
 	}
 	return true
+}
+
+// furthest is the last check that passed, or failed on a pod: a pod has come so far, and passed
+// those before. There may be nothing to see of them: pods go when a job ends.
+func furthest(findings []finding) int {
+	last := -1
+	for i, f := range findings {
+		if f.status == Passed || f.status == Failed && f.pod != nil {
+			last = i
+		}
+	}
+	return last
 }
 
 // settle takes a finding over into its check, and tells of it.
