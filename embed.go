@@ -4,9 +4,9 @@ package trainyard
 
 import "embed"
 
-// CUE holds every schema, runtime and composition, laid out as a CUE module.
+// CUE holds every schema, runtime, policy and composition, laid out as a CUE module.
 //
-//go:embed cue.mod/module.cue schemas/*/*.cue runtimes/*.cue generator/*.cue
+//go:embed cue.mod/module.cue schemas/*/*.cue runtimes/*.cue policies/*/*.cue generator/*.cue
 var CUE embed.FS
 
 // Examples holds the platform documents of examples/, one folder each.

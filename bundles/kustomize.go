@@ -1,6 +1,7 @@
 package bundles
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -35,7 +36,7 @@ type sortOptions struct {
 }
 
 // Render writes objects of the whole cluster below cluster/, and those of a
-// namespace below namespaces/NAME/.
+// namespace below namespaces/NAME/, with what the whole cluster has about its tenant.
 func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 	k := kustomization{
 		APIVersion:  "kustomize.config.k8s.io/v1beta1",
@@ -49,7 +50,7 @@ func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 		if err := ctx.Err(); err != nil {
 			return Tree{}, err
 		}
-		file := File{Path: fileOf(o.ID()), Content: r.text(o)}
+		file := File{Path: fileOf(o), Content: r.text(o)}
 		files = append(files, file)
 		k.Resources = append(k.Resources, file.Path)
 	}
@@ -61,10 +62,10 @@ func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 }
 
 // fileOf is the path of an object's file, such as cluster/clustertrainingruntime-a.yaml.
-func fileOf(id object.ID) string {
+func fileOf(o object.Object) string {
 	folder := "cluster"
-	if id.Namespace != "" {
-		folder = path.Join("namespaces", id.Namespace)
+	if tenant := cmp.Or(o.ID().Namespace, o.Label("trainyard.dev/tenant")); tenant != "" {
+		folder = path.Join("namespaces", tenant)
 	}
-	return path.Join(folder, fmt.Sprintf("%s-%s.yaml", strings.ToLower(id.Kind), id.Name))
+	return path.Join(folder, fmt.Sprintf("%s-%s.yaml", strings.ToLower(o.ID().Kind), o.ID().Name))
 }

@@ -2,8 +2,11 @@ package generator
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode"
 
@@ -179,6 +182,7 @@ func isBareString(schema cue.Value) bool {
 func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) map[string]any {
 	sound := map[string]any{}
 	keys := c.engine.keysOf(schema)
+	c.filled(schema, n, key, path)
 	for _, f := range n.Fields {
 		below := extend(path, f.Key)
 		field, known := keys.known[f.Key]
@@ -208,6 +212,15 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 		}
 	}
 	return sound
+}
+
+// filled refuses a mapping with no keys where @nonempty() asks for one.
+func (c *checker) filled(schema cue.Value, n *document.Node, key problem.Position, path []string) {
+	if mark := schema.Attribute("nonempty"); mark.Err() != nil || len(n.Fields) > 0 || n.Partly {
+		return
+	}
+	known := slices.Sorted(maps.Keys(c.engine.keysOf(schema).known))
+	c.add(key, path, "want at least one of %s", strings.Join(known, ", "))
 }
 
 // unknown says why a key is refused: it has the wrong form, where any key of

@@ -18,6 +18,7 @@ type request struct {
 	Make   string         `json:"make"`
 	Kin    string         `json:"kin"`
 	Listed bool           `json:"listed"`
+	Home   string         `json:"home"`
 	In     map[string]any `json:"in"`
 
 	homes []string // the tenants that the object is made for; "" is the whole cluster
@@ -35,7 +36,7 @@ func requestsIn(v cue.Value, listed map[string][]string) ([]request, error) {
 		if err != nil {
 			return nil, bug("reading request "+entries.Selector().Unquoted(), err)
 		}
-		r.homes = []string{""}
+		r.homes = []string{r.Home}
 		if r.Listed {
 			r.homes = listed[r.From[len(r.From)-1]]
 		}

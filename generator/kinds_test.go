@@ -46,6 +46,8 @@ var published = []string{
 	"shared-memory-is-part-of-memory", "somebody-waits-for-the-gang",
 	"storage-is-one-thing",
 	"the-base-is-in-the-catalogue",
+	"the-default-trainjob-fits-the-quota",
+	"the-smallest-trainjob-fits-the-quota",
 	"tolerations-make-sense",
 	"trainer-runs-on-the-cluster",
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // references checks what the schema says of a list beyond its items: with
-// @nonempty() there is one at least, with @unique() none may come twice, and with @keyof(path,noun) each must be a key of
+// @nonempty() there is one at least (of mappings, see filled), with @unique() none may come twice, and with @keyof(path,noun) each must be a key of
 // the mapping at a path of the document.
 func (c *checker) references(schema cue.Value, list *document.Node, path []string) {
 	if mark := schema.Attribute("nonempty"); mark.Err() == nil && len(list.Items) == 0 {

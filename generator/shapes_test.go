@@ -65,6 +65,53 @@ func TestShapesAreSound(t *testing.T) {
 	}
 }
 
+// tenantChoices are what a random tenant is put together from.
+var tenantChoices = map[string][]string{
+	"quota":             {"{cpu: 8}", "{cpu: 500m, memory: 3Gi}", "{pods: 7, nvidia.com/gpu: 2}", "{cpu: 16, memory: 2048Mi, pods: 9}"},
+	"containerDefaults": {"{cpu: 1}", "{cpu: 2, memory: 1Gi}", "{memory: 2Gi}"},
+	"editors":           {"{groups: [a]}", "{groups: [a, b], users: [c]}", "{serviceAccounts: [d]}"},
+	"viewers":           {"{users: [a]}", "{serviceAccounts: [d, e]}"},
+}
+
+// TestTenantsShapesAreSound: the same for what a document makes of its tenants.
+func TestTenantsShapesAreSound(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	tenants := map[string]string{}
+	for i := range 40 {
+		var settings []string
+		for _, key := range sortedKeys(tenantChoices) {
+			if values := tenantChoices[key]; random.IntN(2) == 0 {
+				settings = append(settings, key+": "+values[random.IntN(len(values))])
+			}
+		}
+		tenants[fmt.Sprintf("team-%d", i)] = strings.Join(settings, ", ")
+	}
+	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: together}\nspec:\n  runtimes: {mpi: {from: mpich, image: a}}\n"
+	together := byID(t, head+tenantsOf(tenants))
+	alone := map[object.ID]any{}
+	for name, tenant := range tenants {
+		for id, fields := range byID(t, head+tenantsOf(map[string]string{name: tenant})) {
+			alone[id] = fields
+		}
+	}
+	if diff := cmp.Diff(alone, together); diff != "" {
+		t.Errorf("-alone +together:\n%s", diff)
+	}
+	if len(together) < 80 {
+		t.Errorf("made %d objects, want some for each tenant", len(together))
+	}
+}
+
+// tenantsOf is the last part of a document.
+func tenantsOf(tenants map[string]string) string {
+	var b strings.Builder
+	b.WriteString("  tenants:\n")
+	for _, name := range sortedKeys(tenants) {
+		fmt.Fprintf(&b, "    %s: {%s}\n", name, tenants[name])
+	}
+	return b.String()
+}
+
 // TestSizeIsTheObjectsOwn: what shares a shape with something large is not large for that, nor
 // the other way round.
 func TestSizeIsTheObjectsOwn(t *testing.T) {
@@ -112,8 +159,7 @@ func document(name string, runtimes map[string]string) string {
 		fmt.Fprintf(&b, "    %s: %s\n", key, runtimes[key])
 	}
 	list := strings.Join(sortedKeys(runtimes), ", ")
-	fmt.Fprintf(&b, "  tenants: {team-a: {runtimes: [%s]}, team-b: {runtimes: [%s]}}\n", list, list)
-	return b.String()
+	return b.String() + tenantsOf(map[string]string{"team-a": "runtimes: [" + list + "]", "team-b": "runtimes: [" + list + "]"})
 }
 
 func byID(t *testing.T, text string) map[object.ID]any {

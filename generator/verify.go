@@ -4,16 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	sigsjson "sigs.k8s.io/json"
-)
 
-// upstream makes an empty value of the type that upstream gives each kind we emit.
-var upstream = map[schema.GroupVersionKind]func() any{
-	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"): func() any { return new(trainer.ClusterTrainingRuntime) },
-	trainer.GroupVersion.WithKind("TrainingRuntime"):        func() any { return new(trainer.TrainingRuntime) },
-}
+	"github.com/trainyard/trainyard/generator/internal/upstream"
+)
 
 // verify decodes an object of each shape strictly into upstream's type, as if
 // someone else had written it: others of a shape differ in checked scalars only.
@@ -32,15 +27,15 @@ func (w *work) verify() error {
 }
 
 func verifyObject(kind schema.GroupVersionKind, fields map[string]any) error {
-	newType, ok := upstream[kind]
-	if !ok {
+	value := upstream.New(kind)
+	if value == nil {
 		return fmt.Errorf("no upstream type is known for %s", kind)
 	}
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return err
 	}
-	unknown, err := sigsjson.UnmarshalStrict(text, newType())
+	unknown, err := sigsjson.UnmarshalStrict(text, value)
 	if err != nil {
 		return err
 	}

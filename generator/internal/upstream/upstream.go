@@ -1,0 +1,29 @@
+// Package upstream knows the types that upstream gives the kinds of objects we emit. Objects are
+// decoded into them to be verified, and never made of them.
+package upstream
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var types = map[schema.GroupVersionKind]func() any{
+	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):  func() any { return new(trainer.ClusterTrainingRuntime) },
+	trainer.GroupVersion.WithKind("TrainingRuntime"):         func() any { return new(trainer.TrainingRuntime) },
+	corev1.SchemeGroupVersion.WithKind("LimitRange"):         func() any { return new(corev1.LimitRange) },
+	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):      func() any { return new(corev1.ResourceQuota) },
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):        func() any { return new(rbacv1.ClusterRole) },
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"): func() any { return new(rbacv1.ClusterRoleBinding) },
+	rbacv1.SchemeGroupVersion.WithKind("Role"):               func() any { return new(rbacv1.Role) },
+	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):        func() any { return new(rbacv1.RoleBinding) },
+}
+
+// New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.
+func New(kind schema.GroupVersionKind) any {
+	if empty, ok := types[kind]; ok {
+		return empty()
+	}
+	return nil
+}
