@@ -97,8 +97,8 @@ func (t *trial) failedUnseen(s *scene, c *check) bool {
 	return true
 }
 
-// giveUp fails the first open check, because time is over.
-func (t *trial) giveUp() {
+// giveUp fails the first open check, because time is over. What goes on meanwhile is evidence.
+func (t *trial) giveUp(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {
 			continue
@@ -110,7 +110,8 @@ func (t *trial) giveUp() {
 		if silent := time.Since(t.looked); silent > silence {
 			detail += fmt.Sprintf("; the API server has not answered for %.0f s", silent.Seconds())
 		}
-		t.settle(&t.checks[i], finding{status: Failed, detail: detail})
+		found.status, found.detail = Failed, detail
+		t.settle(&t.checks[i], found)
 		return
 	}
 }

@@ -88,6 +88,22 @@ func (s *scene) readLogs(ctx context.Context, pod jobs.Pod) error {
 	return nil
 }
 
+// running is what the launcher has said so far where its main container runs: that of an mpirun
+// which hangs is all there is to go by. The time for the trial may be over already.
+func (s *scene) running(ctx context.Context) finding {
+	launcher, found := s.launcher()
+	if !found || mainState(launcher).Running == nil {
+		return finding{}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	text, err := s.jobs.Log(ctx, launcher, jobs.Main, evidenceLines)
+	if err != nil {
+		text = err.Error()
+	}
+	return finding{pod: &launcher, evidence: "mpirun still runs, and has said:\n" + text}
+}
+
 // wants reports whether what a container said is evidence: what ranks said, or why it broke.
 // Nodes end badly when their job ends.
 func (s *scene) wants(pod jobs.Pod, c corev1.ContainerStatus) bool {

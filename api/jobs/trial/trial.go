@@ -114,7 +114,7 @@ func (t *trial) follow(ctx context.Context, key client.ObjectKey) error {
 	})
 	if errors.Is(err, errTimeout) {
 		t.timedOut = true
-		t.giveUp()
+		t.giveUp(scene.running(ctx))
 		return nil
 	}
 	return err
