@@ -156,7 +156,7 @@ func (r Runtime) Patience() time.Duration {
 func (r Runtime) preflight() *corev1.Container {
 	for _, job := range r.Spec.Template.Spec.ReplicatedJobs {
 		for _, c := range job.Template.Spec.Template.Spec.InitContainers {
-			if Role(job.Name) == Launcher && c.Name == preflight {
+			if Role(job.Name) == Launcher && c.Name == Preflight {
 				return &c
 			}
 		}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// preflight is the init container of the launcher that tries to reach every host
+// Preflight is the init container of the launcher that tries to reach every host
 // (runtimes/scripts.cue).
-const preflight = "preflight"
+const Preflight = "preflight"
 
 // Verdict is what a runtime's preflight found out about the hosts of a TrainJob.
 type Verdict struct {
@@ -42,7 +42,7 @@ func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, 
 func (v View) Verdict() (*Verdict, error) {
 	for _, launcher := range v.Of(Launcher) {
 		for _, c := range launcher.Status.InitContainerStatuses {
-			if c.Name != preflight || c.State.Terminated == nil || c.State.Terminated.Message == "" {
+			if c.Name != Preflight || c.State.Terminated == nil || c.State.Terminated.Message == "" {
 				continue
 			}
 			found := &Verdict{}

@@ -81,7 +81,7 @@ func hasten(patience time.Duration) trainer.RuntimePatch {
 				Name: string(jobs.Launcher),
 				Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{
 					InitContainers: []trainer.ContainerPatch{{
-						Name: "preflight",
+						Name: jobs.Preflight,
 						Env:  []corev1.EnvVar{{Name: jobs.PatienceVariable, Value: fmt.Sprint(int(patience.Seconds()))}},
 					}},
 				}}}},

@@ -95,7 +95,7 @@ func (s *scene) hosts(about func(cause string) bool, found func(jobs.Verdict) st
 func (s *scene) noVerdict(launcher jobs.Pod) finding {
 	for _, c := range launcher.Status.InitContainerStatuses {
 		switch {
-		case c.Name != "preflight":
+		case c.Name != jobs.Preflight:
 		case broken(c):
 			return failed(launcher, howItEnded(c), s.evidence(launcher, c))
 		case c.State.Running != nil:

@@ -159,7 +159,7 @@ func judgeUser(s *scene) finding {
 			}
 		}
 		for _, c := range pod.Status.InitContainerStatuses {
-			if c.Name != "preflight" && broken(c) {
+			if c.Name != jobs.Preflight && broken(c) {
 				return failed(pod, fmt.Sprintf("%s: %s", pod, howItEnded(c)), s.evidence(pod, c))
 			}
 		}
@@ -184,7 +184,7 @@ func (s *scene) started() int {
 // prepared reports whether a pod has come to its preflight, or to its main container.
 func prepared(pod jobs.Pod) bool {
 	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
-		return (c.Name == "preflight" || c.Name == jobs.Main) && started(c)
+		return (c.Name == jobs.Preflight || c.Name == jobs.Main) && started(c)
 	})
 }
 
