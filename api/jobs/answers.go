@@ -5,15 +5,11 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // Passing reports whether an error may be another one, or none, when the API server is asked
 // again: it did not answer, or was not able to.
 func Passing(err error) bool {
-	if meta.IsNoMatchError(err) {
-		return false
-	}
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
 		return true

@@ -10,13 +10,13 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Refusals are why pods of a TrainJob could not even be made: Pod Security, a quota, OpenShift's
 // security context constraints or another admission plugin refuse them, or the JobSet or Jobs
 // that would make them. The latest is last.
-func (j Jobs) Refusals(ctx context.Context, key client.ObjectKey) ([]string, error) {
+func (j Jobs) Refusals(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	events, err := j.events(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (j Jobs) Warnings(ctx context.Context, pod Pod) ([]corev1.Event, error) {
 // events are those of a namespace with these fields, the latest last.
 func (j Jobs) events(ctx context.Context, namespace string, about fields.Set) ([]corev1.Event, error) {
 	var events corev1.EventList
-	err := j.client.List(ctx, &events, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: fields.SelectorFromSet(about)})
+	err := j.core.Get().Namespace(namespace).Resource("events").Param("fieldSelector", about.String()).Do(ctx).Into(&events)
 	if err != nil {
 		return nil, fmt.Errorf("listing events in %s: %w", namespace, err)
 	}

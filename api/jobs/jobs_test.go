@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -12,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -131,15 +131,25 @@ func TestARuntimeThatMayBeHiddenIsNotCalledMissing(t *testing.T) {
 	}
 }
 
+// renamed asks for a group that the API server has not.
+type renamed struct{ http.RoundTripper }
+
+func (t renamed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Path = strings.Replace(r.URL.Path, trainer.GroupVersion.Group, "absent.example.org", 1)
+	return t.RoundTripper.RoundTrip(r)
+}
+
 // TestAClusterWithoutTrainerIsToldApart from one without runtimes. Its API has no such kinds.
 func TestAClusterWithoutTrainerIsToldApart(t *testing.T) {
 	cp := controlplane.Start(t)
-	options := client.Options{Scheme: cp.Client().Scheme(), Mapper: meta.NewDefaultRESTMapper(nil)}
-	bare, err := client.New(cp.Config(), options)
+	config := cp.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return renamed{next} })
+	bare, err := jobs.Connect(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jobs.New(bare, nil).Runtime(t.Context(), "default", runtimeName); !errors.Is(err, jobs.ErrNoTrainer) {
+	if _, err := bare.Runtime(t.Context(), "default", runtimeName); !errors.Is(err, jobs.ErrNoTrainer) {
 		t.Errorf("Runtime() = %v, want %v", err, jobs.ErrNoTrainer)
 	}
 }

@@ -40,7 +40,7 @@ func (j Jobs) Demand(ctx context.Context, namespace string, rights ...Right) err
 				Namespace: namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource,
 			},
 		}}
-		err := j.client.Create(ctx, review)
+		err := j.authorization.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review)
 		if err == nil && !review.Status.Allowed {
 			missing := fmt.Errorf("no right to %s in namespace %s", r, namespace)
 			return apierrors.NewForbidden(schema.GroupResource{Group: r.Group, Resource: r.Resource}, "", missing)

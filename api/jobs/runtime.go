@@ -12,9 +12,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Runtime is what TrainJobs refer to, of either kind.
@@ -93,8 +91,8 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 // seen, if so.
 func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
-	if err := j.client.List(ctx, &shared); meta.IsNoMatchError(err) {
-		return nil, nil, ErrNoTrainer
+	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {
+		return nil, nil, ErrNoTrainer // a list is there, however empty, unless its kind is not
 	} else if err != nil {
 		hidden = fmt.Errorf("listing ClusterTrainingRuntimes: %w", err)
 	}
@@ -105,7 +103,7 @@ func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hi
 		all = append(all, Runtime{trainer.ClusterTrainingRuntimeKind, r.Name, r.Spec})
 	}
 	var own trainer.TrainingRuntimeList
-	if err := j.client.List(ctx, &own, client.InNamespace(namespace)); err != nil {
+	if err := j.trainer.Get().Namespace(namespace).Resource("trainingruntimes").Do(ctx).Into(&own); err != nil {
 		err = fmt.Errorf("listing TrainingRuntimes in %s: %w", namespace, err)
 		if hidden != nil || !apierrors.IsForbidden(err) {
 			return nil, nil, err

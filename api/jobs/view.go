@@ -12,7 +12,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Role is what a pod does in a TrainJob: the name of its ReplicatedJob.
@@ -60,13 +61,14 @@ type View struct {
 }
 
 // Look reads a TrainJob and its pods.
-func (j Jobs) Look(ctx context.Context, key client.ObjectKey) (View, error) {
+func (j Jobs) Look(ctx context.Context, key types.NamespacedName) (View, error) {
 	var view View
-	if err := j.client.Get(ctx, key, &view.Job); err != nil {
+	if err := j.trainer.Get().Namespace(key.Namespace).Resource("trainjobs").Name(key.Name).Do(ctx).Into(&view.Job); err != nil {
 		return view, fmt.Errorf("reading TrainJob %s: %w", key, err)
 	}
 	var pods corev1.PodList
-	if err := j.client.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{jobSetLabel: key.Name}); err != nil {
+	ofJob := labels.Set{jobSetLabel: key.Name}.String()
+	if err := j.core.Get().Namespace(key.Namespace).Resource("pods").Param("labelSelector", ofJob).Do(ctx).Into(&pods); err != nil {
 		return view, fmt.Errorf("listing the pods of TrainJob %s: %w", key, err)
 	}
 	for _, pod := range pods.Items {
@@ -138,7 +140,7 @@ const pollInterval = 500 * time.Millisecond
 
 // Wait looks at a TrainJob again and again, until done says so or fails, or ctx ends. An API
 // server that does not answer is asked again.
-func (j Jobs) Wait(ctx context.Context, key client.ObjectKey, done func(View) (bool, error)) error {
+func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(View) (bool, error)) error {
 	for {
 		view, err := j.Look(ctx, key)
 		if err != nil && !Passing(err) {

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/trainyard/trainyard/api/jobs"
 )
@@ -30,7 +28,6 @@ const clientRate = 50
 
 // connect finds the cluster that the flags mean, and fills in the namespace.
 func (f *clusterFlags) connect() (jobs.Jobs, error) {
-	log.SetLogger(logr.Discard()) // what fails is told by errors
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})

@@ -138,6 +138,29 @@ func covers(pattern, importPath string) bool {
 	return importPath == pattern
 }
 
+// slow are packages that cost milliseconds whenever a program starts that has them. The command
+// starts at each refresh of Argo CD.
+var slow = []string{
+	"k8s.io/client-go/kubernetes/...",
+	"sigs.k8s.io/controller-runtime/...",
+	"sigs.k8s.io/structured-merge-diff/v6/typed",
+}
+
+func TestTheCommandStartsFast(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.ImportPath != module+"/cmd/trainyard" {
+			continue
+		}
+		for _, linked := range p.Deps {
+			if slices.ContainsFunc(slow, func(pattern string) bool { return covers(pattern, linked) }) {
+				t.Errorf("the command links %s, which costs it milliseconds at each start", linked)
+			}
+		}
+		return
+	}
+	t.Error("there is no command to look at")
+}
+
 func TestLayersCanFail(t *testing.T) {
 	b := ban{"bundles/...", "cuelang.org/go/...", ""}
 	reached := b.reached(pkg{Deps: []string{"cuelang.org/go/cue"}})

@@ -8,6 +8,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -88,4 +89,8 @@ func hasten(patience time.Duration) trainer.RuntimePatch {
 			}},
 		}}},
 	}
+}
+
+func keyOf(job *trainer.TrainJob) types.NamespacedName {
+	return types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 }

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/jobs"
 )
@@ -144,7 +143,7 @@ func (s *scene) readRefusals(ctx context.Context) {
 	if len(s.all()) >= s.expected() {
 		return
 	}
-	if said, err := s.jobs.Refusals(ctx, client.ObjectKeyFromObject(&s.view.Job)); err == nil && len(said) > 0 {
+	if said, err := s.jobs.Refusals(ctx, keyOf(&s.view.Job)); err == nil && len(said) > 0 {
 		s.refused = said[len(said)-1]
 	}
 }

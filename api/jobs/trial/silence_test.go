@@ -10,26 +10,7 @@ import (
 	"time"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
-	"github.com/trainyard/trainyard/api/jobs"
 )
-
-// wire is a connection to the API server that can be cut.
-type wire func(next http.RoundTripper, r *http.Request) (*http.Response, error)
-
-// cut has requests go over a wire.
-func (s *stage) cut(w wire) {
-	s.Helper()
-	config := s.cp.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return tripper(func(r *http.Request) (*http.Response, error) { return w(next, r) })
-	})
-	s.all = jobs.New(s.client(config), s.logs)
-}
-
-type tripper func(*http.Request) (*http.Response, error)
-
-func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // TestATrialOutlivesSilence of the API server.
 func TestATrialOutlivesSilence(t *testing.T) {

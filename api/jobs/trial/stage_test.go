@@ -15,8 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -31,7 +29,6 @@ type stage struct {
 	*testing.T
 	cp      *controlplane.ControlPlane
 	all     jobs.Jobs
-	logs    typedcorev1.PodsGetter
 	options trial.Options
 	log     atomic.Value // string: of every container; none can be read while there is none
 }
@@ -42,34 +39,48 @@ func set(t *testing.T) *stage {
 	cp, _, options := start(t)
 	options.Timeout = 20 * time.Second
 	s := &stage{T: t, cp: cp, options: options}
-	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		log, is := s.log.Load().(string)
-		if !is {
-			http.Error(w, "no kubelet", http.StatusInternalServerError)
-			return
-		}
-		lines := strings.SplitAfter(log, "\n")
-		wanted, _ := strconv.Atoi(r.URL.Query().Get("tailLines"))
-		_, _ = fmt.Fprint(w, strings.Join(lines[max(0, len(lines)-1-wanted):], ""))
-	}))
-	t.Cleanup(kubelet.Close)
-	logs, err := typedcorev1.NewForConfig(&rest.Config{Host: kubelet.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.logs = logs
-	s.all = jobs.New(s.client(cp.Config()), logs)
+	s.cut(func(next http.RoundTripper, r *http.Request) (*http.Response, error) { return next.RoundTrip(r) })
 	return s
 }
 
-// client reaches the control plane as jobs.Connect does.
-func (s *stage) client(config *rest.Config) client.Client {
+// wire is a connection to the API server that can be cut.
+type wire func(next http.RoundTripper, r *http.Request) (*http.Response, error)
+
+// cut has requests go over a wire.
+func (s *stage) cut(w wire) {
 	s.Helper()
-	c, err := client.New(config, client.Options{Scheme: s.cp.Client().Scheme()})
+	config := s.cp.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return tripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/log") {
+				return s.kubelet(r), nil
+			}
+			return w(next, r)
+		})
+	})
+	all, err := jobs.Connect(config)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return c
+	s.all = all
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// kubelet answers for logs.
+func (s *stage) kubelet(r *http.Request) *http.Response {
+	answer := httptest.NewRecorder()
+	log, is := s.log.Load().(string)
+	if !is {
+		http.Error(answer, "no kubelet", http.StatusInternalServerError)
+		return answer.Result()
+	}
+	lines := strings.SplitAfter(log, "\n")
+	wanted, _ := strconv.Atoi(r.URL.Query().Get("tailLines"))
+	_, _ = fmt.Fprint(answer, strings.Join(lines[max(0, len(lines)-1-wanted):], ""))
+	return answer.Result()
 }
 
 // play tries the runtime while act happens, and returns what came of it.

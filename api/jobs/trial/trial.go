@@ -7,7 +7,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trainyard/trainyard/api/jobs"
 )
@@ -59,7 +59,7 @@ const cleanUpPause = time.Second
 // before anything is made an *UnfitError, or as Forbidden the first right that is missing.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := jobFor(o)
-	key := client.ObjectKeyFromObject(job)
+	key := keyOf(job)
 	bounded, cancel := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
 	defer cancel()
 	result = Result{Runtime: o.Runtime.String(), Namespace: o.Namespace}
@@ -103,7 +103,7 @@ type trial struct {
 var errTimeout = errors.New("the time for the trial is over")
 
 // follow looks at the job until all is decided.
-func (t *trial) follow(ctx context.Context, key client.ObjectKey) error {
+func (t *trial) follow(ctx context.Context, key types.NamespacedName) error {
 	scene := &scene{trial: t, seen: map[string]jobs.Pod{}, logs: map[string]string{}, warned: map[string]string{}}
 	err := t.jobs.Wait(ctx, key, func(view jobs.View) (bool, error) {
 		t.looked = time.Now()
@@ -120,7 +120,7 @@ func (t *trial) follow(ctx context.Context, key client.ObjectKey) error {
 	return err
 }
 
-func (t *trial) cleanUp(ctx context.Context, key client.ObjectKey) error {
+func (t *trial) cleanUp(ctx context.Context, key types.NamespacedName) error {
 	if t.options.Keep {
 		return nil
 	}
