@@ -2,6 +2,8 @@ package generator
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -104,14 +106,29 @@ func (r *reading) leaf(v cue.Value, path []any, beside map[string]any) bool {
 	if !ok {
 		return false
 	}
-	if last := len(l.source) - 1; l.source[last] == "$name" {
-		l.source[last], _ = beside["name"].(string)
-		if _, given := lookup(r.in, l.source); !given {
-			return false
+	for i, key := range l.source {
+		switch key {
+		case "$index":
+			l.source[i] = indexIn(path)
+		case "$name":
+			l.source[i], _ = beside["name"].(string)
+			if _, given := lookup(r.in, l.source); !given {
+				return false
+			}
 		}
 	}
 	r.leaves = append(r.leaves, l)
 	return true
+}
+
+// indexIn is the number of the item that holds a path, in the innermost list.
+func indexIn(path []any) string {
+	for _, step := range slices.Backward(path) {
+		if index, is := step.(int); is {
+			return strconv.Itoa(index)
+		}
+	}
+	return ""
 }
 
 // scalar reads what an object may hold, or the default of a choice of such.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -95,40 +96,71 @@ func (g *group) residue(in map[string]any) string {
 	return string(text)
 }
 
-// without copies as much of an input as it takes to leave out some paths.
-func without(in map[string]any, sources [][]string) map[string]any {
-	left := make(map[string]any, len(in))
-	for key, value := range in {
-		below, gone := [][]string(nil), false
-		for _, source := range sources {
-			if source[0] == key {
-				gone = gone || len(source) == 1
-				below = append(below, source[1:])
+// without copies as much of an input as it takes to leave out some paths. Items of lists
+// leave a gap.
+func without(node any, sources [][]string) any {
+	below := map[string][][]string{}
+	for _, source := range sources {
+		below[source[0]] = append(below[source[0]], source[1:])
+	}
+	switch node := node.(type) {
+	case map[string]any:
+		left := make(map[string]any, len(node))
+		for key, value := range node {
+			if value, stays := reduced(value, below[key]); stays {
+				left[key] = value
 			}
 		}
-		switch inner, ok := value.(map[string]any); {
-		case gone:
-		case ok && len(below) > 0:
-			left[key] = without(inner, below)
-		default:
-			left[key] = value
+		return left
+	case []any:
+		left := make([]any, len(node))
+		for i, item := range node {
+			left[i], _ = reduced(item, below[strconv.Itoa(i)])
 		}
+		return left
 	}
-	return left
+	return node
+}
+
+// reduced is what is left of a value without what lies at some paths below it, if
+// it is not itself among them.
+func reduced(value any, sources [][]string) (left any, stays bool) {
+	if slices.ContainsFunc(sources, func(source []string) bool { return len(source) == 0 }) {
+		return nil, false
+	}
+	if len(sources) == 0 {
+		return value, true
+	}
+	return without(value, sources), true
 }
 
 // lookup follows a path through an input.
 func lookup(in map[string]any, path []string) (any, bool) {
 	var node any = in
 	for _, key := range path {
-		fields, _ := node.(map[string]any)
-		value, ok := fields[key]
+		value, ok := child(node, key)
 		if !ok {
 			return nil, false
 		}
 		node = value
 	}
 	return node, true
+}
+
+// child is a field of a mapping, or an item of a list.
+func child(node any, key string) (any, bool) {
+	switch node := node.(type) {
+	case map[string]any:
+		value, ok := node[key]
+		return value, ok
+	case []any:
+		i, err := strconv.Atoi(key)
+		if err != nil || i < 0 || i >= len(node) {
+			return nil, false
+		}
+		return node[i], true
+	}
+	return nil, false
 }
 
 // compose evaluates a maker.
