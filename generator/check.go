@@ -37,14 +37,18 @@ func (w *work) check(on *engine) error {
 	if err != nil {
 		return err
 	}
-	if err := append(c.problems, found...).Err(); err != nil {
+	fitting, err := w.fit(filled, complete)
+	if err != nil {
+		return err
+	}
+	if err := slices.Concat(c.problems, found, fitting.problems).Err(); err != nil {
 		return err
 	}
 	notes, err := w.evaluate(on, filled.LookupPath(notesPath), complete)
 	if err != nil {
 		return err
 	}
-	w.notes = append(w.notes, notes...)
+	w.notes = slices.Concat(w.notes, notes, fitting.notes)
 	w.requests, err = requestsIn(filled.LookupPath(requestsPath), listed(w.sound))
 	return err
 }

@@ -83,6 +83,7 @@ type work struct {
 	problems    problem.List   // of the text and of the environment
 	notes       problem.List   // of the layers, the environment and the rules
 	sound       map[string]any // what is sound of the document
+	fits        []Fit          // how large jobs can be
 	requests    []request      // what it asks for
 	objects     []object.Object
 	err         error // what ended the work: a problem.List, or else our fault

@@ -18,6 +18,7 @@ import (
 
 func newVet(s streams, r *reporter) *cobra.Command {
 	var f inputFlags
+	var fits fitFlags
 	var traps, schema bool
 	cmd := &cobra.Command{
 		Use:   "vet",
@@ -28,6 +29,9 @@ may surprise, is a note.
 
 A file of ClusterTrainingRuntimes or TrainingRuntimes, whoever wrote them, is checked for the
 traps of MPI on Kubeflow Trainer, each by its name. --traps lists them.
+
+With --fit it prints how large the TrainJobs of each runtime can be in each tenant's namespace,
+while nothing else runs there, and which bound decides on that.
 
 Reports:
 ` + reportHelp() + `
@@ -47,6 +51,9 @@ All but text go to standard output.`,
   # Take the places of all problems
   trainyard vet -f platform.yaml --report json | jq -r '.problems[] | "\(.file):\(.line)"'
 
+  # Which runtimes can never run, and where?
+  trainyard vet -f platform.yaml --fit -o json | jq -r '.[] | select(.fits == "never") | "\(.tenant) \(.runtime)"'
+
   # Check the runtimes of a cluster
   kubectl get clustertrainingruntimes -o yaml | trainyard vet -f -`,
 		Args: noArgs,
@@ -60,10 +67,17 @@ All but text go to standard output.`,
 				_, err := io.WriteString(s.out, reports.Schema)
 				return err
 			}
+			if err := fits.check(cmd, r); err != nil {
+				return err
+			}
+			if fits.wanted {
+				return fits.print(cmd.Context(), s, f)
+			}
 			return vet(cmd.Context(), s, f)
 		},
 	}
 	f.add(cmd, r, func() bool { return true })
+	fits.add(cmd)
 	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps that runtimes are checked for")
 	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd

@@ -60,7 +60,7 @@ func launch(o options) (*ControlPlane, error) {
 		return nil, fmt.Errorf("making a folder for the control plane: %w", err)
 	}
 	cp := &ControlPlane{dir: dir, options: o, tools: tools}
-	for _, step := range []func() error{cp.startAPI, cp.connect, cp.installCRDs, cp.startManagers} {
+	for _, step := range []func() error{cp.startAPI, cp.connect, cp.installCRDs, cp.startManagers, cp.startControllers} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, cp.stop(), fmt.Errorf("the logs are in %s", dir))
 		}

@@ -4,7 +4,8 @@
 // binaries come from .tools/bin (run `make tools`), manifests from the Go module cache.
 //
 // There are no nodes and no kube-controller-manager, so nothing ever becomes a pod and
-// nothing is garbage collected: tests judge objects, and each works in its own namespace.
+// nothing is garbage collected: tests judge objects, and each works in its own namespace. With
+// the option Pods there are pods, which stay Pending, and ResourceQuotas are counted.
 //
 // A test binary shares one control plane per version of Trainer, because starting takes seconds:
 //

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"os/exec"
 
 	"github.com/trainyard/trainyard/test/process"
 	"github.com/trainyard/trainyard/test/upstream"
@@ -27,7 +28,32 @@ func findTools(o options) (upstream.Toolbox, error) {
 			needed = append(needed, tools.ManagerPath(m))
 		}
 	}
+	if o.pods {
+		needed = append(needed, tools.Path(controllerManager))
+	}
 	return tools, upstream.Need("tools", needed...)
+}
+
+// controllerManager runs Kubernetes' own controllers.
+const controllerManager = "kube-controller-manager"
+
+// startControllers runs those of Kubernetes' controllers that tests ask for, if they do. They
+// serve nothing; tests wait for what they do.
+func (cp *ControlPlane) startControllers() error {
+	if !cp.options.pods {
+		return nil
+	}
+	home, err := cp.prepare(cp.Tool(controllerManager))
+	if err != nil {
+		return err
+	}
+	p, err := process.Run(exec.Command(home.start, "--kubeconfig="+cp.Kubeconfig(),
+		"--controllers=job-controller,resourcequota-controller", "--leader-elect=false", "--secure-port=0",
+	), home.log)
+	if err == nil {
+		cp.managers = append(cp.managers, p)
+	}
+	return err
 }
 
 // startManager runs a manager. The function it returns waits until the manager is ready.

@@ -18,6 +18,7 @@ const defaultTrainer = "trainer-2.3"
 type options struct {
 	trainer  string
 	crdsOnly bool
+	pods     bool
 }
 
 // Option changes what Start starts.
@@ -32,6 +33,12 @@ func Trainer(folder string) Option {
 // It serves versions of Trainer that tools/ pins without building them.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
+}
+
+// Pods has Jobs become pods, which nobody runs, and ResourceQuotas counted, by Kubernetes' own
+// controllers of both.
+func Pods() Option {
+	return func(o *options) { o.pods = true }
 }
 
 // shared holds the control planes of this test binary.

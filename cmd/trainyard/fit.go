@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainyard/trainyard/generator"
+)
+
+// fitFlags ask how large TrainJobs can be.
+type fitFlags struct {
+	wanted bool
+	format string
+}
+
+func (f *fitFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.wanted, "fit", false, "print how many nodes a TrainJob of each runtime can have in the namespace of each tenant that lists it")
+	cmd.Flags().StringVarP(&f.format, "output", "o", "text", "print format of --fit: text, json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check refuses flags that do not go together.
+func (f *fitFlags) check(cmd *cobra.Command, r *reporter) error {
+	switch {
+	case !f.wanted && cmd.Flags().Changed("output"):
+		return &usageError{errors.New("-o is the format of what --fit prints: add --fit")}
+	case f.wanted && !r.words():
+		return &usageError{errors.New("--fit prints to standard output, where the report would be: leave --report out")}
+	}
+	return oneOf("-o", f.format, []string{"text", "json"})
+}
+
+// print prints what fits, and returns what never does as an error.
+func (f *fitFlags) print(ctx context.Context, s streams, input inputFlags) error {
+	request, err := input.request(s.in)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(request.Layers, isRuntimes) {
+		return &usageError{errors.New("--fit is about a platform document, and training runtimes have no tenants")}
+	}
+	fits, err := newPipeline().Fits(ctx, request)
+	switch {
+	case f.format == "json":
+		encoder := json.NewEncoder(s.out)
+		encoder.SetIndent("", "  ")
+		return errors.Join(encoder.Encode(append([]generator.Fit{}, fits...)), err)
+	case len(fits) > 0:
+		return errors.Join(printFits(s.out, fits), err)
+	case err == nil:
+		fmt.Fprintf(s.err, "%s: no tenant lists a runtime\n", names(request))
+	}
+	return err
+}
+
+// printFits prints a table, with environments where there are any.
+func printFits(w io.Writer, fits []generator.Fit) error {
+	columns := []struct {
+		title string
+		cell  func(generator.Fit) string
+	}{
+		{"ENVIRONMENT", func(f generator.Fit) string { return f.Environment }},
+		{"TENANT", func(f generator.Fit) string { return f.Tenant }},
+		{"RUNTIME", func(f generator.Fit) string { return f.Runtime }},
+		{"FITS", func(f generator.Fit) string { return string(f.Fits) }},
+		{"NODES", func(f generator.Fit) string { return fmt.Sprint(f.Nodes) }},
+		{"DEFAULT", func(f generator.Fit) string { return fmt.Sprint(f.Default) }},
+		{"BOUND", func(f generator.Fit) string { return f.Bound }},
+	}
+	if fits[0].Environment == "" {
+		columns = columns[1:]
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := make([]string, len(columns))
+	for i, c := range columns {
+		line[i] = c.title
+	}
+	fmt.Fprintln(table, strings.Join(line, "\t"))
+	for _, f := range fits {
+		for i, c := range columns {
+			line[i] = c.cell(f)
+		}
+		fmt.Fprintln(table, strings.Join(line, "\t"))
+	}
+	return table.Flush()
+}

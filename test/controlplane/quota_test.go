@@ -1,0 +1,211 @@
+package controlplane_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// TestResourceQuotaBoundary is the edge case of that name, on Kubernetes' own quota controller: of a
+// quota that a TrainJob fills to the last, vet says that this many nodes fit, all pods of such a
+// TrainJob are made, and a pod of one node more is refused.
+func TestResourceQuotaBoundary(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Pods())
+	for name, tc := range map[string]struct {
+		runtime, quota string
+		nodes          int
+		refusal        string // of a pod of one node more
+	}{
+		"a launcher that is a node": {
+			"{from: openmpi-cpu, image: a, resources: {cpu: 1500m, memory: 3Gi}}", "{cpu: 6, memory: 12Gi, pods: 4}", 4,
+			"requested: limits.cpu=1500m,limits.memory=3Gi,pods=1,requests.cpu=1500m,requests.memory=3Gi, " +
+				"used: limits.cpu=6,limits.memory=12Gi,pods=4,requests.cpu=6,requests.memory=12Gi, " +
+				"limited: limits.cpu=6,limits.memory=12Gi,pods=4,requests.cpu=6,requests.memory=12Gi",
+		},
+		"a launcher with resources of its own": {
+			"{from: intel-mpi, image: a, resources: {cpu: 1500m, memory: 3Gi}, runLauncherAsNode: false, launcher: {resources: {cpu: 250m, memory: 1Gi}}}",
+			"{cpu: 4750m, memory: 10Gi, pods: 4}", 3, "exceeded quota: trainyard, requested:",
+		},
+		"devices": {
+			"{from: openmpi-gpu, image: a, resources: {nvidia.com/gpu: 2}}", "{nvidia.com/gpu: 6}", 3,
+			"requested: requests.nvidia.com/gpu=2, used: requests.nvidia.com/gpu=6, limited: requests.nvidia.com/gpu=6",
+		},
+		"an initializer that has ended when the others start": {
+			`{from: openmpi-cpu, image: a, resources: {cpu: 2, memory: 4Gi}, storage: {data: {claim: data}},
+			  initializers: {dataset: {storage: data, uri: "s3://data/set", resources: {cpu: 3, memory: 8Gi}}}}`,
+			"{cpu: 4, memory: 8Gi, pods: 2}", 2, "exceeded quota: trainyard, requested:",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			exact, over := cp.Namespace(t), cp.Namespace(t)
+			document := fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: quota}, spec: {
+				runtimes: {bounded: %s}, tenants: {%s: {runtimes: [bounded], quota: %s}, %s: {runtimes: [bounded], quota: %[3]s}}}}`,
+				tc.runtime, exact, tc.quota, over)
+			if got := mostNodes(t, document, exact); got != tc.nodes {
+				t.Fatalf("vet says that %d nodes fit at most, want %d", got, tc.nodes)
+			}
+			applyBounded(t, cp, document)
+			fill(t, cp, exact, tc.nodes)
+			overfill(t, cp, over, tc.nodes+1, tc.refusal)
+		})
+	}
+}
+
+// mostNodes is how large vet says that a TrainJob can be in a tenant's namespace.
+func mostNodes(t *testing.T, document, tenant string) int {
+	t.Helper()
+	fits, err := generator.New(trainyard.CUE).Fits(t.Context(), bounded(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fits {
+		if f.Tenant == tenant {
+			return f.Nodes
+		}
+	}
+	t.Fatalf("vet says nothing of %s: %v", tenant, fits)
+	return 0
+}
+
+func bounded(document string) generator.Request {
+	return generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}}
+}
+
+// applyBounded applies a document's objects, and waits until what they say is in force.
+func applyBounded(t *testing.T, cp *controlplane.ControlPlane, document string) {
+	t.Helper()
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), bounded(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o := range platforms[0].Objects.All() {
+		obj := &unstructured.Unstructured{Object: o.Fields()}
+		if isMPIRuntime(obj) {
+			known(t, cp, obj)
+			continue
+		}
+		apply(t, cp, obj)
+		controlplane.Eventually(t, func(ctx context.Context) error {
+			_, err := countedQuota(ctx, cp, obj.GetNamespace())
+			return err
+		})
+	}
+}
+
+// countedQuota is that of a namespace, once it is counted.
+func countedQuota(ctx context.Context, cp *controlplane.ControlPlane, namespace string) (*corev1.ResourceQuota, error) {
+	quota := &corev1.ResourceQuota{}
+	err := cp.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "trainyard"}, quota)
+	if err == nil && !equality.Semantic.DeepEqual(quota.Spec.Hard, quota.Status.Hard) {
+		err = fmt.Errorf("the quota of %s is not counted yet", namespace)
+	}
+	return quota, err
+}
+
+// fill runs a TrainJob that needs all of a quota.
+func fill(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) {
+	t.Helper()
+	want := startBounded(t, cp, namespace, nodes)
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		if pods := mpiPods(ctx, t, cp, namespace); pods != want {
+			return fmt.Errorf("%d pods, want %d: %s", pods, want, warnings(ctx, t, cp, namespace))
+		}
+		quota, err := countedQuota(ctx, cp, namespace)
+		if err == nil && !equality.Semantic.DeepEqual(quota.Status.Used, quota.Spec.Hard) {
+			err = fmt.Errorf("used: -want +got:\n%s", cmp.Diff(quota.Spec.Hard, quota.Status.Used))
+		}
+		return err
+	})
+}
+
+// overfill runs a TrainJob that needs more than there is.
+func overfill(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int, refusal string) {
+	t.Helper()
+	want := startBounded(t, cp, namespace, nodes)
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		if said := warnings(ctx, t, cp, namespace); !strings.Contains(said, refusal) {
+			return fmt.Errorf("want a refusal that says %q, got: %s", refusal, said)
+		}
+		return nil
+	})
+	if pods := mpiPods(t.Context(), t, cp, namespace); pods >= want {
+		t.Errorf("%d pods were made, want less than %d", pods, want)
+	}
+}
+
+// startBounded starts a TrainJob, ends its initializers, and returns how many pods run MPI in the end.
+func startBounded(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) int {
+	t.Helper()
+	runtime := &trainer.ClusterTrainingRuntime{}
+	runtime.SetName("bounded")
+	job := jobOf(runtime, "job", namespace).Nodes(int32(nodes)).Obj()
+	apply(t, cp, job)
+	if err := cp.Client().Get(t.Context(), client.ObjectKeyFromObject(runtime), runtime); err != nil {
+		t.Fatal(err)
+	}
+	pods := nodes
+	for _, replicated := range runtime.Spec.Template.Spec.ReplicatedJobs {
+		if strings.HasSuffix(replicated.Name, "-initializer") {
+			endPods(t, cp, namespace, replicated.Name)
+		}
+	}
+	if !*runtime.Spec.MLPolicy.MPI.RunLauncherAsNode {
+		pods++
+	}
+	return pods
+}
+
+// endPods says of the pods of an initializer what a kubelet says once they are done.
+func endPods(t *testing.T, cp *controlplane.ControlPlane, namespace, role string) {
+	t.Helper()
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		pods := podsOf(ctx, t, cp, namespace, role)
+		if len(pods) == 0 {
+			return fmt.Errorf("no pod of %s: %s", role, warnings(ctx, t, cp, namespace))
+		}
+		pods[0].Status.Phase = corev1.PodSucceeded
+		return cp.Client().Status().Update(ctx, &pods[0])
+	})
+}
+
+func mpiPods(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace string) int {
+	t.Helper()
+	return len(podsOf(ctx, t, cp, namespace, "launcher")) + len(podsOf(ctx, t, cp, namespace, "node"))
+}
+
+func podsOf(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace, role string) []corev1.Pod {
+	t.Helper()
+	var pods corev1.PodList
+	if err := cp.Client().List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"trainyard.dev/role": role}); err != nil {
+		t.Error(err)
+	}
+	return pods.Items
+}
+
+// warnings are what events of a namespace say of what went wrong.
+func warnings(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace string) string {
+	t.Helper()
+	var events corev1.EventList
+	if err := cp.Client().List(ctx, &events, client.InNamespace(namespace)); err != nil {
+		t.Error(err)
+	}
+	var said []string
+	for _, event := range events.Items {
+		if event.Type == corev1.EventTypeWarning {
+			said = append(said, event.Message)
+		}
+	}
+	return strings.Join(said, "\n")
+}
