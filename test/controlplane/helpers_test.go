@@ -70,22 +70,28 @@ func jobOf(runtime client.Object, name, namespace string) *build.TrainJob {
 }
 
 // apply applies objects until the test ends: examples have runtimes of the same name. It waits
-// for the end of earlier ones, which finalizers may hold up.
+// for the end of earlier ones, which finalizers may hold up. Namespaces stay, because nothing
+// here would finish with them.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
-	for _, obj := range objs {
+	passing := slices.DeleteFunc(slices.Clone(objs), isNamespace)
+	for _, obj := range passing {
 		awaitEnd(t, cp, obj)
 	}
 	if err := cp.Apply(t.Context(), objs...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, obj := range objs {
+		for _, obj := range passing {
 			if err := cp.Client().Delete(context.Background(), obj); client.IgnoreNotFound(err) != nil {
 				t.Errorf("cleaning up: %v", err)
 			}
 		}
 	})
+}
+
+func isNamespace(obj client.Object) bool {
+	return obj.GetObjectKind().GroupVersionKind().Kind == "Namespace"
 }
 
 // awaitEnd waits until an object that is being deleted is gone.

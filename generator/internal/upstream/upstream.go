@@ -13,6 +13,7 @@ var types = map[schema.GroupVersionKind]func() any{
 	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):  func() any { return new(trainer.ClusterTrainingRuntime) },
 	trainer.GroupVersion.WithKind("TrainingRuntime"):         func() any { return new(trainer.TrainingRuntime) },
 	corev1.SchemeGroupVersion.WithKind("LimitRange"):         func() any { return new(corev1.LimitRange) },
+	corev1.SchemeGroupVersion.WithKind("Namespace"):          func() any { return new(corev1.Namespace) },
 	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):      func() any { return new(corev1.ResourceQuota) },
 	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):        func() any { return new(rbacv1.ClusterRole) },
 	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"): func() any { return new(rbacv1.ClusterRoleBinding) },
