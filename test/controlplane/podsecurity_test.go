@@ -39,7 +39,7 @@ func TestNamespacesLetRuntimesInAndLittleElse(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := fromLayers(t, layer(t, "vanilla/platform.yaml"), generator.Input{Name: "teams.yaml", Text: []byte(teamsOfItsOwn)})
 	apply(t, cp, objs...)
-	pods := podsOf(t, objs)
+	pods := described(t, objs)
 	if len(pods) < 2*8 {
 		t.Fatalf("found %d pods, want a launcher and a node of each runtime", len(pods))
 	}
@@ -79,8 +79,8 @@ func fromLayers(t *testing.T, layers ...generator.Input) []client.Object {
 	return objs
 }
 
-// podsOf are the pods that runtimes describe, by runtime and role.
-func podsOf(t *testing.T, objs []client.Object) map[string]corev1.PodTemplateSpec {
+// described are the pods that runtimes describe, by runtime and role.
+func described(t *testing.T, objs []client.Object) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	pods := map[string]corev1.PodTemplateSpec{}
 	for _, obj := range mpiRuntimes(objs) {
