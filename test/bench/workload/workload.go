@@ -82,8 +82,10 @@ type spec struct {
 	Environments map[string]spec    `json:"environments,omitempty"`
 }
 
+// tenant makes no object of its own: W is 2,000 TrainingRuntimes, and nothing beside them.
 type tenant struct {
-	Runtimes []string `json:"runtimes"`
+	Runtimes  []string `json:"runtimes"`
+	Isolation string   `json:"isolation,omitempty"`
 }
 
 func (s Size) spec() spec {
@@ -100,10 +102,10 @@ func (s Size) spec() spec {
 		made.Runtimes[Runtime(i)] = settings(i)
 	}
 	for i := range s.Tenants {
-		made.Tenants[Tenant(i)] = tenant{names}
+		made.Tenants[Tenant(i)] = tenant{names, "none"}
 	}
 	// The first team is offered less, but for what each environment says.
-	made.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2]}
+	made.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], "none"}
 	for i := range s.Environments {
 		made.Environments[Environment(i)] = s.environment(i, names)
 	}
@@ -130,5 +132,5 @@ func (s Size) environment(i int, names []string) spec {
 		}
 		runtimes[Runtime(n)] = changes
 	}
-	return spec{Ceilings: atMost(32 + i), Runtimes: runtimes, Tenants: map[string]tenant{Tenant(0): {names}}}
+	return spec{Ceilings: atMost(32 + i), Runtimes: runtimes, Tenants: map[string]tenant{Tenant(0): {Runtimes: names}}}
 }
