@@ -27,6 +27,7 @@ var published = []string{
 	"defaults-respect-the-limits",
 	"devices-are-devices",
 	"gpus-respect-the-limit",
+	"initializers-can-reach-what-they-fetch",
 	"initializers-do-not-wait-for-the-gang",
 	"initializers-have-somewhere-to-write",
 	"kueue-and-trainer-know-each-others-fields",
@@ -49,11 +50,13 @@ var published = []string{
 	"reserved-variables-are-left-to-trainer",
 	"shared-memory-is-part-of-memory", "somebody-waits-for-the-gang",
 	"storage-is-one-thing",
+	"the-api-servers-address-is-known",
 	"the-base-is-in-the-catalogue",
 	"the-default-trainjob-fits-the-quota",
 	"the-smallest-trainjob-fits-the-quota",
 	"tolerations-make-sense",
 	"trainer-runs-on-the-cluster",
+	"what-is-allowed-is-forbidden-otherwise",
 }
 
 func TestNamesOfRulesStay(t *testing.T) {

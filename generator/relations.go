@@ -17,6 +17,8 @@ var relations = map[string]func(*checker, *document.Node, []string){
 	"nodeTerm":         (*checker).nodeTerm,
 	"podTerm":          (*checker).podTerm,
 	"annotations":      (*checker).annotations,
+	"destination":      (*checker).destination,
+	"place":            (*checker).place,
 }
 
 // relate runs the check that a mapping's schema names, if it names one.

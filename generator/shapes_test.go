@@ -72,6 +72,8 @@ var tenantChoices = map[string][]string{
 	"editors":           {"{groups: [a]}", "{groups: [a, b], users: [c]}", "{serviceAccounts: [d]}"},
 	"namespace":         {"{create: true}", "{create: true, labels: {a: b}}", "{create: false}"},
 	"viewers":           {"{users: [a]}", "{serviceAccounts: [d, e]}"},
+	"isolation":         {"namespace", "job", "none"},
+	"egress":            {"{a: {cidrs: [10.0.0.0/8]}}", "{a: {cidrs: [10.0.0.0/8], tcp: [443, 8000-8010]}, b: {namespaces: [c], pods: {d: e}, udp: [9]}}"},
 }
 
 // TestTenantsShapesAreSound: the same for what a document makes of its tenants.

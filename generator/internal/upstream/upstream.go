@@ -5,20 +5,22 @@ package upstream
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 var types = map[schema.GroupVersionKind]func() any{
-	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):  func() any { return new(trainer.ClusterTrainingRuntime) },
-	trainer.GroupVersion.WithKind("TrainingRuntime"):         func() any { return new(trainer.TrainingRuntime) },
-	corev1.SchemeGroupVersion.WithKind("LimitRange"):         func() any { return new(corev1.LimitRange) },
-	corev1.SchemeGroupVersion.WithKind("Namespace"):          func() any { return new(corev1.Namespace) },
-	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):      func() any { return new(corev1.ResourceQuota) },
-	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):        func() any { return new(rbacv1.ClusterRole) },
-	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"): func() any { return new(rbacv1.ClusterRoleBinding) },
-	rbacv1.SchemeGroupVersion.WithKind("Role"):               func() any { return new(rbacv1.Role) },
-	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):        func() any { return new(rbacv1.RoleBinding) },
+	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):   func() any { return new(trainer.ClusterTrainingRuntime) },
+	trainer.GroupVersion.WithKind("TrainingRuntime"):          func() any { return new(trainer.TrainingRuntime) },
+	corev1.SchemeGroupVersion.WithKind("LimitRange"):          func() any { return new(corev1.LimitRange) },
+	corev1.SchemeGroupVersion.WithKind("Namespace"):           func() any { return new(corev1.Namespace) },
+	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):       func() any { return new(corev1.ResourceQuota) },
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"): func() any { return new(networkingv1.NetworkPolicy) },
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):         func() any { return new(rbacv1.ClusterRole) },
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"):  func() any { return new(rbacv1.ClusterRoleBinding) },
+	rbacv1.SchemeGroupVersion.WithKind("Role"):                func() any { return new(rbacv1.Role) },
+	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):         func() any { return new(rbacv1.RoleBinding) },
 }
 
 // New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.
