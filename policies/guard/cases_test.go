@@ -1,0 +1,184 @@
+package guard
+
+import "strings"
+
+// ruleCase is what a rule accepts and refuses.
+type ruleCase struct {
+	rule             Rule
+	data             map[string]string // other than limits
+	only             string            // versions, if not all
+	accepts, refuses []submitted
+	at, says         string // where refusals point, and a part of what they say
+}
+
+func specs(texts ...string) []submitted {
+	var all []submitted
+	for _, text := range texts {
+		all = append(all, submitted{spec: text})
+	}
+	return all
+}
+
+func pods(texts ...string) []submitted {
+	var all []submitted
+	for _, text := range texts {
+		all = append(all, submitted{pod: text})
+	}
+	return all
+}
+
+var cases = map[string]ruleCase{
+	"runtimes are those that are listed": {
+		rule: RuleRuntime, at: "spec.runtimeRef.name", says: "name one of: mpi, team-mpi",
+		accepts: specs(`{runtimeRef: {name: mpi}}`, `{runtimeRef: {name: team-mpi, kind: TrainingRuntime, apiGroup: trainer.kubeflow.org}}`),
+		refuses: specs(`{runtimeRef: {name: torch}}`, `{runtimeRef: {}}`, `{runtimeRef: {name: own, kind: TrainingRuntime}}`, `{runtimeRef: {name: Exempt}}`),
+	},
+	"a runtime that is nearly listed is offered": {
+		rule: RuleRuntime, at: "spec.runtimeRef.name", says: "did you mean team-mpi?", refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
+	},
+	"a listed name of another kind is another runtime": {
+		rule: RuleRuntime, at: "spec.runtimeRef", says: "mpi is a ClusterTrainingRuntime of trainer.kubeflow.org",
+		refuses: specs(`{runtimeRef: {name: mpi, kind: TrainingRuntime}}`, `{runtimeRef: {name: mpi, apiGroup: acme.example}}`),
+	},
+	"runtimes of the team's own are granted": {
+		rule: RuleRuntime, data: granting("ownRuntimes", "true"), at: "spec.runtimeRef", says: "name",
+		accepts: specs(`{runtimeRef: {name: own, kind: TrainingRuntime}, trainer: {image: any, numNodes: 3}}`),
+		refuses: specs(`{runtimeRef: {name: own}}`, `{runtimeRef: {name: own, kind: Other}}`, `{runtimeRef: {name: own, kind: TrainingRuntime, apiGroup: acme.example}}`),
+	},
+	"runtimes of the team's own have the platform's ceilings": {
+		rule: RuleNodes, data: granting("ownRuntimes", "true"), at: "spec.trainer.numNodes", says: "want 1 to 3",
+		refuses: specs(`{runtimeRef: {name: own, kind: TrainingRuntime}, trainer: {numNodes: 4}}`),
+	},
+	"names leave room for those of pods": {
+		rule: RuleJobName, at: "metadata.name", says: "at most 44",
+		accepts: []submitted{{metadata: "{name: " + strings.Repeat("a", 44) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 39) + "}"}},
+		refuses: []submitted{{metadata: "{name: " + strings.Repeat("a", 45) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 90) + "}"}},
+	},
+	"fields are known": {
+		rule: RuleFields, at: "spec", says: "leave it out",
+		accepts: specs(`{suspend: true, trainer: {command: [a], args: [b], resourcesPerNode: null}, initializer: {dataset: {storageUri: a, secretRef: {name: b}}}}`),
+		refuses: specs(`{color: red}`, `{runtimeRef: {name: mpi, version: 1}}`, `{trainer: {priority: 1}}`, `{trainer: {resourcesPerNode: {claims: [{name: a}]}}}`,
+			`{initializer: {other: {}}}`, `{initializer: {model: {path: a}}}`, `{trainer: {env: [{name: A, from: b}]}}`),
+	},
+	"a field that is nearly known is offered": {
+		rule: RuleFields, at: "spec.trainer.numNode", says: "write numNodes", refuses: specs(`{trainer: {numNode: 3}}`),
+	},
+	"fields of other versions are not known": {
+		rule: RuleFields, only: "2.1", at: "spec", says: "since 2.2",
+		accepts: specs(`{labels: {team: a}}`), refuses: specs(`{runtimePatches: []}`, `{activeDeadlineSeconds: 60}`),
+	},
+	"fields of earlier versions are not known": {
+		rule: RuleFields, only: "2.2 2.3", at: "spec", says: "write it into runtimePatches",
+		accepts: specs(`{activeDeadlineSeconds: 60}`), refuses: specs(`{podTemplateOverrides: []}`, `{labels: {team: a}}`),
+	},
+	"nodes are bounded": {
+		rule: RuleNodes, at: "spec.trainer.numNodes", says: "want 1 to 8, which is what mpi allows, got",
+		accepts: specs(`{}`, `{trainer: {numNodes: 1}}`, `{trainer: {numNodes: 8}}`),
+		refuses: specs(`{trainer: {numNodes: 9}}`, `{trainer: {numNodes: 0}}`, `{trainer: {numNodes: -1}}`),
+	},
+	"processes are bounded": {
+		rule: RuleProcesses, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, which is what mpi allows, got",
+		accepts: specs(`{trainer: {numProcPerNode: 1}}`, `{trainer: {numProcPerNode: 4}}`),
+		refuses: specs(`{trainer: {numProcPerNode: 5}}`, `{trainer: {numProcPerNode: 0}}`),
+	},
+	"processes are no words": {
+		rule: RuleProcesses, only: "2.1", at: "spec.trainer.numProcPerNode", says: "want 1 to 4",
+		refuses: specs(`{trainer: {numProcPerNode: auto}}`, `{trainer: {numProcPerNode: "2"}}`),
+	},
+	"processes that Trainer counts are bounded": {
+		rule: RuleProcesses, data: granting("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got none, for which Trainer takes the number of GPUs, 5",
+		accepts: specs(`{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 4}}}}`, `{trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`,
+			`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
+		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 5000m}}}}`),
+	},
+	"processes of a runtime that names them are not counted": {
+		rule: RuleProcesses, data: granting("team-mpi.maxGPUsPerNode", "100"), at: "spec",
+		accepts: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`),
+		refuses: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {numProcPerNode: 5}}`),
+	},
+	"GPUs are bounded": {
+		rule: RuleGPUs, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, which is what mpi allows, got",
+		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4000m, cpu: 64}}}}`,
+			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 2}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 0, amd.com/GPU: 4}}}}`),
+		refuses: specs(`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {numProcPerNode: 1, resourcesPerNode: {requests: {nvidia.com/gpu: "4001m"}}}}`,
+			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 3}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 3}}}}`,
+			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1Ki}}}}`),
+	},
+	"images are the runtime's": {
+		rule: RuleImage, at: "spec.trainer.image", says: "nodes would run quay.io/acme/mpi:1 all the same",
+		accepts: specs(`{trainer: {image: "quay.io/acme/mpi:1"}}`, `{trainer: {image: ""}}`), refuses: specs(`{trainer: {image: other}}`),
+	},
+	"variables leave ranks where they are": {
+		rule: RuleEnvironment, at: "spec.trainer.env[1].name", says: "says where ranks run",
+		accepts: specs(`{trainer: {env: [{name: OMPI_MCA_btl, value: self}]}}`),
+		refuses: specs(`{trainer: {env: [{name: A}, {name: OMPI_MCA_orte_default_hostfile, value: /dev/null}]}}`),
+	},
+	"variables have known sources": {
+		rule: RuleEnvSources, at: "spec", says: "not among",
+		accepts: append(specs(`{trainer: {env: [{name: A, valueFrom: {configMapKeyRef: {name: a, key: b}}}, {name: B, valueFrom: {secretKeyRef: {name: a, key: b}}}]}}`),
+			pods(`{spec: {containers: [{name: sidecar, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]}}`)...),
+		refuses: append(specs(`{trainer: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}`, `{initializer: {model: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}}`),
+			pods(`{spec: {initContainers: [{name: sidecar, env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}]}}`)...),
+	},
+	"managers run jobs": {
+		rule: RuleManager, at: "spec.managedBy", says: "want trainer.kubeflow.org/trainjob-controller, or none, got",
+		accepts: specs(`{managedBy: trainer.kubeflow.org/trainjob-controller}`), refuses: specs(`{managedBy: kueue.x-k8s.io/multikueue}`, `{managedBy: ""}`),
+	},
+	"MultiKueue runs jobs where Kueue is": {
+		rule: RuleManager, data: granting("managers", "trainer.kubeflow.org/trainjob-controller kueue.x-k8s.io/multikueue"), at: "spec.managedBy", says: " or ",
+		accepts: specs(`{managedBy: kueue.x-k8s.io/multikueue}`), refuses: specs(`{managedBy: acme.example/me}`),
+	},
+	"keys of jobs are theirs": {
+		rule: RuleSSHKeys, at: "spec", says: "name none of them",
+		accepts: append(specs(`{initializer: {dataset: {secretRef: {name: mine}}}}`), pods(`{spec: {volumes: [{name: a, secret: {secretName: mine}}]}}`)...),
+		refuses: append(specs(`{initializer: {dataset: {secretRef: {name: other-mpi-ssh-auth}}}}`,
+			`{trainer: {env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}}`),
+			pods(`{spec: {volumes: [{name: a, secret: {secretName: other-mpi-ssh-auth}}]}}`,
+				`{spec: {volumes: [{name: a, projected: {sources: [{configMap: {name: a}}, {secret: {name: other-mpi-ssh-auth}}]}}]}}`,
+				`{spec: {containers: [{name: a, env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}]}}`)...),
+	},
+	"patches are of known fields": {
+		rule: RulePatchFields, at: "spec.", says: "leave it out",
+		accepts: pods(`{metadata: {}, spec: {containers: [{name: a, env: [{name: A, value: b}], volumeMounts: [{name: a, mountPath: /a, subPath: b, readOnly: true}]}]}}`, `{spec: null}`),
+		refuses: pods(`{spec: {affinity: {}}}`, `{spec: {tolerations: []}}`, `{spec: {schedulingGates: [{name: a}]}}`, `{spec: {serviceAccountName: a}}`,
+			`{spec: {imagePullSecrets: [{name: a}]}}`, `{spec: {hostNetwork: true}}`, `{spec: {securityContext: {}}}`, `{spec: {terminationGracePeriodSeconds: 1}}`,
+			`{spec: {containers: [{name: a, image: b}]}}`, `{spec: {initContainers: [{name: a, securityContext: {}}]}}`,
+			`{spec: {containers: [{name: a, volumeMounts: [{name: a, mountPath: /a, mountPropagation: Bidirectional}]}]}}`,
+			`{metadata: {name: a}}`, `{metadata: {finalizers: [a]}}`, `{other: a}`),
+	},
+	"patches of whatever is around pods are of known fields": {
+		rule: RulePatchFields, only: "2.2 2.3", at: "spec.runtimePatches[0]", says: "leave it out",
+		accepts: specs(`{runtimePatches: [{manager: a, time: "2026-01-31T12:00:00Z", trainingRuntimeSpec: {template: {metadata: {labels: {team: a}}}}}]}`),
+		refuses: specs(`{runtimePatches: [{other: a}]}`, `{runtimePatches: [{trainingRuntimeSpec: {mlPolicy: {}}}]}`,
+			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {network: {}}}}}]}`,
+			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, replicas: 4}]}}}}]}`,
+			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {parallelism: 4}}}]}}}}]}`),
+	},
+	"volumes are of the namespace": {
+		rule: RulePatchVolumes, at: "spec", says: "",
+		accepts: pods(`{spec: {volumes: [{name: a, persistentVolumeClaim: {claimName: b}}, {name: b, configMap: {name: b}}, {name: c, emptyDir: {medium: Memory, sizeLimit: 1Gi}}]}}`,
+			`{spec: {volumes: [{name: a, projected: {defaultMode: 256, sources: [{configMap: {name: a}}, {downwardAPI: {items: [{path: a, fieldRef: {fieldPath: metadata.name}}]}}]}}]}}`),
+		refuses: pods(`{spec: {volumes: [{name: a, hostPath: {path: /}}]}}`, `{spec: {volumes: [{name: a, nfs: {server: a, path: /}}]}}`, `{spec: {volumes: [{name: a, csi: {driver: a}}]}}`,
+			`{spec: {volumes: [{name: a, ephemeral: {}}]}}`, `{spec: {volumes: [{name: a, image: {reference: a}}]}}`,
+			`{spec: {volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: a}}]}}]}}`, `{spec: {volumes: [{name: a, projected: {sources: [{clusterTrustBundle: {path: a}}]}}]}}`,
+			`{spec: {volumes: [{name: mpi-ssh-auth, emptyDir: {}}]}}`, `{spec: {volumes: [{name: storage-data, emptyDir: {}}]}}`),
+	},
+	"labels and annotations are listed": {
+		rule: RulePatchLabels, at: "spec", says: "have it listed in spec.admission.",
+		accepts: pods(`{metadata: {labels: {team: a, cost.acme.example/centre: b}, annotations: {kueue.x-k8s.io/podset-group-name: a}}}`),
+		refuses: pods(`{metadata: {labels: {app: a}}}`, `{metadata: {annotations: {team: a}}}`, `{metadata: {labels: {Team: a}}}`),
+	},
+	"labels of the JobSet are listed": {
+		rule: RulePatchLabels, only: "2.1", at: "spec.", says: `"app" is not among`,
+		accepts: specs(`{labels: {team: a}}`), refuses: specs(`{labels: {app: a}}`, `{annotations: {app: a}}`),
+	},
+	"labels of the JobSet and of Jobs are listed": {
+		rule: RulePatchLabels, only: "2.2 2.3", at: "spec.runtimePatches[0].trainingRuntimeSpec.template", says: `"app" is not among`,
+		refuses: specs(`{runtimePatches: [{trainingRuntimeSpec: {template: {metadata: {labels: {app: a}}}}}]}`,
+			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {annotations: {app: a}}}}]}}}}]}`),
+	},
+	"labels of nodes are listed": {
+		rule: RulePatchNodeSelector, at: "spec", says: `"gpu" is not among the node labels`,
+		accepts: pods(`{spec: {nodeSelector: {zone: a}}}`), refuses: pods(`{spec: {nodeSelector: {zone: a, gpu: b}}}`),
+	},
+}

@@ -1,0 +1,222 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// limits are the parameters that the tests judge by.
+var limits = map[string]string{
+	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
+	"managers": "trainer.kubeflow.org/trainjob-controller",
+	"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": "8", "mpi.maxProcPerNode": "4",
+	"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "nvidia.com/gpu=2", "mpi.maxName": "44",
+	"team-mpi.kind": "TrainingRuntime", "team-mpi.image": "quay.io/acme/mpi:2", "team-mpi.maxNodes": "2", "team-mpi.maxProcPerNode": "4",
+	"team-mpi.maxGPUsPerNode": "0", "team-mpi.numProcPerNode": "4", "team-mpi.gpus": "", "team-mpi.maxName": "44",
+	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.maxName": "44",
+}
+
+// granting are limits with another value of a key.
+func granting(key, value string) map[string]string {
+	other := map[string]string{}
+	for k, v := range limits {
+		other[k] = v
+	}
+	other[key] = value
+	return other
+}
+
+func parameters(t testing.TB, data map[string]string) Parameters {
+	t.Helper()
+	p, err := ReadParameters(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// submitted is a TrainJob: spec and metadata are laid over one that is allowed, and pod, a pod
+// template, is patched into it as each version of Trainer does that.
+type submitted struct{ metadata, spec, pod string }
+
+func (s submitted) job(t testing.TB, version string) map[string]any {
+	t.Helper()
+	spec := parse(t, s.spec)
+	if _, ok := spec["runtimeRef"]; !ok {
+		spec["runtimeRef"] = map[string]any{"name": "mpi"}
+	}
+	if s.pod != "" {
+		path, patches := patching21(parse(t, s.pod))
+		if version != "2.1" {
+			path, patches = patching22(parse(t, s.pod))
+		}
+		spec[path] = patches
+	}
+	metadata := parse(t, s.metadata)
+	if len(metadata) == 0 {
+		metadata["name"] = "train"
+	}
+	return map[string]any{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}
+}
+
+func patching21(pod map[string]any) (string, any) {
+	pod["targetJobs"] = []any{map[string]any{"name": "node"}}
+	return "podTemplateOverrides", []any{pod}
+}
+
+func patching22(pod map[string]any) (string, any) {
+	job := map[string]any{"name": "node", "template": map[string]any{"spec": map[string]any{"template": pod}}}
+	jobSet := map[string]any{"spec": map[string]any{"replicatedJobs": []any{job}}}
+	return "runtimePatches", []any{map[string]any{"manager": "acme.example/me", "trainingRuntimeSpec": map[string]any{"template": jobSet}}}
+}
+
+func parse(t testing.TB, text string) map[string]any {
+	t.Helper()
+	fields := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
+		t.Fatalf("reading %s: %v", text, err)
+	}
+	return fields
+}
+
+// judge reads and judges a TrainJob that has no values of wrong types.
+func judge(t testing.TB, version string, fields map[string]any, p Parameters) []Denial {
+	t.Helper()
+	reader, err := ReaderFor(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, errs := reader.Read(fields)
+	if len(errs) > 0 {
+		t.Fatalf("Read(): %v", errs.ToAggregate())
+	}
+	return Judge(job, p)
+}
+
+var versions = []string{"2.1", "2.2", "2.3"}
+
+func TestRules(t *testing.T) {
+	tested := map[Rule]bool{}
+	for name, tc := range cases {
+		for _, version := range versions {
+			if tc.only != "" && !strings.Contains(tc.only, version) {
+				continue
+			}
+			data := limits
+			if tc.data != nil {
+				data = tc.data
+			}
+			t.Run(name+" in Trainer "+version, func(t *testing.T) {
+				tc.check(t, version, parameters(t, data))
+			})
+		}
+		tested[tc.rule] = true
+	}
+	for _, rule := range Rules() {
+		if !tested[rule.Rule] {
+			t.Errorf("no case is about the rule %s", rule.Rule)
+		}
+	}
+}
+
+// check holds a case: what is accepted has no denial, and what is refused has those of one rule.
+func (tc ruleCase) check(t *testing.T, version string, p Parameters) {
+	for _, s := range tc.accepts {
+		if denials := judge(t, version, s.job(t, version), p); len(denials) > 0 {
+			t.Errorf("%+v is denied: %v", s, denials)
+		}
+	}
+	for _, s := range tc.refuses {
+		denials := judge(t, version, s.job(t, version), p)
+		if len(denials) == 0 {
+			t.Errorf("%+v is allowed", s)
+		}
+		for _, d := range denials {
+			if d.Rule != tc.rule || !strings.HasPrefix(d.Path, tc.at) || !strings.Contains(d.Says, tc.says) || !advises(d.Says) {
+				t.Errorf("%+v is denied with %v, want %s at %s that says %q and what to change", s, d, tc.rule, tc.at, tc.says)
+			}
+		}
+	}
+}
+
+// advises tells whether a message says what to change.
+func advises(says string) bool {
+	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "name none", "name a", "it has none"}, func(word string) bool {
+		return strings.Contains(says, word)
+	})
+}
+
+func TestAllIsSaidAtOnce(t *testing.T) {
+	s := submitted{
+		spec: `{runtimeRef: {name: mpi}, nodes: 3, trainer: {numNodes: 9, image: other, env: [{name: OMPI_MCA_plm_rsh_args, value: x}]}}`,
+		pod:  `{metadata: {labels: {app: x, app2: z}}, spec: {nodeSelector: {gpu: a}, affinity: {}, volumes: [{name: tmp, hostPath: {path: /}}]}}`,
+	}
+	var got []string
+	for _, d := range judge(t, "2.1", s.job(t, "2.1"), parameters(t, limits)) {
+		got = append(got, d.Path+" "+string(d.Rule))
+	}
+	want := []string{
+		"spec.nodes fields",
+		"spec.trainer.numNodes nodes",
+		"spec.trainer.image image",
+		"spec.trainer.env[0].name environment",
+		"spec.podTemplateOverrides[0].spec.affinity patch-fields",
+		"spec.podTemplateOverrides[0].spec.volumes[0].hostPath patch-volumes",
+		"spec.podTemplateOverrides[0].spec.volumes[0].name patch-volumes",
+		"spec.podTemplateOverrides[0].metadata.labels[app] patch-labels",
+		"spec.podTemplateOverrides[0].metadata.labels[app2] patch-labels",
+		"spec.podTemplateOverrides[0].spec.nodeSelector[gpu] patch-node-selector",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWrongTypesAreNoDenials(t *testing.T) {
+	cases := map[string]struct{ spec, want string }{
+		"a number in quotes":       {`{trainer: {numNodes: "2"}}`, "spec.trainer.numNodes"},
+		"a number that is too big": {`{trainer: {numNodes: 3000000000}}`, "spec.trainer.numNodes"},
+		"half a node":              {`{trainer: {numNodes: 1.5}}`, "spec.trainer.numNodes"},
+		"half a CPU without words": {`{trainer: {resourcesPerNode: {limits: {cpu: 0.5}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
+		"no quantity":              {`{trainer: {resourcesPerNode: {limits: {cpu: many}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
+		"a quantity without end":   {`{trainer: {resourcesPerNode: {limits: {cpu: 1e999999}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
+		"text for a mapping":       {`{trainer: mpi}`, "spec.trainer"},
+		"a mapping for a list":     {`{trainer: {env: {A: b}}}`, "spec.trainer.env"},
+		"a list with a hole":       {`{trainer: {env: [null]}}`, "spec.trainer.env[0]"},
+		"no switch":                {`{suspend: "yes"}`, "spec.suspend"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, version := range versions {
+				reader, err := ReaderFor(version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, errs := reader.Read(submitted{spec: tc.spec}.job(t, version))
+				if len(errs) != 1 || errs[0].Field != tc.want {
+					t.Errorf("Trainer %s: Read() finds %v, want one error at %s", version, errs, tc.want)
+				}
+			}
+		})
+	}
+}
+
+func TestVersionsAreKnown(t *testing.T) {
+	if _, err := ReaderFor("1.9"); err == nil || !strings.Contains(err.Error(), "2.1, 2.2, 2.3") {
+		t.Errorf("ReaderFor(1.9) = %v, want an error that names the versions there are", err)
+	}
+}
+
+func TestAJobNeedsAName(t *testing.T) {
+	reader, err := ReaderFor("2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := reader.Read(map[string]any{}); len(errs) != 1 || errs[0].Field != "metadata.name" {
+		t.Errorf("Read() of nothing finds %v, want that it has no name", errs)
+	}
+}

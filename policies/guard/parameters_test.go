@@ -1,0 +1,50 @@
+package guard
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParametersAreRead(t *testing.T) {
+	got := parameters(t, granting("ownRuntimes", "true"))
+	want := Parameters{
+		Runtimes: map[string]Runtime{
+			"mpi": {
+				Kind: "ClusterTrainingRuntime", Image: "quay.io/acme/mpi:1", MaxNodes: 8, MaxProcPerNode: 4, MaxGPUsPerNode: 4,
+				NumProcPerNode: 1, GPUs: map[string]int64{"nvidia.com/gpu": 2}, MaxName: 44,
+			},
+			"team-mpi": {
+				Kind: "TrainingRuntime", Image: "quay.io/acme/mpi:2", MaxNodes: 2, MaxProcPerNode: 4,
+				NumProcPerNode: 4, GPUs: map[string]int64{}, MaxName: 44,
+			},
+		},
+		Own:    &Runtime{MaxNodes: 3, MaxProcPerNode: 4, MaxGPUsPerNode: 1, NumProcPerNode: 1, GPUs: map[string]int64{}, MaxName: 44},
+		Exempt: []string{}, Labels: []string{"team", "cost.acme.example/centre"}, Annotations: []string{"kueue.x-k8s.io/podset-group-name"},
+		NodeLabels: []string{"zone"}, Managers: []string{"trainer.kubeflow.org/trainjob-controller"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ReadParameters(): -want +got:\n%s", diff)
+	}
+}
+
+func TestBadParametersAreErrors(t *testing.T) {
+	cases := map[string]struct{ key, value, want string }{
+		"a word for a number":          {"mpi.maxNodes", "many", "mpi.maxNodes: want a whole number"},
+		"a word for a switch":          {"ownRuntimes", "yes", "ownRuntimes: want true or false"},
+		"GPUs without number":          {"mpi.gpus", "nvidia.com/gpu", "mpi.gpus: want RESOURCE=NUMBER"},
+		"a runtime without its limits": {"other.kind", "TrainingRuntime", "other.maxNodes: it is missing"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := ReadParameters(granting(tc.key, tc.value))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("ReadParameters() = %v, want an error with %q", err, tc.want)
+			}
+		})
+	}
+	if _, err := ReadParameters(nil); err == nil {
+		t.Error("no data at all are parameters")
+	}
+}
