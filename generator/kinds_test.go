@@ -15,6 +15,7 @@ import (
 var published = []string{
 	"a-base-for-gpus-has-gpus-that-it-can-count",
 	"a-gang-is-all-pods",
+	"a-grant-is-for-somebody",
 	"a-launcher-that-is-a-node-has-a-nodes-devices",
 	"a-namespace-lets-the-runtimes-of-its-tenant-in",
 	"a-namespace-that-is-there-already-stays-as-it-is",

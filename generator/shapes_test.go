@@ -69,7 +69,7 @@ func TestShapesAreSound(t *testing.T) {
 var tenantChoices = map[string][]string{
 	"quota":             {"{cpu: 8}", "{cpu: 500m, memory: 3Gi}", "{pods: 7, nvidia.com/gpu: 2}", "{cpu: 16, memory: 2048Mi, pods: 9}"},
 	"containerDefaults": {"{cpu: 1}", "{cpu: 2, memory: 1Gi}", "{memory: 2Gi}"},
-	"editors":           {"{groups: [a]}", "{groups: [a, b], users: [c]}", "{serviceAccounts: [d]}"},
+	"editors":           {"{groups: [a]}", "{groups: [a, b], users: [c]}", "{serviceAccounts: [d]}", "{groups: [a]}, grants: [manage-runtimes]"},
 	"namespace":         {"{create: true}", "{create: true, labels: {a: b}}", "{create: false}"},
 	"viewers":           {"{users: [a]}", "{serviceAccounts: [d, e]}"},
 	"isolation":         {"namespace", "job", "none"},

@@ -41,6 +41,9 @@ var (
 	mayTrain = append([]string{
 		"create trainjobs.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org", "delete trainjobs.trainer.kubeflow.org",
 	}, mayLook...)
+	mayManage = append([]string{
+		"create trainingruntimes.trainer.kubeflow.org", "patch trainingruntimes.trainer.kubeflow.org",
+	}, mayTrain...)
 )
 
 // TestTenantsMayDoWhatTheirRolesSay, and nothing else: in their own namespace, in that of another
@@ -54,14 +57,15 @@ func TestTenantsMayDoWhatTheirRolesSay(t *testing.T) {
 		user, group, namespace string
 		may                    []string
 	}{
-		"an editor at home":                         {"eve", "vision", "team-vision", mayTrain},
-		"an editor at another team's":               {"eve", "vision", "team-speech", clusterWide(mayTrain)},
-		"a viewer at home":                          {"carol@acme.example", "", "team-vision", mayLook},
-		"a viewer of two teams, at the second":      {"ann", "audit", "team-physics", mayLook},
-		"a viewer at a team that does not know her": {"ann", "audit", "team-speech", clusterWide(mayLook)},
-		"a ServiceAccount that edits":               {"system:serviceaccount:team-speech:pipeline", "", "team-speech", mayTrain},
-		"another team's of that name":               {"system:serviceaccount:team-vision:pipeline", "", "team-speech", nil},
-		"a stranger":                                {"mallory", "", "team-vision", nil},
+		"an editor at home":                          {"eve", "vision", "team-vision", mayTrain},
+		"an editor at another team's":                {"eve", "vision", "team-speech", clusterWide(mayTrain)},
+		"a viewer at home":                           {"carol@acme.example", "", "team-vision", mayLook},
+		"a viewer of two teams, at the second":       {"ann", "audit", "team-physics", mayLook},
+		"a viewer at a team that does not know her":  {"ann", "audit", "team-speech", clusterWide(mayLook)},
+		"an editor who may have runtimes of her own": {"fay", "physics", "team-physics", mayManage},
+		"a ServiceAccount that edits":                {"system:serviceaccount:team-speech:pipeline", "", "team-speech", mayTrain},
+		"another team's of that name":                {"system:serviceaccount:team-vision:pipeline", "", "team-speech", nil},
+		"a stranger":                                 {"mallory", "", "team-vision", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -16,6 +16,7 @@ var types = map[schema.GroupVersionKind]func() any{
 	corev1.SchemeGroupVersion.WithKind("LimitRange"):          func() any { return new(corev1.LimitRange) },
 	corev1.SchemeGroupVersion.WithKind("Namespace"):           func() any { return new(corev1.Namespace) },
 	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):       func() any { return new(corev1.ResourceQuota) },
+	corev1.SchemeGroupVersion.WithKind("ServiceAccount"):      func() any { return new(corev1.ServiceAccount) },
 	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"): func() any { return new(networkingv1.NetworkPolicy) },
 	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):         func() any { return new(rbacv1.ClusterRole) },
 	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"):  func() any { return new(rbacv1.ClusterRoleBinding) },
