@@ -15,7 +15,6 @@ var (
 	schemaPath   = cue.ParsePath("schema")
 	problemsPath = cue.ParsePath("problems")
 	notesPath    = cue.ParsePath("notes")
-	requestsPath = cue.ParsePath("requests")
 )
 
 // check holds the document against the schema, and what is sound of it against
@@ -49,7 +48,7 @@ func (w *work) check(on *engine) error {
 		return err
 	}
 	w.notes = slices.Concat(w.notes, notes, fitting.notes)
-	w.requests, err = requestsIn(filled.LookupPath(requestsPath), listed(w.sound))
+	w.requests, err = w.requestsOf(on, filled)
 	return err
 }
 

@@ -12,39 +12,6 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// request is one entry of requests in compose.cue.
-type request struct {
-	From   []string       `json:"from"`
-	Make   string         `json:"make"`
-	Kin    string         `json:"kin"`
-	Listed bool           `json:"listed"`
-	Home   string         `json:"home"`
-	In     map[string]any `json:"in"`
-
-	homes []string // the tenants that the object is made for; "" is the whole cluster
-}
-
-// requestsIn reads what a document asks for.
-func requestsIn(v cue.Value, listed map[string][]string) ([]request, error) {
-	var requests []request
-	for entries := fieldsOf(v); entries.Next(); {
-		var r request
-		err := entries.Value().Validate(cue.Concrete(true))
-		if err == nil {
-			err = entries.Value().Decode(&r)
-		}
-		if err != nil {
-			return nil, bug("reading request "+entries.Selector().Unquoted(), err)
-		}
-		r.homes = []string{r.Home}
-		if r.Listed {
-			r.homes = listed[r.From[len(r.From)-1]]
-		}
-		requests = append(requests, r)
-	}
-	return requests, nil
-}
-
 // maxObject is how large an object may get, in bytes as JSON: etcd takes requests
 // of 1.5 MiB, and what the cluster adds needs room.
 const maxObject = 1 << 20

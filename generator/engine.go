@@ -23,6 +23,7 @@ type engine struct {
 	schema      cue.Value // what a document may be
 
 	mappings map[string]keys // those of definitions, which are asked for again and again
+	about    *policies       // once they have been read
 }
 
 // fill gives our CUE what is sound of a document.
