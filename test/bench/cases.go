@@ -60,7 +60,7 @@ func (b *bench) starts() []Case {
 		b.fresh("minimal-folder", "`examples/minimal` to a new folder", 1, func(dir string) Command {
 			return b.trainyard("--example", "minimal", "-o", dir)
 		}),
-		b.fresh("acme-folder", "`examples/acme`, 2 environments, to a new folder", 12, func(dir string) Command {
+		b.fresh("acme-folder", "`examples/acme`, 2 environments, to a new folder", b.acme, func(dir string) Command {
 			return b.trainyard("--example", "acme", "-o", dir)
 		}),
 	}
@@ -90,12 +90,12 @@ func (b *bench) works() []Case {
 			verify:   b.isRevised,
 		},
 		{
-			ID: caseTenant, What: "one tenant of one environment of W to standard output", Objects: workload.W.Runtimes,
+			ID: caseTenant, What: "one tenant of one environment of W to standard output", Objects: workload.W.OfTenant(),
 			commands: []Command{b.workload("W", "--only", "tenant/"+workload.Tenant(0), "--env", workload.Environment(0))},
 			verify:   func() error { return b.isTenant(b.path("output.yaml")) },
 		},
 		{
-			ID: caseAgain, What: "one tenant of one environment of W, asked for again", Objects: workload.W.Runtimes,
+			ID: caseAgain, What: "one tenant of one environment of W, asked for again", Objects: workload.W.OfTenant(),
 			commands: []Command{b.again(b.workload("W", "--only", "tenant/"+workload.Tenant(0), "--env", workload.Environment(0)))},
 			verify:   func() error { return b.isTenant(b.path("output.yaml")) },
 		},

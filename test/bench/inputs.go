@@ -16,6 +16,7 @@ type bench struct {
 	programs map[string]string // paths of trainyard, kustomize and cue
 	tell     func(format string, arguments ...any)
 	want     objects // what W makes
+	acme     int     // how many objects examples/acme makes
 	reader   reader
 	revision int // of the document that changes from run to run
 }

@@ -122,6 +122,12 @@ func withoutTenant(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	metadata := o["metadata"].(map[string]any)
+	subjects, _ := o["subjects"].([]any)
+	for _, subject := range subjects { // kustomize fills in that of an account which is part of the build
+		if of := subject.(map[string]any); of["namespace"] == metadata["namespace"] {
+			delete(of, "namespace")
+		}
+	}
 	delete(metadata, "namespace")
 	delete(metadata["labels"].(map[string]any), "trainyard.dev/tenant")
 	return yaml.Marshal(o)

@@ -97,6 +97,10 @@ func (b *bench) prepare() error {
 	if err := b.writeModule(); err != nil {
 		return err
 	}
+	var err error
+	if b.acme, err = ofACME(); err != nil {
+		return err
+	}
 	return b.learn()
 }
 

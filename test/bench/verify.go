@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/trainyard/trainyard/test/bench/workload"
+	"github.com/trainyard/trainyard/test/repo"
 )
 
 // objectFiles are the objects of a kustomization that trainyard wrote.
@@ -18,8 +19,25 @@ const objectFiles = "namespaces/*/*.yaml"
 // counts holds the number of objects in a folder of streams against what it
 // should be.
 func (b *bench) counts(dir string, want int) error {
-	found := 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	found, err := objectsIn(dir)
+	if err == nil && found != want {
+		err = fmt.Errorf("there are %d objects, want %d", found, want)
+	}
+	return err
+}
+
+// ofACME is how many objects examples/acme makes: those of its committed rendering.
+func ofACME() (int, error) {
+	root, err := repo.Root()
+	if err != nil {
+		return 0, err
+	}
+	return objectsIn(filepath.Join(root, "bundles", "rendered", "acme", "plain"))
+}
+
+// objectsIn counts the objects in a folder of streams.
+func objectsIn(dir string) (found int, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "manifests.yaml" {
 			return err
 		}
@@ -28,12 +46,9 @@ func (b *bench) counts(dir string, want int) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("counting objects: %w", err)
+		return 0, fmt.Errorf("counting objects: %w", err)
 	}
-	if found != want {
-		return fmt.Errorf("there are %d objects, want %d", found, want)
-	}
-	return nil
+	return found, nil
 }
 
 // read reads the objects of W from files, which a pattern finds in the folder of

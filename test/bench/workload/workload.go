@@ -30,8 +30,15 @@ func Sizes() map[string]Size {
 	}
 }
 
+// perTenant is how many objects each tenant has beside its runtimes, whatever it asks for: an
+// account for its jobs, and two Roles with their bindings.
+const perTenant = 5
+
 // Objects is how many objects the document makes, in all environments.
-func (s Size) Objects() int { return s.Runtimes * s.Tenants * s.Environments }
+func (s Size) Objects() int { return s.OfTenant() * s.Tenants * s.Environments }
+
+// OfTenant is how many of them one tenant has in one environment.
+func (s Size) OfTenant() int { return s.Runtimes + perTenant }
 
 // Environment is the name of an environment, from 0.
 func Environment(i int) string { return fmt.Sprintf("env-%02d", i) }
@@ -82,7 +89,7 @@ type spec struct {
 	Environments map[string]spec    `json:"environments,omitempty"`
 }
 
-// tenant makes no object of its own: W is 2,000 TrainingRuntimes, and nothing beside them.
+// tenant asks for as little as one can: W is about TrainingRuntimes.
 type tenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Isolation string   `json:"isolation,omitempty"`
