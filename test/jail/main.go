@@ -38,14 +38,17 @@ const advice = `These tests start pods and need Linux with user namespaces for e
 
 // Main runs the tests of a package in namespaces of their own and returns the exit code for
 // os.Exit. Nothing that the tests start outlives it, however they end.
-func Main(m *testing.M) int {
+func Main(m *testing.M) int { return Around(m.Run) }
+
+// Around is Main for tests that something else runs in turn, as controlplane.Main does.
+func Around(run func() int) int {
 	switch os.Getenv(stageVariable) {
 	case stageTests:
 		_ = os.Unsetenv(stageVariable)
 		if err := settle(); err != nil {
 			return complain(fmt.Errorf("entering namespaces: %w\n%s", err, advice))
 		}
-		return m.Run()
+		return run()
 	case stageContainer:
 		return complain(becomeContainer())
 	default:

@@ -40,7 +40,7 @@ func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
 		},
 		"the node has the keys of another job": {
 			spoil: func(j *job, h *host) {
-				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), makeKeys(j.t)["authorized_keys"])
+				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), jail.SSHKeys(j.t)["authorized_keys"])
 				j.serve(h)
 			},
 			timeout: "50", // It gives up sooner.

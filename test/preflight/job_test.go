@@ -62,7 +62,7 @@ func newJob(t testing.TB, nodes int, on platform) *job {
 	t.Helper()
 	need(t, "ssh")
 	need(t, "sshd")
-	j := &job{t: t, slots: 1, pods: podSpecs(t), keys: makeKeys(t)}
+	j := &job{t: t, slots: 1, pods: podSpecs(t), keys: jail.SSHKeys(t)}
 	for _, spec := range j.pods {
 		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 			for i := range containers {

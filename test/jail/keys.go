@@ -1,6 +1,6 @@
 //go:build linux
 
-package preflight
+package jail
 
 import (
 	"crypto/ecdsa"
@@ -10,13 +10,11 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/pem"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
-// makeKeys makes the files that Trainer's Secret becomes: a key as PEM, and its public half twice.
-func makeKeys(t testing.TB) map[string]string {
+// SSHKeys makes the files that Trainer's Secret becomes: a key as PEM, and its public half twice.
+func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	if err != nil {
@@ -43,22 +41,4 @@ func authorizedKey(t testing.TB, key *ecdsa.PublicKey) string {
 		blob = append(binary.BigEndian.AppendUint32(blob, uint32(len(field))), field...)
 	}
 	return "ecdsa-sha2-nistp521 " + base64.StdEncoding.EncodeToString(blob) + "\n"
-}
-
-// folderOf makes a folder with files that only their owner may read: our user owns all files
-// in the jail, and ssh accepts no key of its own user that others may read.
-func folderOf(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		write(t, filepath.Join(dir, name), content)
-	}
-	return dir
-}
-
-func write(t testing.TB, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatalf("writing a file: %v", err)
-	}
 }
