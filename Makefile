@@ -37,7 +37,7 @@ images-horovod: cluster-packages ## Make the image that has Horovod, which is co
 	go run ./test/images/cmd/images .tools/images horovod
 
 .PHONY: e2e
-e2e: cluster-packages cluster-tools images ## Run MPI jobs in real pods (as root)
+e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real pods (as root)
 	@# Three jobs at once: as many as two cores and two nodes have room for.
 	TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 30m ./test/images ./test/cluster ./test/e2e
 
@@ -48,6 +48,10 @@ scale: scale-tools ## Run TrainJobs of many nodes on simulated ones
 .PHONY: kueue
 kueue: kueue-tools ## Run TrainJobs that wait for quota on simulated nodes
 	TRAINYARD_KUEUE=1 go test -count=1 -timeout 15m ./test/scale
+
+.PHONY: packets
+packets: packages packets-tools ## Try network policies with connections
+	TRAINYARD_PACKETS=1 go test -count=1 -timeout 15m ./test/packets
 
 .PHONY: race
 race: ## Run the tests of the product's own packages under the race detector

@@ -17,6 +17,7 @@ test)
 	need shellcheck shellcheck
 	need openssh-server /usr/sbin/sshd
 	need openmpi-bin mpirun
+	need iptables iptables
 	services="ssh.socket ssh.service"
 	;;
 cluster)
@@ -25,6 +26,7 @@ cluster)
 	need containernetworking-plugins /usr/lib/cni/bridge
 	need iproute2 ip
 	need nftables nft
+	need iptables iptables
 	need mmdebstrap mmdebstrap
 	python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 	services=containerd.service

@@ -21,6 +21,10 @@ CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-
 # What a cluster of simulated nodes needs.
 SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
+# What tests of network policies need.
+PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver network-policies \
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
+
 # Every folder here pins a version of Kueue, and the version of Trainer that it knows.
 KUEUE_TOOLS := kueue-0.19 kueue-0.15
 QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
@@ -47,6 +51,10 @@ cluster-tools: ## Build what a cluster with pods runs
 .PHONY: scale-tools
 scale-tools: ## Build what a cluster of simulated nodes runs
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(SCALE_TOOLS)
+
+.PHONY: packets-tools
+packets-tools: ## Build what decides on packets
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(PACKETS_TOOLS)
 
 .PHONY: kueue-tools
 kueue-tools: ## Build Kueue, and the rest of a cluster that queues jobs
@@ -87,6 +95,9 @@ $(TOOLS_BIN)/kubectl: tools/kubernetes/go.mod tools/kubernetes/go.sum
 
 $(TOOLS_BIN)/coredns: tools/coredns/go.mod tools/coredns/go.sum tools/coredns/main.go
 	$(call build-tool,.,1 minute)
+
+$(TOOLS_BIN)/network-policies: tools/network-policies/go.mod tools/network-policies/go.sum tools/network-policies/main.go
+	$(call build-tool,.,2 minutes)
 
 $(TOOLS_BIN)/kwok: tools/kwok/go.mod tools/kwok/go.sum
 	$(call build-tool,sigs.k8s.io/kwok/cmd/kwok,2 minutes)

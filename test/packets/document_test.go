@@ -1,0 +1,74 @@
+//go:build linux
+
+package packets
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// page is what a reader is told: a document, and who may reach whom by it.
+const page = "docs/networks.md"
+
+func readPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(repo.Path(t, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// objects are what trainyard makes of the document on the page, by kind.
+func objects(t *testing.T) map[string][]client.Object {
+	t.Helper()
+	_, rest, found := strings.Cut(readPage(t), "```yaml file=/tmp/networks.yaml\n")
+	document, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatalf("%s has no document", page)
+	}
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{
+		Layers: []generator.Input{{Name: page, Text: []byte(document)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string][]client.Object{}
+	for o := range platforms[0].Objects.All() {
+		u := &unstructured.Unstructured{Object: o.Fields()}
+		made[u.GetKind()] = append(made[u.GetKind()], u)
+	}
+	return made
+}
+
+// The table stands below its head, up to an empty line.
+const tableHead = "| from | reaches |\n|---|---|\n"
+
+// expectTable holds a table against the one on the page. TRAINYARD_UPDATE=1 writes it.
+func expectTable(t *testing.T, got string) {
+	t.Helper()
+	text := readPage(t)
+	before, rest, found := strings.Cut(text, tableHead)
+	want, after, closed := strings.Cut(rest, "\n\n")
+	if !found || !closed {
+		t.Fatalf("%s has no table", page)
+	}
+	if want+"\n" == got {
+		return
+	}
+	if os.Getenv("TRAINYARD_UPDATE") == "" {
+		t.Errorf("who reaches whom is not what %s says, but:\n%s", page, got)
+		return
+	}
+	if err := os.WriteFile(repo.Path(t, page), []byte(before+tableHead+got+"\n"+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,165 @@
+//go:build linux
+
+package packets
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/process"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(jail.Around(func() int {
+		if err := giveAddress(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return controlplane.Main(m)
+	}))
+}
+
+// giveAddress gives the machine an address and a way to nowhere: the API server wants to be found.
+func giveAddress() error {
+	for _, args := range []string{
+		"link add nowhere type bridge", "address add 10.77.255.1/32 dev nowhere", "link set nowhere up", "route add default dev nowhere",
+	} {
+		if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("ip %s: %w: %s", args, err, out)
+		}
+	}
+	return nil
+}
+
+// queue is where the kernel puts packets for the engine.
+const queue = "100"
+
+// host is a pod, or something at an address that is none.
+type host struct {
+	name      string // in the documentation
+	namespace string // of the pod; empty where there is none
+	labels    map[string]string
+	address   string
+	*network
+}
+
+// cast are all there is in the world. Addresses outside 10.77 are what the document names, and one that it does not.
+func cast() []*host {
+	return []*host{
+		{name: "launcher of job a, team-vision", namespace: "team-vision", labels: ofJob("a", "launcher"), address: "10.77.0.1"},
+		{name: "node of job a, team-vision", namespace: "team-vision", labels: ofJob("a", "node"), address: "10.77.0.2"},
+		{name: "node of job b, team-vision", namespace: "team-vision", labels: ofJob("b", "node"), address: "10.77.0.3"},
+		{name: "notebook, team-vision", namespace: "team-vision", labels: map[string]string{"app": "notebook"}, address: "10.77.0.4"},
+		{name: "launcher of job c, team-speech", namespace: "team-speech", labels: ofJob("c", "launcher"), address: "10.77.1.1"},
+		{name: "node of job c, team-speech", namespace: "team-speech", labels: ofJob("c", "node"), address: "10.77.1.2"},
+		{name: "node of job d, team-legacy", namespace: "team-legacy", labels: ofJob("d", "node"), address: "10.77.2.1"},
+		{name: "DNS", namespace: "kube-system", labels: map[string]string{"k8s-app": "kube-dns"}, address: "10.77.3.1"},
+		{name: "monitoring", namespace: "monitoring", labels: map[string]string{"app": "prometheus"}, address: "10.77.4.1"},
+		{name: "tracking", namespace: "mlflow", labels: map[string]string{"app": "mlflow"}, address: "10.77.5.1"},
+		{name: "object storage", address: "10.20.0.5"},
+		{name: "API server", address: "10.0.0.10"},
+		{name: "elsewhere", address: "192.0.2.7"},
+	}
+}
+
+// ofJob are the labels that JobSet puts on a pod of a TrainJob.
+func ofJob(job, role string) map[string]string {
+	return map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role}
+}
+
+// world is a machine that joins hosts, and the cluster that they are in.
+type world struct {
+	*controlplane.ControlPlane
+	hosts []*host
+}
+
+// newWorld makes all hosts, and has every connection between them decided on.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	if os.Getenv("TRAINYARD_PACKETS") == "" {
+		t.Skip("needs programs that other tests do not: run `make packets`")
+	}
+	w := &world{controlplane.Start(t, controlplane.CRDsOnly()), cast()}
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o600); err != nil {
+		t.Fatalf("joining hosts: %v", err)
+	}
+	for i, h := range w.hosts {
+		h.network = newNetwork(t, i, h.address)
+		h.listen(t)
+		w.announce(t, h)
+	}
+	// No packet passes while nobody decides on it.
+	run(t, "iptables", "-A", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", "NFQUEUE", "--queue-num", queue)
+	return w
+}
+
+// announce tells the API server of a pod, as a kubelet would.
+func (w *world) announce(t *testing.T, h *host) {
+	t.Helper()
+	if h.namespace == "" {
+		return
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: h.namespace}}
+	if err := w.Client().Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "pod-", Namespace: h.namespace, Labels: h.labels},
+		Spec:       corev1.PodSpec{NodeName: "machine", Containers: []corev1.Container{{Name: "main", Image: "localhost/none"}}},
+	}
+	if err := w.Client().Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: h.address, PodIPs: []corev1.PodIP{{IP: h.address}}}
+	if err := w.Client().Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startEngine starts what decides on connections.
+func (w *world) startEngine(t *testing.T) {
+	t.Helper()
+	program := w.Tool("network-policies")
+	if err := upstream.Need("packets", program); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(t.TempDir(), "engine.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := process.Run(exec.Command(program, "-kubeconfig", w.Kubeconfig(), "-queue", queue), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s: %s", engine, process.Tail(log.Name()))
+		}
+		if err := engine.Stop(); err != nil {
+			t.Errorf("stopping the engine: %v", err)
+		}
+	})
+}
+
+// named is a host.
+func (w *world) named(t *testing.T, name string) *host {
+	t.Helper()
+	for _, h := range w.hosts {
+		if h.name == name {
+			return h
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return nil
+}
