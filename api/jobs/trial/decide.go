@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -104,8 +105,8 @@ func (t *trial) giveUp(found finding) {
 			continue
 		}
 		detail := "not within " + t.options.Timeout.String()
-		if t.said != "" {
-			detail += ": " + t.said
+		if said := cmp.Or(found.detail, t.said); said != "" {
+			detail += ": " + said
 		}
 		if silent := time.Since(t.looked); silent > silence {
 			detail += fmt.Sprintf("; the API server has not answered for %.0f s", silent.Seconds())

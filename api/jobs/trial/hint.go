@@ -24,6 +24,7 @@ var hints = []struct {
 	{regexp.MustCompile(`: denied:`), "the key is refused: launcher and nodes must mount the same Secret, and sshd must read its authorized_keys"},
 	{regexp.MustCompile(`: slots:`), "a node has less room than numProcPerNode: lower that, give nodes more CPUs or GPUs, or set preflight.oversubscribe"},
 	{regexp.MustCompile(`did not use the hostfile`), "mpirun finds its hosts by variables of the runtime's launcher, which differ by kind and version of MPI: Open MPI 5 needs PRTE_MCA_ ones"},
+	{regexp.MustCompile(`and mpirun has not ended`), "mpirun waits for ranks that are gone: versions of Open MPI 5 and MPICH are known for it (docs/images.md); try again, or another version"},
 	{regexp.MustCompile(`not enough slots`), "mpirun found fewer slots in the hostfile than it wants: see numProcPerNode"},
 	{regexp.MustCompile(`Insufficient|didn't match|untolerated taint`), "no cluster node has room for a pod of this runtime: see its resources, nodeSelector and tolerations"},
 	{regexp.MustCompile(`(?i)exec format error`), "the image is for another CPU architecture"},

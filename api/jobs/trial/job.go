@@ -32,8 +32,10 @@ const (
 )
 
 // program is what each rank runs: it says where it is, and whether the environment came along.
-// It needs no MPI library: what is tried is how ranks start.
-const program = `echo "` + greeting + `$(uname -n) with $` + variable + `"`
+// It needs no MPI library: what is tried is how ranks start. It lasts a second, because mpirun of
+// Open MPI 5 may wait for ever for a rank that ends before its daemon has noted that it runs
+// (docs/sandbox.md).
+const program = `echo "` + greeting + `$(uname -n) with $` + variable + `"; sleep 1`
 
 // jobFor is the smallest TrainJob that shows whether a runtime works.
 func jobFor(o Options) *trainer.TrainJob {

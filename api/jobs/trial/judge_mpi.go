@@ -210,10 +210,15 @@ func judgeComplete(s *scene) finding {
 // rank is what one rank said of itself.
 type rank struct{ host, value string }
 
-// ranks are those that the launcher's log tells of.
+// ranks are those that the log of a launcher tells of which has ended.
 func (s *scene) ranks(launcher jobs.Pod) []rank {
+	return ranksIn(s.logs[string(launcher.UID)+jobs.Main])
+}
+
+// ranksIn are those that a launcher's log tells of.
+func ranksIn(log string) []rank {
 	var found []rank
-	for line := range strings.Lines(s.logs[string(launcher.UID)+jobs.Main]) {
+	for line := range strings.Lines(log) {
 		if _, said, is := strings.Cut(strings.TrimSpace(line), greeting); is {
 			host, value, _ := strings.Cut(said, " with ")
 			found = append(found, rank{host, value})

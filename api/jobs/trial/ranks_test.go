@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -74,5 +75,31 @@ func TestManyRanksAreCounted(t *testing.T) {
 	})
 	if err != nil || !result.Passed {
 		t.Errorf("error %v, result %+v", err, result)
+	}
+}
+
+// TestAnMpirunThatWaitsForRanksThatAreGoneIsTold from one that has started none.
+func TestAnMpirunThatWaitsForRanksThatAreGoneIsTold(t *testing.T) {
+	s := set(t)
+	s.options.Timeout = 8 * time.Second
+	result, err := s.play(func(job string) {
+		s.log.Store(ranks(job, 2))
+		s.nodes(job)
+		hanging := over(wholeVerdict)
+		hanging.ContainerStatuses = ready().ContainerStatuses
+		s.pod(job, "launcher", 0, "a", hanging)
+	})
+	check := named(t, result, "ranks")
+	if err != nil || !result.TimedOut || check.Status != trial.Failed {
+		t.Errorf("error %v, timed out %v, check %+v", err, result.TimedOut, check)
+	}
+	for what, want := range map[string]string{
+		check.Detail:   "all 6 ranks have started, and mpirun has not ended",
+		check.Evidence: "trainyard rank on host2",
+		check.Hint:     "another version",
+	} {
+		if !strings.Contains(what, want) {
+			t.Errorf("%q does not say %q", what, want)
+		}
 	}
 }

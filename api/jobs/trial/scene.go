@@ -96,11 +96,15 @@ func (s *scene) running(ctx context.Context) finding {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	text, err := s.jobs.Log(ctx, launcher, jobs.Main, evidenceLines)
+	text, err := s.jobs.Log(ctx, launcher, jobs.Main, rankLines)
 	if err != nil {
-		text = err.Error()
+		return finding{pod: &launcher, evidence: "mpirun still runs: " + err.Error()}
 	}
-	return finding{pod: &launcher, evidence: "mpirun still runs, and has said:\n" + text}
+	seen := finding{pod: &launcher, evidence: "mpirun still runs, and has said:\n" + lastLines(text)}
+	if ranks := ranksIn(text); len(ranks) > 0 && len(ranks) == s.wanted() {
+		seen.detail = fmt.Sprintf("all %d ranks have started, and mpirun has not ended", len(ranks))
+	}
+	return seen
 }
 
 // wants reports whether what a container said is evidence: what ranks said, or why it broke.
@@ -214,6 +218,10 @@ func (s *scene) evidence(pod jobs.Pod, c corev1.ContainerStatus) string {
 	if ended := c.State.Terminated; strings.TrimSpace(text) == "" && ended != nil {
 		text = ended.Message
 	}
+	return lastLines(text)
+}
+
+func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-evidenceLines):], "\n")
 }
