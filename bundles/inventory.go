@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,6 +21,18 @@ type Entry struct {
 	Runtime string            // the runtime that the object is, if it is one
 	Tenant  string            // the tenant that it is for, if it is for one
 	Fixed   map[string]string // digests of the parts that the API server lets nobody change, by path
+}
+
+// Parts are those of the document that the object is for, such as runtime/mpi and tenant/team-a.
+func (e Entry) Parts() []string {
+	var parts []string
+	if e.Runtime != "" {
+		parts = append(parts, "runtime/"+e.Runtime)
+	}
+	if e.Tenant != "" {
+		parts = append(parts, "tenant/"+e.Tenant)
+	}
+	return parts
 }
 
 // The labels that say which part of the document an object is for.
@@ -94,6 +107,15 @@ func (e Entry) line() string {
 		fmt.Fprintf(&b, " %s=%s", path, e.Fixed[path])
 	}
 	return b.String() + "\n"
+}
+
+// InventoryOf reads the entries of a manifest's file; there are none where it cannot be read.
+func InventoryOf(file string) []Entry {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	return ReadInventory(text)
 }
 
 // ReadInventory reads the entries of a manifest.

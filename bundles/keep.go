@@ -45,6 +45,22 @@ func (c Change) Keep() (unused []string, err error) {
 	return unused, nil
 }
 
+// Going are the parts of which some object goes, such as tenant/team-a.
+func (c Change) Going() []string {
+	next := map[string]bool{}
+	for _, e := range c.New {
+		next[e.Object] = true
+	}
+	var parts []string
+	for _, e := range c.Old {
+		if !next[e.Object] {
+			parts = append(parts, e.Parts()...)
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
 type keeper struct {
 	Change
 	next   map[string]Entry

@@ -80,9 +80,8 @@ func (f *generateFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.keepUnknown, "keep-unknown", false, "keep what somebody added to the folder, instead of refusing it")
 	_ = cmd.MarkFlagDirname("output")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
-	for _, part := range []string{"only", "remove"} {
-		_ = cmd.RegisterFlagCompletionFunc(part, cobra.FixedCompletions([]string{"tenant/", "runtime/"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	}
+	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions([]string{"tenant/", "runtime/"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	_ = cmd.RegisterFlagCompletionFunc("remove", f.removable)
 }
 
 func (f *generateFlags) run(ctx context.Context, s streams) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,10 +37,8 @@ func (f *generateFlags) write(ctx context.Context, s streams, platforms []genera
 	if f.check {
 		return differences(s, targets)
 	}
-	for _, t := range targets {
-		if err := f.permit(s, t); err != nil {
-			return err
-		}
+	if err := f.permit(targets); err != nil {
+		return err
 	}
 	for _, t := range targets {
 		changed, err := t.plan.Write(ctx)
@@ -82,37 +79,6 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms [
 		targets = append(targets, t)
 	}
 	return targets, nil
-}
-
-// permit refuses to lose files, runtimes and tenants.
-func (f *generateFlags) permit(s streams, t target) error {
-	if err := t.plan.Check(); err != nil {
-		return err
-	}
-	change := bundles.Change{
-		Old: bundles.ReadInventory(t.plan.Manifest()), New: bundles.Inventory(t.platform.Objects),
-		Document: t.platform.Parts, Removed: f.remove,
-	}
-	unused, err := change.Keep()
-	var loss *bundles.LossError
-	switch {
-	case !errors.As(err, &loss):
-		f.tellUnused(s, t, unused)
-		return err
-	case len(f.only) > 0:
-		return &bundles.LossError{Losses: []string{t.dir + ": holds more than --only selects: name a folder of its own for this part"}}
-	}
-	for i := range loss.Losses {
-		loss.Losses[i] = t.dir + ": " + loss.Losses[i]
-	}
-	return loss
-}
-
-// tellUnused points at parts that --remove names and the folder does not lose.
-func (f *generateFlags) tellUnused(s streams, t target, unused []string) {
-	for _, part := range unused {
-		fmt.Fprintf(s.err, "note: --remove %s: %s has nothing of it to lose\n", part, t.dir)
-	}
 }
 
 // differences lists what is not up to date.
