@@ -169,16 +169,16 @@ var cases = map[string]ruleCase{
 		refuses: pods(`{metadata: {labels: {app: a}}}`, `{metadata: {annotations: {team: a}}}`, `{metadata: {labels: {Team: a}}}`),
 	},
 	"labels of the JobSet are listed": {
-		rule: RulePatchLabels, only: "2.1", at: "spec.", says: `"app" is not among`,
+		rule: RulePatchLabels, only: "2.1", at: "spec.", says: `app is not among`,
 		accepts: specs(`{labels: {team: a}}`), refuses: specs(`{labels: {app: a}}`, `{annotations: {app: a}}`),
 	},
 	"labels of the JobSet and of Jobs are listed": {
-		rule: RulePatchLabels, only: "2.2 2.3", at: "spec.runtimePatches[0].trainingRuntimeSpec.template", says: `"app" is not among`,
+		rule: RulePatchLabels, only: "2.2 2.3", at: "spec.runtimePatches[0].trainingRuntimeSpec.template", says: `app is not among`,
 		refuses: specs(`{runtimePatches: [{trainingRuntimeSpec: {template: {metadata: {labels: {app: a}}}}}]}`,
 			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {annotations: {app: a}}}}]}}}}]}`),
 	},
 	"labels of nodes are listed": {
-		rule: RulePatchNodeSelector, at: "spec", says: `"gpu" is not among the node labels`,
+		rule: RulePatchNodeSelector, at: "spec", says: `gpu is not among the node labels`,
 		accepts: pods(`{spec: {nodeSelector: {zone: a}}}`), refuses: pods(`{spec: {nodeSelector: {zone: a, gpu: b}}}`),
 	},
 }

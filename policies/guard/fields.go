@@ -2,17 +2,19 @@ package guard
 
 import "maps"
 
+// Tables are made when they are asked for: most runs of whoever links them look at no TrainJob.
+
 // trainJob is a TrainJob whose spec has these fields besides those that all versions of Trainer have.
 func trainJob(spec map[string]shape) object {
 	fields := map[string]shape{
 		"runtimeRef":  fieldsOf(RuleFields, map[string]shape{"apiGroup": text, "kind": text, "name": text}),
-		"initializer": fieldsOf(RuleFields, map[string]shape{"dataset": initializer, "model": initializer}),
+		"initializer": fieldsOf(RuleFields, map[string]shape{"dataset": initializer(), "model": initializer()}),
 		"suspend":     truth,
 		"managedBy":   text,
 	}
 	maps.Copy(fields, spec)
 	return fieldsOf(RuleFields, map[string]shape{
-		"apiVersion": text, "kind": text, "metadata": jobMetadata, "status": anything,
+		"apiVersion": text, "kind": text, "metadata": jobMetadata(), "status": anything,
 		"spec": fieldsOf(RuleFields, fields),
 	})
 }
@@ -20,15 +22,19 @@ func trainJob(spec map[string]shape) object {
 func fieldsOf(rule Rule, fields map[string]shape) object { return object{rule, fields} }
 
 // jobMetadata is the TrainJob's own; what the API server fills in is its business.
-var jobMetadata = fieldsOf(RuleFields, map[string]shape{
-	"name": text, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},
-	"finalizers": anything, "ownerReferences": anything, "managedFields": anything, "uid": anything, "resourceVersion": anything,
-	"generation": anything, "creationTimestamp": anything, "deletionTimestamp": anything, "deletionGracePeriodSeconds": anything, "selfLink": anything,
-})
+func jobMetadata() shape {
+	return fieldsOf(RuleFields, map[string]shape{
+		"name": text, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},
+		"finalizers": anything, "ownerReferences": anything, "managedFields": anything, "uid": anything, "resourceVersion": anything,
+		"generation": anything, "creationTimestamp": anything, "deletionTimestamp": anything, "deletionGracePeriodSeconds": anything, "selfLink": anything,
+	})
+}
 
-var initializer = fieldsOf(RuleFields, map[string]shape{
-	"storageUri": text, "env": variables(RuleFields), "secretRef": fieldsOf(RuleFields, map[string]shape{"name": text}),
-})
+func initializer() shape {
+	return fieldsOf(RuleFields, map[string]shape{
+		"storageUri": text, "env": variables(RuleFields), "secretRef": fieldsOf(RuleFields, map[string]shape{"name": text}),
+	})
+}
 
 // trainer is spec.trainer, with what numProcPerNode may be.
 func trainer(processes shape) object {

@@ -57,6 +57,16 @@ func Rules() []Definition {
 	}
 }
 
+// Doc is what the rule demands, in one sentence without a full stop.
+func (r Rule) Doc() string {
+	for _, rule := range Rules() {
+		if rule.Rule == r {
+			return rule.Doc
+		}
+	}
+	return ""
+}
+
 // Denial is what a rule has against a TrainJob.
 type Denial struct {
 	Rule Rule

@@ -220,3 +220,46 @@ func TestAJobNeedsAName(t *testing.T) {
 		t.Errorf("Read() of nothing finds %v, want that it has no name", errs)
 	}
 }
+
+func TestSomeWritesAreNotJudged(t *testing.T) {
+	over := submitted{spec: `{trainer: {numNodes: 9}}`}
+	suspended := submitted{spec: `{suspend: true, trainer: {numNodes: 9}}`}
+	patched := submitted{pod: `{spec: {tolerations: [{operator: Exists}]}}`}
+	running := submitted{spec: `{trainer: {numNodes: 2}}`, pod: `{spec: {tolerations: [{operator: Exists}]}}`}
+	cases := map[string]struct {
+		user        string
+		before, now *submitted
+		want        []Rule
+	}{
+		"somebody's new job":                  {"eve", nil, &over, []Rule{RuleNodes}},
+		"a new job of who is exempt":          {"kueue", nil, &over, nil},
+		"suspending what is over its limits":  {"eve", &over, &suspended, nil},
+		"more nodes than before":              {"eve", &submitted{}, &over, []Rule{RuleNodes}},
+		"a patch that was there":              {"eve", &patched, &running, nil},
+		"a patch that was not there":          {"eve", &submitted{}, &running, []Rule{RulePatchFields}},
+		"a patch of who is exempt, by itself": {"kueue", &submitted{}, &running, nil},
+	}
+	p := parameters(t, granting("exempt", "trainer kueue"))
+	for name, tc := range cases {
+		for _, version := range versions {
+			t.Run(name+" in Trainer "+version, func(t *testing.T) {
+				request := Request{User: tc.user, TrainJob: tc.now.job(t, version)}
+				if tc.before != nil {
+					request.Before = tc.before.job(t, version)
+				}
+				reader, err := ReaderFor(version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				denials, wrong := reader.Judge(request, p)
+				var got []Rule
+				for _, d := range denials {
+					got = append(got, d.Rule)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" || len(wrong) > 0 {
+					t.Errorf("Judge(): %v, -want +got:\n%s", wrong, diff)
+				}
+			})
+		}
+	}
+}

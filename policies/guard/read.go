@@ -21,16 +21,16 @@ type Reader struct {
 // parts are what patches change.
 type parts struct{ metadata, pods []tree }
 
-// readers are all of them, by version.
-var readers = map[string]Reader{"2.1": trainer21, "2.2": trainer22, "2.3": trainer23}
+// readers make all of them, by version.
+var readers = map[string]func() Reader{"2.1": trainer21, "2.2": trainer22, "2.3": trainer23}
 
 // ReaderFor returns the reader for a minor version of Trainer, such as 2.3.
 func ReaderFor(version string) (Reader, error) {
 	reader, ok := readers[version]
 	if !ok {
-		return reader, fmt.Errorf("reading TrainJobs of Trainer %q: want one of %s", version, strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
+		return Reader{}, fmt.Errorf("reading TrainJobs of Trainer %q: want one of %s", version, strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
 	}
-	return reader, nil
+	return reader(), nil
 }
 
 // Read reads a TrainJob as decoded JSON. Its errors are about what no API server takes, so that

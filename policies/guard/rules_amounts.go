@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -11,7 +12,7 @@ import (
 )
 
 // gpuNames are what a resource that is a GPU, or a slice of one, is called.
-var gpuNames = regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`)
+var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
 // processesAreFew: Trainer 2.1 takes words too, for runtimes that are not MPI. Where nobody says a
 // number, it may be that of the GPUs.
@@ -21,7 +22,7 @@ func processesAreFew(job Job, p Parameters) field.ErrorList {
 		return nil
 	}
 	path := trainerPath.Child("numProcPerNode")
-	want := fmt.Sprintf("want 1 to %d, which is what %s allows", runtime.MaxProcPerNode, job.Runtime.Name)
+	want := fmt.Sprintf("want 1 to %d, which is what %s allows", runtime.MaxProcPerNode, shown(job.Runtime.Name))
 	if job.Processes == nil {
 		counted := most(job, func(amounts map[string]resource.Quantity) resource.Quantity { return counted(amounts, runtime) })
 		if counted.CmpInt64(runtime.MaxProcPerNode) > 0 {
@@ -30,7 +31,7 @@ func processesAreFew(job Job, p Parameters) field.ErrorList {
 		return nil
 	}
 	if n := int64(job.Processes.IntValue()); job.Processes.Type == intstr.String || n < 1 || n > runtime.MaxProcPerNode {
-		return forbids(path, "%s, got %s", want, job.Processes)
+		return forbids(path, "%s, got %s", want, shown(job.Processes.String()))
 	}
 	return nil
 }
@@ -57,13 +58,13 @@ func gpusAreFew(job Job, p Parameters) field.ErrorList {
 		return nil
 	}
 	return forbids(trainerPath.Child("resourcesPerNode"), "want at most %d GPUs per node, which is what %s allows, got %s",
-		runtime.MaxGPUsPerNode, job.Runtime.Name, got.String())
+		runtime.MaxGPUsPerNode, shown(job.Runtime.Name), got.String())
 }
 
 func gpus(amounts map[string]resource.Quantity, runtime Runtime) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
-		if gpuNames.MatchString(name) {
+		if gpuNames().MatchString(name) {
 			sum.Add(amount)
 		}
 	}

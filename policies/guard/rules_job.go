@@ -40,7 +40,7 @@ func runtimeIsListed(job Job, p Parameters) field.ErrorList {
 	if meant := problem.Nearest(job.Runtime.Name, names); meant != "" && len(job.Runtime.Name) <= maxAdvice {
 		offer = fmt.Sprintf("did you mean %s? %s", meant, offer)
 	}
-	return forbids(path, "%s %s is not a runtime of this namespace: %s", problem.Shorten(job.Runtime.Kind, maxAdvice), problem.Quote(job.Runtime.Name), offer)
+	return forbids(path, "%s %s is not a runtime of this namespace: %s", shown(job.Runtime.Kind), shown(job.Runtime.Name), offer)
 }
 
 // nameIsShort: JobSet could not make pods of a longer name; Trainer admits it, and nothing happens.
@@ -58,7 +58,7 @@ func nodesAreFew(job Job, p Parameters) field.ErrorList {
 	if !known || job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
 	}
-	return forbids(trainerPath.Child("numNodes"), "want 1 to %d, which is what %s allows, got %d", runtime.MaxNodes, job.Runtime.Name, *job.Nodes)
+	return forbids(trainerPath.Child("numNodes"), "want 1 to %d, which is what %s allows, got %d", runtime.MaxNodes, shown(job.Runtime.Name), *job.Nodes)
 }
 
 // imageIsTheRuntimes: up to Trainer 2.3 a TrainJob's image reaches the launcher, and nodes keep the runtime's.
@@ -67,7 +67,7 @@ func imageIsTheRuntimes(job Job, p Parameters) field.ErrorList {
 	if !known || runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
 	}
-	return forbids(trainerPath.Child("image"), "nodes would run %s all the same: leave it out, or use a runtime with %s", runtime.Image, problem.Quote(job.Image))
+	return forbids(trainerPath.Child("image"), "nodes would run %s all the same: leave it out, or use a runtime with %s", runtime.Image, shown(job.Image))
 }
 
 // placing are variables that are Trainer's to set, and the runtime's: another value keeps all ranks in the launcher, or
@@ -92,7 +92,7 @@ func managerIsKnown(job Job, p Parameters) field.ErrorList {
 	if job.ManagedBy == nil || slices.Contains(p.Managers, *job.ManagedBy) {
 		return nil
 	}
-	return forbids(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), problem.Quote(*job.ManagedBy))
+	return forbids(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), shown(*job.ManagedBy))
 }
 
 // keysAreApart: whoever has the key of a job is let into all of its pods.

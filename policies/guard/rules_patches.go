@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // taken are the names of volumes that Trainer and our runtimes have; one of the same name would take its place.
@@ -21,7 +19,7 @@ func volumesAreTheTeams(job Job, p Parameters) field.ErrorList {
 	for _, volume := range job.Volumes {
 		if slices.Contains(taken, volume.Name) || strings.HasPrefix(volume.Name, takenPrefix) {
 			errs = append(errs, forbids(volume.Path, "the runtime's own volume may be called %s: write a name other than %s and %s*",
-				problem.Quote(volume.Name), strings.Join(taken, ", "), takenPrefix)...)
+				shown(volume.Name), strings.Join(taken, ", "), takenPrefix)...)
 		}
 	}
 	return errs
@@ -45,7 +43,7 @@ func unlisted(got []Named, listed []string, what, key string) field.ErrorList {
 	for _, label := range got {
 		if !slices.Contains(listed, label.Name) {
 			errs = append(errs, forbids(label.Path, "%s is not among %s: leave it out, or have it listed in spec.admission.%s of the platform",
-				problem.Quote(label.Name), what, key)...)
+				shown(label.Name), what, key)...)
 		}
 	}
 	return errs

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -106,7 +107,7 @@ func (m mapping) read(t tree, f *misfits) {
 		f.expect(t, "a mapping")
 	}
 	for _, key := range t.keys() {
-		if below := (tree{t.get(key).value, t.path.Key(key)}); below.given() {
+		if below := (tree{t.get(key).value, t.path.Key(shown(key))}); below.given() {
 			m.of.read(below, f)
 		}
 	}
@@ -174,14 +175,14 @@ func whole(v any) (int64, bool) {
 }
 
 // hugeExponent is a quantity that takes minutes to read, and that nobody means.
-var hugeExponent = regexp.MustCompile(`[eE][-+]?[0-9]{3,}$`)
+var hugeExponent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[eE][-+]?[0-9]{3,}$`) })
 
 func quantity(v any) (resource.Quantity, bool) {
 	if n, ok := whole(v); ok {
 		return *resource.NewQuantity(n, resource.DecimalSI), true
 	}
 	text, ok := v.(string)
-	if !ok || len(text) > 100 || hugeExponent.MatchString(text) {
+	if !ok || len(text) > 100 || hugeExponent().MatchString(text) {
 		return resource.Quantity{}, false
 	}
 	q, err := resource.ParseQuantity(text)

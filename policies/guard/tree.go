@@ -2,9 +2,13 @@ package guard
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // tree is a place in a TrainJob as decoded JSON. Whoever walks on from what is not there, or is
@@ -23,11 +27,27 @@ func (t tree) get(keys ...string) tree {
 	return t
 }
 
+// child is the path of a field. A field that is none of Trainer's may be called anything.
 func (t tree) child(key string) *field.Path {
-	if t.path == nil {
+	switch {
+	case !problem.Plain(key):
+		return t.path.Key(shown(key))
+	case t.path == nil:
 		return field.NewPath(key)
 	}
 	return t.path.Child(key)
+}
+
+// name is what names of Kubernetes, and of images, consist of.
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:@-]{1,200}$`) })
+
+// shown is a name that somebody else wrote, as it can stand in a message: on one line, with
+// nothing that steers a terminal.
+func shown(text string) string {
+	if name().MatchString(text) {
+		return text
+	}
+	return problem.Quote(text)
 }
 
 // given tells whether anything is there; the API server takes null for nothing.
@@ -91,7 +111,7 @@ func keysOf(mappings []tree) []Named {
 	var found []Named
 	for _, t := range mappings {
 		for _, key := range t.keys() {
-			found = append(found, Named{key, t.path.Key(key)})
+			found = append(found, Named{key, t.path.Key(shown(key))})
 		}
 	}
 	return found
