@@ -25,6 +25,7 @@ type demand struct {
 	Nodes          int               `json:"nodes"`
 	Most           int               `json:"most"`
 	LauncherIsNode bool              `json:"launcherIsNode"`
+	Together       bool              `json:"together"`
 	Selector       map[string]string `json:"selector"`
 	Before         []struct {
 		Name    string         `json:"name"`
@@ -36,7 +37,7 @@ type demand struct {
 
 // job reads the amounts of a demand.
 func (d demand) job() (j fit.Job, err error) {
-	j = fit.Job{Default: d.Nodes, Most: d.Most, LauncherIsNode: d.LauncherIsNode, Selector: d.Selector}
+	j = fit.Job{Default: d.Nodes, Most: d.Most, LauncherIsNode: d.LauncherIsNode, Together: d.Together, Selector: d.Selector}
 	if j.Launcher, err = fit.Read(d.Launcher, 1); err != nil {
 		return j, err
 	}
@@ -58,6 +59,7 @@ type Fit struct {
 	Environment string  `json:"environment,omitempty"`
 	Tenant      string  `json:"tenant"`
 	Runtime     string  `json:"runtime"`
+	Queue       string  `json:"queue,omitempty"` // the LocalQueue, where jobs wait in one
 	Fits        Verdict `json:"fits"`
 	Nodes       int     `json:"nodes"`   // at most, while nothing else runs
 	Default     int     `json:"default"` // of a TrainJob that names no number
@@ -114,6 +116,7 @@ func (p *Pipeline) Fits(ctx context.Context, request Request) ([]Fit, error) {
 type fitting struct {
 	*work
 	jobs            map[string]fit.Job
+	rooms           map[string]fit.Queue // of ClusterQueues, where they are what jobs wait for
 	problems, notes problem.List
 }
 
@@ -121,22 +124,17 @@ type fitting struct {
 // not complete, it passes over runtimes that lack something.
 func (w *work) fit(filled cue.Value, complete bool) (*fitting, error) {
 	f := &fitting{work: w, jobs: map[string]fit.Job{}}
+	if gang := mappingAt(w.sound, "spec", "target")["gang"]; gang == "kueue" {
+		if err := f.queues(); err != nil {
+			return nil, err
+		}
+	}
 	tenants := mappingAt(w.sound, "spec", "tenants")
 	if len(tenants) == 0 {
 		return f, nil
 	}
-	for entries := fieldsOf(filled.LookupPath(demandsPath)); entries.Next(); {
-		var d demand
-		err := entries.Value().Validate(cue.Concrete(true))
-		if err == nil {
-			err = entries.Value().Decode(&d)
-		}
-		if err == nil {
-			f.jobs[entries.Selector().Unquoted()], err = d.job()
-		}
-		if err != nil && complete {
-			return nil, bug("reading what "+entries.Selector().Unquoted()+" asks for", err)
-		}
+	if err := f.read(filled.LookupPath(demandsPath), complete); err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
 		if err := f.tenant(name, mappingAt(tenants, name)); err != nil {
@@ -144,6 +142,28 @@ func (w *work) fit(filled cue.Value, complete bool) (*fitting, error) {
 		}
 	}
 	return f, nil
+}
+
+// read reads what runtimes ask for.
+func (f *fitting) read(demands cue.Value, complete bool) error {
+	for entries := fieldsOf(demands); entries.Next(); {
+		var d demand
+		name, err := entries.Selector().Unquoted(), entries.Value().Validate(cue.Concrete(true))
+		if err == nil {
+			err = entries.Value().Decode(&d)
+		}
+		var job fit.Job
+		if err == nil {
+			job, err = d.job()
+		}
+		switch {
+		case err == nil:
+			f.jobs[name] = job
+		case complete:
+			return bug("reading what "+name+" asks for", err)
+		}
+	}
+	return nil
 }
 
 // tenant compares the runtimes that a tenant lists with what it has.
@@ -160,51 +180,63 @@ func (f *fitting) tenant(name string, tenant map[string]any) error {
 		if !known {
 			continue
 		}
-		in := place{path: []string{"spec", "tenants", name, "runtimes", fmt.Sprint(i)}, given: given}
-		f.held(in, job, quota)
-		fits := job.InQuota(quota)
-		f.fits = append(f.fits, Fit{
-			Environment: f.environment, Tenant: name, Runtime: runtime,
-			Fits: verdictOn(fits.Nodes, job), Nodes: fits.Nodes, Default: job.Default, Bound: quotaBound(fits.Bound),
-		})
+		path := []string{"spec", "tenants", name, "runtimes", fmt.Sprint(i)}
+		f.held(path, job, quota, given)
+		found := Fit{Environment: f.environment, Tenant: name, Runtime: runtime, Default: job.Default}
+		inQuota := job.InQuota(quota)
+		queues := f.admitted(path, tenant, job)
+		for _, queue := range slices.Sorted(maps.Keys(queues)) {
+			found.Queue = queue
+			f.found(found, job, inQuota, queues[queue], fmt.Sprint(mappingAt(tenant, "queues")[queue]))
+		}
+		if len(queues) == 0 {
+			f.found(found, job, inQuota, fit.Fit{Nodes: job.Most}, "")
+		}
 	}
 	return nil
 }
 
-// place is where a tenant lists a runtime, and what it has.
-type place struct {
-	path  []string
-	given map[string]any
+// found keeps a fit, of which the tighter bound decides.
+func (f *fitting) found(found Fit, job fit.Job, inQuota, inQueue fit.Fit, clusterQueue string) {
+	found.Nodes, found.Bound = inQuota.Nodes, quotaBound(inQuota.Bound)
+	if inQueue.Nodes < inQuota.Nodes {
+		found.Nodes, found.Bound = inQueue.Nodes, queueBound(clusterQueue, inQueue.Bound)
+	}
+	found.Fits = verdictOn(found.Nodes, job)
+	f.fits = append(f.fits, found)
 }
 
 // held reports what a TrainJob exceeds of a quota: the smallest, or else the default one.
-func (f *fitting) held(in place, job fit.Job, quota fit.Amounts) {
-	never := map[string]bool{}
+func (f *fitting) held(path []string, job fit.Job, quota fit.Amounts, given map[string]any) {
+	exceeded := map[string]bool{}
 	for _, s := range job.Over(quota, 1) {
 		who := "its smallest TrainJob, a launcher and a node,"
 		if s.Who != "" {
 			who = "its " + s.Who
 		}
-		never[s.Resource] = true
-		f.say(&f.problems, in, smallestFits, fmt.Sprintf("can never run here: %s asks for %s, and quota.%s is %v",
-			who, fit.Words(s.Resource, s.Asks), s.Resource, in.given[s.Resource]))
+		exceeded[s.Resource] = true
+		f.say(&f.problems, path, smallestFits, fmt.Sprintf("can never run here: %s asks for %s, and quota.%s is %v",
+			who, fit.Words(s.Resource, s.Asks), s.Resource, given[s.Resource]))
 	}
 	for _, s := range job.Over(quota, job.Default) {
-		if !never[s.Resource] {
-			f.say(&f.notes, in, defaultFits, fmt.Sprintf("its default TrainJob of %d nodes asks for %s, and quota.%s is %v: it waits until somebody asks for fewer nodes",
-				job.Default, fit.Words(s.Resource, s.Asks), s.Resource, in.given[s.Resource]))
+		if !exceeded[s.Resource] {
+			f.say(&f.notes, path, defaultFits, fmt.Sprintf("its default TrainJob of %d nodes asks for %s, and quota.%s is %v: it waits until somebody asks for fewer nodes",
+				job.Default, fit.Words(s.Resource, s.Asks), s.Resource, given[s.Resource]))
 		}
 	}
 }
 
-func (f *fitting) say(list *problem.List, in place, rule problem.Rule, message string) {
-	*list = append(*list, f.toProblem(rule, finding{Path: in.path, Says: message}))
+func (f *fitting) say(list *problem.List, path []string, rule problem.Rule, message string) {
+	*list = append(*list, f.toProblem(rule, finding{Path: path, Says: message}))
 }
+
+// runtimeBound is what decides where nothing of the tenant's does.
+const runtimeBound = "limits.maxNodes"
 
 // quotaBound names a bound of a namespace's quota, or the runtime's own.
 func quotaBound(s fit.Shortage) string {
 	if s.Resource == "" {
-		return "limits.maxNodes"
+		return runtimeBound
 	}
 	return "quota." + s.Resource
 }

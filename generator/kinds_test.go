@@ -65,7 +65,7 @@ func TestNamesOfRulesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []string{smallestFits.Name, defaultFits.Name}
+	got := []string{smallestFits.Name, defaultFits.Name, smallestIsAdmitted.Name, defaultIsAdmitted.Name, lendsItsOwn.Name}
 	for _, path := range []cue.Path{problemsPath, notesPath} {
 		rules, err := e.definitions.LookupPath(path).Fields()
 		if err != nil {

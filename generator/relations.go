@@ -19,6 +19,7 @@ var relations = map[string]func(*checker, *document.Node, []string){
 	"annotations":      (*checker).annotations,
 	"destination":      (*checker).destination,
 	"place":            (*checker).place,
+	"priorityClass":    (*checker).priorityClass,
 }
 
 // relate runs the check that a mapping's schema names, if it names one.
@@ -113,6 +114,13 @@ func (c *checker) annotations(n *document.Node, path []string) {
 	}
 	if size > maxAnnotations {
 		c.add(n.Position, path, "want at most %d KiB in all, got %d", maxAnnotations>>10, size>>10)
+	}
+}
+
+// priorityClass: one that is made has a value.
+func (c *checker) priorityClass(n *document.Node, path []string) {
+	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Partly {
+		c.breaks(missingKey, n.Position, path, "missing key %q: how urgent it is; or external: true, where it is in the cluster already", "value")
 	}
 }
 

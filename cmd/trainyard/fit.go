@@ -61,23 +61,27 @@ func (f *fitFlags) print(ctx context.Context, s streams, input inputFlags) error
 	return err
 }
 
-// printFits prints a table, with environments where there are any.
+// column is one of the table of fits.
+type column struct {
+	title string
+	cell  func(generator.Fit) string
+}
+
+// printFits prints a table, with environments and queues where there are any.
 func printFits(w io.Writer, fits []generator.Fit) error {
-	columns := []struct {
-		title string
-		cell  func(generator.Fit) string
-	}{
+	columns := []column{
 		{"ENVIRONMENT", func(f generator.Fit) string { return f.Environment }},
 		{"TENANT", func(f generator.Fit) string { return f.Tenant }},
 		{"RUNTIME", func(f generator.Fit) string { return f.Runtime }},
+		{"QUEUE", func(f generator.Fit) string { return f.Queue }},
 		{"FITS", func(f generator.Fit) string { return string(f.Fits) }},
 		{"NODES", func(f generator.Fit) string { return fmt.Sprint(f.Nodes) }},
 		{"DEFAULT", func(f generator.Fit) string { return fmt.Sprint(f.Default) }},
 		{"BOUND", func(f generator.Fit) string { return f.Bound }},
 	}
-	if fits[0].Environment == "" {
-		columns = columns[1:]
-	}
+	columns = slices.DeleteFunc(columns, func(c column) bool { // a column that is empty says nothing
+		return !slices.ContainsFunc(fits, func(f generator.Fit) bool { return c.cell(f) != "" })
+	})
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := make([]string, len(columns))
 	for i, c := range columns {

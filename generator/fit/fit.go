@@ -34,13 +34,13 @@ type Shortage struct {
 	Who      string // what asks: the name of a Pod that runs before, or "" for launcher and nodes
 	Asks     int64
 	Bound    int64
-	Lacking  bool // whether there is no bound, because a queue has nothing of the resource at all
+	Lacking  bool // whether a queue has nothing of the resource at all or, without one, no flavor for the pods
 }
 
 // Fit is how large a TrainJob can be.
 type Fit struct {
 	Nodes int      // at most; 0 if none can run
-	Bound Shortage // what decides on that: what one node more would exceed. Without a resource it is the runtime's own limit
+	Bound Shortage // what decides on that: what one node more would exceed. The zero value is the runtime's own limit
 }
 
 // Hosts counts the nodes' pods of a TrainJob, beside its launcher. Trainer starts one at least.

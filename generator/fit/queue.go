@@ -64,51 +64,62 @@ func (q Queue) take(pod Pod, selector map[string]string) (Shortage, bool) {
 		return lacking, false
 	}
 	for _, group := range q {
-		if _, short := group.take(pod.Amounts, selector); short != nil {
+		i, short := group.first(pod.Amounts, selector)
+		if i < 0 {
 			short.Who = pod.Name
-			return *short, false
+			return short, false
 		}
+		group[i] = group[i].without(pod.Amounts)
 	}
 	return Shortage{}, true
 }
 
-// take gives a pod the first flavor that has room, and says which, or what is short in the last one.
-func (g Group) take(asks Amounts, selector map[string]string) (*Flavor, *Shortage) {
-	short := &Shortage{Resource: "flavor", Lacking: true}
-	for i := range g {
-		if !g.admits(g[i], selector) {
+// first is the first flavor that has room for a pod; below 0 if none has, with what is short in the last.
+func (g Group) first(asks Amounts, selector map[string]string) (int, Shortage) {
+	short := Shortage{Lacking: true}
+	for i, f := range g {
+		if !g.admits(f, selector) {
 			continue
 		}
-		if lacking := g[i].over(asks); lacking != nil {
-			short = lacking
-			continue
+		over, lacking := f.over(asks)
+		if !lacking {
+			return i, Shortage{}
 		}
-		for resource := range g[i].Room {
-			g[i].Room[resource] -= asks[resource]
-		}
-		return &g[i], nil
+		short = over
 	}
-	return nil, short
+	return -1, short
 }
 
 // inGroup is how large a TrainJob fits into one group.
 func (j Job) inGroup(group Group) Fit {
-	chosen, short := group.take(j.Launcher, j.Selector)
-	if chosen == nil {
-		return Fit{Bound: *short}
+	chosen, short := group.first(j.Launcher, j.Selector)
+	if chosen < 0 {
+		return Fit{Bound: short}
 	}
-	best := Fit{Bound: Shortage{Resource: "flavor", Lacking: true}}
-	for i := range group {
-		f := &group[i]
-		if !group.admits(*f, j.Selector) || j.Together && f != chosen {
+	best := Fit{Bound: Shortage{Lacking: true}}
+	for i, f := range group {
+		if !group.admits(f, j.Selector) {
 			continue
 		}
-		fits := j.fit(f.hosts(j.Node), func(more int) Shortage { return f.short(j, more, f == chosen) })
+		withLauncher := i == chosen || j.Together
+		if withLauncher {
+			f = f.without(j.Launcher)
+		}
+		fits := j.fit(f.hosts(j.Node), func(more int) Shortage { return f.short(j, more, withLauncher) })
 		if fits.Nodes > best.Nodes || best.Nodes == 0 {
 			best = fits
 		}
 	}
 	return best
+}
+
+// without is a flavor with less room.
+func (f Flavor) without(asks Amounts) Flavor {
+	f.Room = maps.Clone(f.Room)
+	for resource := range f.Room {
+		f.Room[resource] -= asks[resource]
+	}
+	return f
 }
 
 // hosts is how many pods there is room for.
@@ -137,13 +148,13 @@ func (f Flavor) short(j Job, nodes int, withLauncher bool) Shortage {
 }
 
 // over is a resource of which a flavor has too little for a pod.
-func (f Flavor) over(asks Amounts) *Shortage {
+func (f Flavor) over(asks Amounts) (Shortage, bool) {
 	for _, resource := range names(f.Room) {
 		if asks[resource] > f.Room[resource] {
-			return &Shortage{Resource: resource, Asks: asks[resource], Bound: f.Room[resource]}
+			return Shortage{Resource: resource, Asks: asks[resource], Bound: f.Room[resource]}, true
 		}
 	}
-	return nil
+	return Shortage{}, false
 }
 
 // admits tells whether pods that choose Kubernetes nodes by labels may have a flavor. Labels that no flavor of the
@@ -162,9 +173,6 @@ func (q Queue) copied() Queue {
 	all := make(Queue, len(q))
 	for i, group := range q {
 		all[i] = slices.Clone(group)
-		for k := range all[i] {
-			all[i][k].Room = maps.Clone(all[i][k].Room)
-		}
 	}
 	return all
 }

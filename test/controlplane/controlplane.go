@@ -102,6 +102,15 @@ func (cp *ControlPlane) readManifests() error {
 		}
 		cp.manifests = append(cp.manifests, read)
 	}
+	kueue, err := upstream.Tools(cp.options.kueue)
+	if err != nil {
+		return err
+	}
+	queues, err := kueue.Queues()
+	if err != nil {
+		return fmt.Errorf("reading the CRDs of Kueue: %w", err)
+	}
+	cp.manifests = append(cp.manifests, queues)
 	if cp.options.crdsOnly {
 		return nil
 	}

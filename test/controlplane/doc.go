@@ -17,5 +17,7 @@
 //		...
 //	}
 //
+// Kueue's CRDs are there as well, without Kueue itself (test/scale has that).
+//
 // Options ask for another version of Trainer than the default.
 package controlplane

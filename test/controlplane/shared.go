@@ -14,11 +14,15 @@ import (
 // defaultTrainer is the tools folder used by tests that do not ask for another.
 const defaultTrainer = "trainer-2.3"
 
+// defaultKueue is the same for Kueue, whose CRDs are everywhere.
+const defaultKueue = "kueue-0.19"
+
 // options tell control planes apart; equal options share one.
 type options struct {
 	trainer  string
 	crdsOnly bool
 	pods     bool
+	kueue    string
 }
 
 // Option changes what Start starts.
@@ -39,6 +43,11 @@ func CRDsOnly() Option {
 // controllers of both.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
+}
+
+// Kueue picks the folder below tools/ whose CRDs of Kueue are installed, instead of the newest.
+func Kueue(folder string) Option {
+	return func(o *options) { o.kueue = folder }
 }
 
 // shared holds the control planes of this test binary.
@@ -86,7 +95,7 @@ func Start(t testing.TB, opts ...Option) *ControlPlane {
 	if testing.Short() {
 		t.Skip("a control plane takes seconds to start")
 	}
-	o := options{trainer: defaultTrainer}
+	o := options{trainer: defaultTrainer, kueue: defaultKueue}
 	for _, opt := range opts {
 		opt(&o)
 	}

@@ -21,6 +21,16 @@ integrations: {frameworks: ["trainer.kubeflow.org/trainjob"]}
 `,
 }
 
+// Queues are Kueue's CRDs for an API server on which Kueue does not run: nobody converts between
+// versions, so that only the one that is stored can be used.
+func (t Toolbox) Queues() (Manifests, error) {
+	read, err := t.Manifests(Kueue)
+	for _, crd := range read.CRDs {
+		crd.Spec.Conversion = nil
+	}
+	return Manifests{CRDs: read.CRDs}, err
+}
+
 // withFolder is a command that finds the files of a folder at a place below /etc. That holds
 // for no other program of the machine, and is gone when it ends: it has a mount namespace of
 // its own, and a user namespace, so that no root is needed (unshare(1)). Its /etc is empty

@@ -28,8 +28,10 @@ var types = map[schema.GroupVersionKind]func() any{
 
 // New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.
 func New(kind schema.GroupVersionKind) any {
-	if empty, ok := types[kind]; ok {
-		return empty()
+	for _, known := range []map[schema.GroupVersionKind]func() any{types, queueTypes} {
+		if empty, ok := known[kind]; ok {
+			return empty()
+		}
 	}
 	return nil
 }
