@@ -74,9 +74,11 @@ func (q Queue) take(pod Pod, selector map[string]string) (Shortage, bool) {
 	return Shortage{}, true
 }
 
-// first is the first flavor that has room for a pod; below 0 if none has, with what is short in the last.
+// first is the first flavor that has room for a pod; below 0 if none has, with what is short in the first that it
+// could have.
 func (g Group) first(asks Amounts, selector map[string]string) (int, Shortage) {
-	short := Shortage{Lacking: true}
+	none := Shortage{Lacking: true}
+	short := none
 	for i, f := range g {
 		if !g.admits(f, selector) {
 			continue
@@ -85,7 +87,9 @@ func (g Group) first(asks Amounts, selector map[string]string) (int, Shortage) {
 		if !lacking {
 			return i, Shortage{}
 		}
-		short = over
+		if short == none {
+			short = over
+		}
 	}
 	return -1, short
 }

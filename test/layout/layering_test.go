@@ -142,7 +142,7 @@ func covers(pattern, importPath string) bool {
 // starts at each refresh of Argo CD.
 var slow = []string{
 	"k8s.io/client-go/kubernetes/...",
-	"sigs.k8s.io/controller-runtime/...",
+	"sigs.k8s.io/controller-runtime/pkg/client/...",
 	"sigs.k8s.io/structured-merge-diff/v6/typed",
 }
 
