@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"cuelang.org/go/cue"
+
 	"github.com/trainyard/trainyard/generator/fit"
 )
 
@@ -14,6 +16,36 @@ var (
 	smallestIsAdmitted = ruleOf("the smallest TrainJob can be admitted")
 	defaultIsAdmitted  = ruleOf("the default TrainJob can be admitted")
 )
+
+var localQueuesPath = cue.ParsePath("localQueues")
+
+// localQueues are requests for the queues of tenants.
+func (w *work) localQueues(filled cue.Value) ([]request, error) {
+	var asked struct {
+		Made    bool   `json:"made"`
+		Version string `json:"version"`
+	}
+	if err := decode(filled.LookupPath(localQueuesPath), &asked); err != nil {
+		return nil, bug("reading what LocalQueues are made for", err)
+	}
+	tenants := mappingAt(w.sound, "spec", "tenants")
+	var requests []request
+	for _, tenant := range slices.Sorted(maps.Keys(tenants)) {
+		queues := mappingAt(tenants, tenant, "queues")
+		for _, name := range slices.Sorted(maps.Keys(queues)) {
+			if asked.Made {
+				requests = append(requests, request{
+					From: []string{"spec", "tenants", tenant}, Make: "local-queue", Kin: "local-queue", homes: []string{tenant},
+					In: map[string]any{
+						"platform": mappingAt(w.sound, "metadata")["name"], "name": name, "version": asked.Version,
+						"settings": map[string]any{"clusterQueue": queues[name]},
+					},
+				})
+			}
+		}
+	}
+	return requests, nil
+}
 
 // clusterQueue is one of the document's, with amounts that are read.
 type clusterQueue struct {

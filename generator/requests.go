@@ -49,7 +49,8 @@ func (w *work) requestsOf(on *engine, filled cue.Value) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(requests, all.requests(teams)...), nil
+	queues, err := w.localQueues(filled)
+	return slices.Concat(requests, all.requests(teams), queues), err
 }
 
 // teams are the tenants of a document, as policies see them.
