@@ -101,29 +101,44 @@ func (s share) lends(resource string) int64 {
 	return s.quota[resource]
 }
 
-// rooms are what each ClusterQueue could ever admit.
-func rooms(queues map[string]clusterQueue, flavors map[string]any) map[string]fit.Queue {
-	type lent struct{ cohort, flavor, resource string }
-	all := map[lent]int64{}
+// lent is what all queues of a cohort lend of a resource of a flavor.
+type lent map[part]int64
+
+// part is a resource of a flavor in a cohort.
+type part struct{ cohort, flavor, resource string }
+
+func lentBy(queues map[string]clusterQueue) lent {
+	all := lent{}
 	for _, queue := range queues {
 		for _, s := range slices.Concat(queue.groups...) {
 			for resource := range s.quota {
-				all[lent{queue.cohort, s.flavor, resource}] += s.lends(resource)
+				all[part{queue.cohort, s.flavor, resource}] += s.lends(resource)
 			}
 		}
 	}
+	return all
+}
+
+// room is how much there is of a share, with what its queue's cohort lends.
+func (l lent) room(s share, cohort string) fit.Amounts {
+	room := maps.Clone(s.quota)
+	for resource := range room {
+		if cohort != "" {
+			room[resource] = s.most(resource, l[part{cohort, s.flavor, resource}])
+		}
+	}
+	return room
+}
+
+// rooms are what each ClusterQueue could ever admit.
+func rooms(queues map[string]clusterQueue, flavors map[string]any) map[string]fit.Queue {
+	all := lentBy(queues)
 	found := map[string]fit.Queue{}
 	for name, queue := range queues {
 		for _, shares := range queue.groups {
 			var group fit.Group
 			for _, s := range shares {
-				room := maps.Clone(s.quota)
-				for resource := range room {
-					if queue.cohort != "" {
-						room[resource] = s.most(resource, all[lent{queue.cohort, s.flavor, resource}])
-					}
-				}
-				group = append(group, fit.Flavor{Name: s.flavor, Labels: textsAt(flavors, s.flavor, "nodeLabels"), Room: room})
+				group = append(group, fit.Flavor{Name: s.flavor, Labels: textsAt(flavors, s.flavor, "nodeLabels"), Room: all.room(s, queue.cohort)})
 			}
 			found[name] = append(found[name], group)
 		}
