@@ -61,10 +61,11 @@ func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 	return NewTree(append(files, File{Path: "kustomization.yaml", Content: Text(text)})...)
 }
 
-// fileOf is the path of an object's file, such as cluster/clustertrainingruntime-a.yaml.
+// fileOf is the path of an object's file, such as cluster/clustertrainingruntime-a.yaml. What is
+// about a tenant lies with what is in its namespace.
 func fileOf(o object.Object) string {
 	folder := "cluster"
-	if tenant := cmp.Or(o.ID().Namespace, o.Label("trainyard.dev/tenant")); tenant != "" {
+	if tenant := cmp.Or(o.Label("trainyard.dev/tenant"), o.ID().Namespace); tenant != "" {
 		folder = path.Join("namespaces", tenant)
 	}
 	return path.Join(folder, fmt.Sprintf("%s-%s.yaml", strings.ToLower(o.ID().Kind), o.ID().Name))

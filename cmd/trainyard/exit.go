@@ -114,12 +114,24 @@ func judge(err error) reports.Report {
 		return ended(exitDiffers, differ.differences...)
 	case errors.As(err, &failed):
 		return ended(failed.code(), fmt.Sprintf("trainyard: %v", failed))
-	case jobs.Denied(err):
-		return ended(exitDenied, fmt.Sprintf("trainyard: %v", err))
+	case len(denials(err)) > 0:
+		return ended(exitDenied, denials(err)...)
 	case errors.Is(err, context.DeadlineExceeded):
 		return ended(exitTimedOut, fmt.Sprintf("trainyard: %v", err))
 	case errors.As(err, &bug):
 		return ended(exitInternal, fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug))
 	}
 	return ended(exitInternal, fmt.Sprintf("trainyard: %v", err))
+}
+
+// denials are what an error says if it is that something is denied.
+func denials(err error) []string {
+	var denied *deniedError
+	switch {
+	case errors.As(err, &denied):
+		return denied.broken
+	case jobs.Denied(err):
+		return []string{fmt.Sprintf("trainyard: %v", err)}
+	}
+	return nil
 }

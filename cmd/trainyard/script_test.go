@@ -1,16 +1,24 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/trainyard/trainyard/policies/offline"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"trainyard": main,
+		"trainyard-policy": func() {
+			if err := offline.Answer(context.Background(), os.Stdin, os.Stdout); err != nil {
+				os.Exit(1)
+			}
+		},
 	})
 }
 

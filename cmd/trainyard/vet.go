@@ -20,15 +20,19 @@ func newVet(s streams, r *reporter) *cobra.Command {
 	var f inputFlags
 	var fits fitFlags
 	var traps, schema bool
+	var tenant string
 	cmd := &cobra.Command{
-		Use:   "vet",
-		Short: "Check a platform document, or training runtimes, and write nothing",
+		Use:   "vet [TRAINJOBS...]",
+		Short: "Check a platform document, training runtimes or TrainJobs, and write nothing",
 		Long: `Check a platform document in all its environments: every problem at once, one line per
 cause, each with the place in the file, what is wrong and what is allowed. What works, but
 may surprise, is a note.
 
 A file of ClusterTrainingRuntimes or TrainingRuntimes, whoever wrote them, is checked for the
 traps of MPI on Kubeflow Trainer, each by its name. --traps lists them.
+
+Files of TrainJobs are held against the rules of the platform document: each rule that one breaks, and
+what to change.
 
 With --fit it prints how large the TrainJobs of each runtime can be in each tenant's namespace,
 while nothing else runs there, and which bound decides on that.
@@ -54,10 +58,15 @@ All but text go to standard output.`,
   # Which runtimes can never run, and where?
   trainyard vet -f platform.yaml --fit -o json | jq -r '.[] | select(.fits == "never") | "\(.tenant) \(.runtime)"'
 
+  # Check a TrainJob before it is submitted
+  trainyard vet job.yaml -f platform.yaml --tenant team-vision
+
   # Check the runtimes of a cluster
   kubectl get clustertrainingruntimes -o yaml | trainyard vet -f -`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, jobs []string) error {
+			if len(jobs) > 0 || tenant != "" {
+				return vetJobs(cmd, s, f, jobs, tenant)
+			}
 			switch {
 			case (traps || schema) && !r.words():
 				return &usageError{errors.New("--traps and --report-schema check nothing, so that there is no report: leave --report out")}
@@ -78,6 +87,7 @@ All but text go to standard output.`,
 	}
 	f.add(cmd, r, func() bool { return true })
 	fits.add(cmd)
+	cmd.Flags().StringVar(&tenant, "tenant", "", "the namespace that TrainJobs are for; by default the one that they name")
 	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps that runtimes are checked for")
 	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd

@@ -74,7 +74,7 @@ func jobOf(runtime client.Object, name, namespace string) *build.TrainJob {
 // here would finish with them.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
-	passing := slices.DeleteFunc(slices.Clone(objs), isNamespace)
+	passing := slices.DeleteFunc(slices.Clone(objs), stays)
 	for _, obj := range passing {
 		awaitEnd(t, cp, obj)
 	}
@@ -88,6 +88,11 @@ func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 			}
 		}
 	})
+}
+
+// stays tells what is there for good: Namespaces, and what says so itself.
+func stays(obj client.Object) bool {
+	return isNamespace(obj) || obj.GetLabels()["trainyard.dev/keep"] != ""
 }
 
 func isNamespace(obj client.Object) bool {

@@ -47,6 +47,11 @@ var bans = []ban{
 	{"bundles/...", module + "/reports/...", "files are written whoever reads about it"},
 	{"schemas/...", module + "/...", "schemas are CUE and nothing else"},
 	{"policies/guard/...", "k8s.io/client-go/...", "rules are pure"},
+	{"policies/guard/...", module + "/policies/offline", "rules need no evaluator"},
+	{"generator/...", module + "/policies/offline", "generation judges no TrainJobs"},
+	{"bundles/...", module + "/policies/offline", "files are written without an evaluator"},
+	{"api/...", module + "/policies/offline", "the API server evaluates its policies itself"},
+	{"cmd/trainyard", module + "/policies/offline", "Kubernetes' evaluator takes milliseconds to start"},
 	{"policies/guard/...", "sigs.k8s.io/controller-runtime/...", "rules are pure"},
 	{"api/server/...", module + "/generator", "the API acts on a cluster, not on documents"},
 	{"api/server/...", module + "/bundles/...", "the API acts on a cluster, not on files"},
@@ -143,6 +148,7 @@ func covers(pattern, importPath string) bool {
 var slow = []string{
 	"k8s.io/client-go/kubernetes/...",
 	"sigs.k8s.io/controller-runtime/pkg/client/...",
+	"k8s.io/apiserver/...",
 	"sigs.k8s.io/structured-merge-diff/v6/typed",
 }
 

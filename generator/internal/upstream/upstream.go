@@ -5,6 +5,7 @@ package upstream
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	securityv1 "github.com/openshift/api/security/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -12,18 +13,21 @@ import (
 )
 
 var types = map[schema.GroupVersionKind]func() any{
-	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):        func() any { return new(trainer.ClusterTrainingRuntime) },
-	trainer.GroupVersion.WithKind("TrainingRuntime"):               func() any { return new(trainer.TrainingRuntime) },
-	corev1.SchemeGroupVersion.WithKind("LimitRange"):               func() any { return new(corev1.LimitRange) },
-	corev1.SchemeGroupVersion.WithKind("Namespace"):                func() any { return new(corev1.Namespace) },
-	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):            func() any { return new(corev1.ResourceQuota) },
-	corev1.SchemeGroupVersion.WithKind("ServiceAccount"):           func() any { return new(corev1.ServiceAccount) },
-	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"):      func() any { return new(networkingv1.NetworkPolicy) },
-	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):              func() any { return new(rbacv1.ClusterRole) },
-	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"):       func() any { return new(rbacv1.ClusterRoleBinding) },
-	rbacv1.SchemeGroupVersion.WithKind("Role"):                     func() any { return new(rbacv1.Role) },
-	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):              func() any { return new(rbacv1.RoleBinding) },
-	securityv1.GroupVersion.WithKind("SecurityContextConstraints"): func() any { return new(securityv1.SecurityContextConstraints) },
+	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):                     func() any { return new(trainer.ClusterTrainingRuntime) },
+	trainer.GroupVersion.WithKind("TrainingRuntime"):                            func() any { return new(trainer.TrainingRuntime) },
+	corev1.SchemeGroupVersion.WithKind("LimitRange"):                            func() any { return new(corev1.LimitRange) },
+	corev1.SchemeGroupVersion.WithKind("Namespace"):                             func() any { return new(corev1.Namespace) },
+	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):                         func() any { return new(corev1.ResourceQuota) },
+	corev1.SchemeGroupVersion.WithKind("ServiceAccount"):                        func() any { return new(corev1.ServiceAccount) },
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"):                   func() any { return new(networkingv1.NetworkPolicy) },
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):                           func() any { return new(rbacv1.ClusterRole) },
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"):                    func() any { return new(rbacv1.ClusterRoleBinding) },
+	rbacv1.SchemeGroupVersion.WithKind("Role"):                                  func() any { return new(rbacv1.Role) },
+	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):                           func() any { return new(rbacv1.RoleBinding) },
+	securityv1.GroupVersion.WithKind("SecurityContextConstraints"):              func() any { return new(securityv1.SecurityContextConstraints) },
+	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"):        func() any { return new(admissionv1.ValidatingAdmissionPolicy) },
+	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding"): func() any { return new(admissionv1.ValidatingAdmissionPolicyBinding) },
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"):                             func() any { return new(corev1.ConfigMap) },
 }
 
 // New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.

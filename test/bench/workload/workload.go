@@ -84,6 +84,7 @@ func write(spec any) ([]byte, error) {
 type spec struct {
 	Target       mapping            `json:"target,omitempty"`
 	Ceilings     mapping            `json:"ceilings"`
+	Admission    mapping            `json:"admission,omitempty"`
 	Runtimes     map[string]mapping `json:"runtimes"`
 	Tenants      map[string]tenant  `json:"tenants"`
 	Environments map[string]spec    `json:"environments,omitempty"`
@@ -100,6 +101,7 @@ func (s Size) spec() spec {
 	made := spec{
 		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
 		Ceilings:     atMost(64),
+		Admission:    mapping{"enforce": "none"}, // other programs are to make the same objects
 		Runtimes:     map[string]mapping{},
 		Tenants:      map[string]tenant{},
 		Environments: map[string]spec{},

@@ -1,0 +1,23 @@
+// Command trainyard-policy evaluates admission policies for "trainyard policy test". It reads a
+// question from standard input and writes the answer to standard output, both as JSON.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/trainyard/trainyard/policies/offline"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := offline.Answer(ctx, os.Stdin, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "trainyard-policy: %v\n", err)
+		os.Exit(1)
+	}
+}

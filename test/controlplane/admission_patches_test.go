@@ -1,0 +1,81 @@
+package controlplane_test
+
+import "strings"
+
+// patches are those of a version, with pods that may keep all rules.
+func (d dice) patches() string {
+	if d.overrides {
+		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"
+	}
+	return "runtimePatches: [" + d.runtimePatch("acme.io/a") + d.of("", ", "+d.runtimePatch("acme.io/b")) + "]"
+}
+
+func (d dice) override(job string) string {
+	return "{targetJobs: [{name: " + job + "}], metadata: " + d.metadata() + ", spec: " + d.podSpec() + "}"
+}
+
+func (d dice) runtimePatch(manager string) string {
+	pod := "{metadata: " + d.metadata() + ", spec: " + d.podSpec() + "}"
+	job := "{name: " + d.of("launcher", "node") + ", template: {metadata: " + d.metadata() + ", spec: {template: " + pod + "}}}"
+	return "{manager: " + manager + ", trainingRuntimeSpec: {template: {metadata: " + d.metadata() + ", spec: {replicatedJobs: [" + job + "]}}}}"
+}
+
+func (d dice) metadata() string {
+	fields := []string{"annotations: " + d.of("{}", "{}", "{kueue.x-k8s.io/podset-slice-size: b}", d.keys())}
+	if d.seldom() {
+		fields = append(fields, d.of("labels: "+d.keys(), "finalizers: [example.com/a]", "namespace: other"))
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+func (d dice) podSpec() string {
+	fields := []string{"volumes: [" + strings.Join(d.volumes(), ", ") + "]", d.of("containers", "initContainers") + ": [" + d.container() + "]"}
+	if d.seldom() {
+		odd := []string{
+			"nodeSelector: {pool: a}", "serviceAccountName: admin", "tolerations: [{operator: Exists}]", "affinity: {nodeAffinity: {}}",
+			"schedulingGates: [{name: a}]", "imagePullSecrets: [{name: a}]",
+		}
+		if !d.overrides {
+			odd = append(odd, "securityContext: {runAsUser: 0}")
+		}
+		fields = append(fields, d.of(odd...))
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+func (d dice) volumes() []string {
+	var all []string
+	for _, name := range d.some("data", "settings", "tmp", "storage-data") {
+		if name != "data" && name != "settings" && d.often() {
+			continue
+		}
+		kinds := []string{
+			"persistentVolumeClaim: {claimName: data}", "configMap: {name: a}", "emptyDir: {}", "secret: {secretName: hub}",
+			"projected: {sources: [{configMap: {name: a}}, {secret: {name: hub}}]}",
+		}
+		if d.seldom() {
+			kinds = []string{
+				"hostPath: {path: /}", "nfs: {server: a, path: /a}", "secret: {secretName: " + d.secret() + "}",
+				"projected: {sources: [{secret: {name: " + d.secret() + "}}]}", "projected: {sources: [{serviceAccountToken: {path: a}}]}",
+			}
+		}
+		all = append(all, "{name: "+name+", "+d.of(kinds...)+"}")
+	}
+	return all
+}
+
+func (d dice) container() string {
+	mount := "{name: data, mountPath: /data" + d.of("", ", readOnly: true", ", subPath: a", d.oddMount()) + "}"
+	fields := []string{"name: " + d.of("identity", "preflight", "sidecar"), "volumeMounts: [" + mount + "]", "env: " + d.env()}
+	if !d.overrides && d.seldom() {
+		fields = append(fields, "securityContext: {privileged: true}")
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+func (d dice) oddMount() string {
+	if d.often() {
+		return ""
+	}
+	return d.of(", mountPropagation: Bidirectional", ", subPathExpr: a", ", recursiveReadOnly: IfPossible")
+}
