@@ -70,17 +70,23 @@ func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 // generated are the objects of documents.
 func generated(t *testing.T, documents []string) string {
 	t.Helper()
-	args := []string{"run", "./cmd/trainyard", "generate"}
+	return trainyard(t, []string{"generate"}, documents)
+}
+
+// trainyard runs the command on documents of testdata, and returns what it prints.
+func trainyard(t *testing.T, words, documents []string) string {
+	t.Helper()
+	args := append([]string{"run", "./cmd/trainyard"}, words...)
 	for _, document := range documents {
 		args = append(args, "-f", filepath.Join("test/scale/testdata", document))
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir, cmd.Stderr = repo.Path(t), t.Output()
-	objects, err := cmd.Output()
+	printed, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("generating: %v", err)
+		t.Fatalf("trainyard %s: %v", words[0], err)
 	}
-	return string(objects)
+	return string(printed)
 }
 
 // kubectl returns what it says.
