@@ -155,9 +155,11 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
+// document has runtimes, and tenants that list them all. Nobody judges their TrainJobs, because what
+// does that depends on all runtimes together.
 func document(name string, runtimes map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  runtimes:\n", name)
+	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)
 	for _, key := range sortedKeys(runtimes) {
 		fmt.Fprintf(&b, "    %s: %s\n", key, runtimes[key])
 	}
