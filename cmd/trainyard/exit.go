@@ -10,7 +10,6 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/trial"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/reports"
 )
 
@@ -82,26 +81,26 @@ func (f *failedError) code() int {
 // judge says what a run comes to that has ended with an error, or with none.
 func judge(err error) reports.Report {
 	var (
-		problems problem.List
-		refused  *bundles.RefusedError
-		loss     *bundles.LossError
-		exists   *existsError
-		unknown  *generator.EnvironmentError
-		usage    *usageError
-		bug      *generator.BugError
-		differ   *differError
-		failed   *failedError
-		choice   *jobs.AmbiguousRuntimeError
-		unfit    *trial.UnfitError
+		refused *bundles.RefusedError
+		loss    *bundles.LossError
+		exists  *existsError
+		unknown *generator.EnvironmentError
+		usage   *usageError
+		bug     *generator.BugError
+		differ  *differError
+		failed  *failedError
+		choice  *jobs.AmbiguousRuntimeError
+		unfit   *trial.UnfitError
 	)
 	ended := func(code int, failures ...string) reports.Report {
 		return reports.Report{ExitCode: code, Failures: failures}
 	}
+	problems, code := problemsOf(err)
 	switch {
 	case err == nil:
 		return ended(exitOK)
-	case errors.As(err, &problems):
-		return reports.Report{ExitCode: exitInvalid, Problems: problems}
+	case len(problems) > 0:
+		return reports.Report{ExitCode: code, Problems: problems}
 	case errors.As(err, &refused):
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v; what is not ours can be moved away or kept (--keep-unknown), edits be taken over into the document and overwritten (--force)", refused))
 	case errors.As(err, &loss):
@@ -114,24 +113,12 @@ func judge(err error) reports.Report {
 		return ended(exitDiffers, differ.differences...)
 	case errors.As(err, &failed):
 		return ended(failed.code(), fmt.Sprintf("trainyard: %v", failed))
-	case len(denials(err)) > 0:
-		return ended(exitDenied, denials(err)...)
+	case jobs.Denied(err):
+		return ended(exitDenied, fmt.Sprintf("trainyard: %v", err))
 	case errors.Is(err, context.DeadlineExceeded):
 		return ended(exitTimedOut, fmt.Sprintf("trainyard: %v", err))
 	case errors.As(err, &bug):
 		return ended(exitInternal, fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug))
 	}
 	return ended(exitInternal, fmt.Sprintf("trainyard: %v", err))
-}
-
-// denials are what an error says if it is that something is denied.
-func denials(err error) []string {
-	var denied *deniedError
-	switch {
-	case errors.As(err, &denied):
-		return denied.broken
-	case jobs.Denied(err):
-		return []string{fmt.Sprintf("trainyard: %v", err)}
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/policies/cases"
 )
 
@@ -150,4 +151,13 @@ func printOutcomes(w io.Writer, where string, all []cases.Case, outcomes []cases
 		}
 	}
 	return failed, nil
+}
+
+// fieldsOf are the objects of a platform, as decoded JSON.
+func fieldsOf(platform generator.Platform) []map[string]any {
+	var all []map[string]any
+	for o := range platform.Objects.All() {
+		all = append(all, o.Fields())
+	}
+	return all
 }

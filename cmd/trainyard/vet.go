@@ -19,11 +19,11 @@ import (
 func newVet(s streams, r *reporter) *cobra.Command {
 	var f inputFlags
 	var fits fitFlags
+	var jobs jobFlags
 	var traps, schema bool
-	var tenant string
 	cmd := &cobra.Command{
 		Use:   "vet [TRAINJOBS...]",
-		Short: "Check a platform document, training runtimes or TrainJobs, and write nothing",
+		Short: "Check a platform document, training runtimes, or TrainJobs, and write nothing",
 		Long: `Check a platform document in all its environments: every problem at once, one line per
 cause, each with the place in the file, what is wrong and what is allowed. What works, but
 may surprise, is a note.
@@ -31,8 +31,9 @@ may surprise, is a note.
 A file of ClusterTrainingRuntimes or TrainingRuntimes, whoever wrote them, is checked for the
 traps of MPI on Kubeflow Trainer, each by its name. --traps lists them.
 
-Files of TrainJobs are held against the rules of the platform document: each rule that one breaks, and
-what to change.
+Files of TrainJobs, named without -f, are held against what the platform document lets a tenant ask
+for, by the same rules as in the cluster: each that is broken, and what to change. What is
+denied ends with another exit code than what cannot be read.
 
 With --fit it prints how large the TrainJobs of each runtime can be in each tenant's namespace,
 while nothing else runs there, and which bound decides on that.
@@ -58,16 +59,17 @@ All but text go to standard output.`,
   # Which runtimes can never run, and where?
   trainyard vet -f platform.yaml --fit -o json | jq -r '.[] | select(.fits == "never") | "\(.tenant) \(.runtime)"'
 
-  # Check a TrainJob before it is submitted
+  # May a team submit these TrainJobs?
   trainyard vet job.yaml -f platform.yaml --tenant team-vision
+  kustomize build jobs/ | trainyard vet - -f platform.yaml --env prod
 
   # Check the runtimes of a cluster
   kubectl get clustertrainingruntimes -o yaml | trainyard vet -f -`,
-		RunE: func(cmd *cobra.Command, jobs []string) error {
-			if len(jobs) > 0 || tenant != "" {
-				return vetJobs(cmd, s, f, jobs, tenant)
-			}
+		Args: jobs.args(&f),
+		RunE: func(cmd *cobra.Command, files []string) error {
 			switch {
+			case len(files) > 0:
+				return jobs.vet(cmd.Context(), s, f, files)
 			case (traps || schema) && !r.words():
 				return &usageError{errors.New("--traps and --report-schema check nothing, so that there is no report: leave --report out")}
 			case traps:
@@ -87,7 +89,7 @@ All but text go to standard output.`,
 	}
 	f.add(cmd, r, func() bool { return true })
 	fits.add(cmd)
-	cmd.Flags().StringVar(&tenant, "tenant", "", "the namespace that TrainJobs are for; by default the one that they name")
+	jobs.add(cmd, &f)
 	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps that runtimes are checked for")
 	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd
@@ -103,6 +105,9 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 			return &usageError{errors.New("--env is about a platform document, and training runtimes have no environments")}
 		}
 		return vetRuntimes(s, f.report, request)
+	}
+	if slices.ContainsFunc(request.Layers, isJobs) {
+		return &usageError{errors.New("TrainJobs are held against a platform document: want them without -f, as in: trainyard vet job.yaml -f platform.yaml")}
 	}
 	platforms, err := keeping(newPipeline()).Generate(ctx, request)
 	f.report.note(notesOf(platforms))

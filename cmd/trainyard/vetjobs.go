@@ -1,107 +1,141 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/policies/cases"
-	"github.com/trainyard/trainyard/policies/guard"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/generator/trainjob"
 )
 
-// deniedError says what rules have against TrainJobs, one line each.
-type deniedError struct{ broken []string }
+// jobFlags choose TrainJobs to check, and whose rules they are held against.
+type jobFlags struct {
+	tenant string
+	cmd    *cobra.Command
+}
 
-// Error says how much there is.
-func (d *deniedError) Error() string { return count(len(d.broken), "broken rule") }
-
-// vetJobs holds files of TrainJobs against the rules of a platform, in each of its environments.
-func vetJobs(cmd *cobra.Command, s streams, f inputFlags, files []string, tenant string) error {
-	switch {
-	case len(files) == 0:
-		return &usageError{errors.New("--tenant is about TrainJobs: want files of them, as in: trainyard vet job.yaml -f platform.yaml")}
-	case len(f.files) == 0 && f.example == "":
-		return noArgs(cmd, files)
-	case !f.report.words():
-		return &usageError{errors.New("--report is about documents: leave it out to check TrainJobs")}
+func (j *jobFlags) add(cmd *cobra.Command, f *inputFlags) {
+	j.cmd = cmd
+	cmd.Flags().StringVar(&j.tenant, "tenant", "", "the tenant whose rules TrainJobs are held against; by default the namespace that they name")
+	_ = cmd.RegisterFlagCompletionFunc("tenant", f.completeTenant)
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 	}
-	platforms, err := f.generate(cmd.Context(), s.in)
+}
+
+// args takes files of TrainJobs where there is a platform document as well.
+func (j *jobFlags) args(f *inputFlags) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, files []string) error {
+		switch given := len(f.files) > 0 || f.example != ""; {
+		case len(files) > 0 && !given:
+			return noArgs(cmd, files)
+		case len(files) == 0 && given && cmd.Flags().Changed("tenant"):
+			return &usageError{errors.New("--tenant is about TrainJobs: name a file of them, as in: trainyard vet job.yaml -f platform.yaml")}
+		case len(files) > 0 && slices.ContainsFunc([]string{"traps", "report-schema", "fit"}, cmd.Flags().Changed):
+			return &usageError{errors.New("--traps, --report-schema and --fit are not about TrainJobs: leave out the one or the other")}
+		case slices.Contains(files, "-") && slices.Contains(f.files, "-"):
+			return &usageError{errors.New(`"-" is standard input, and can be TrainJobs or the document`)}
+		}
+		return nil
+	}
+}
+
+// completeTenant offers the tenants of the document that the command line names so far.
+func (f *inputFlags) completeTenant(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var tenants []string
+	platforms, err := f.generate(cmd.Context(), strings.NewReader(""))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, p := range platforms {
+		for _, part := range p.Parts {
+			if name, ok := strings.CutPrefix(part, "tenant/"); ok && !slices.Contains(tenants, name) {
+				tenants = append(tenants, name)
+			}
+		}
+	}
+	return tenants, cobra.ShellCompDirectiveNoFileComp
+}
+
+// deniedError is what rules forbid.
+type deniedError struct{ problem.List }
+
+// problemsOf are the problems that a run has ended with, and its exit code.
+func problemsOf(err error) (problems problem.List, code int) {
+	var denied *deniedError
+	if errors.As(err, &denied) {
+		return denied.List, exitDenied
+	}
+	errors.As(err, &problems)
+	return problems, exitInvalid
+}
+
+// vetJobs holds files of TrainJobs against the rules of a platform document.
+func (j *jobFlags) vet(ctx context.Context, s streams, f inputFlags, files []string) error {
+	request, err := f.request(s.in)
 	if err != nil {
 		return err
 	}
-	var broken []string
+	if slices.ContainsFunc(request.Layers, isRuntimes) {
+		return &usageError{errors.New("TrainJobs are held against a platform document, and -f names training runtimes")}
+	}
+	generated, err := keeping(newPipeline()).Generate(ctx, request)
+	if err != nil {
+		return err
+	}
+	var platforms []trainjob.Platform
+	for _, g := range generated {
+		p, err := trainjob.NewPlatform(g.Environment, g.Objects)
+		if err != nil {
+			return err
+		}
+		platforms = append(platforms, p)
+	}
+	err = j.judge(s, f, files, platforms)
+	if unknown := (*trainjob.TenantError)(nil); errors.As(err, &unknown) {
+		return &usageError{err}
+	}
+	return err
+}
+
+// judge reads and judges the files, and tells all that was found in any of them.
+func (j *jobFlags) judge(s streams, f inputFlags, files []string, platforms []trainjob.Platform) error {
+	var wrong, denied problem.List
+	var names []string
 	total := 0
 	for _, name := range files {
 		file, err := readFile(name, s.in)
 		if err != nil {
 			return err
 		}
-		jobs, err := cases.Jobs(file.Text)
-		if err != nil {
-			return &usageError{fmt.Errorf("reading %s: %w", name, err)}
+		found, err := trainjob.Vet(file.Name, file.Text, j.tenant, platforms)
+		var unreadable problem.List
+		if err != nil && !errors.As(err, &unreadable) {
+			return err
 		}
-		for _, job := range jobs {
-			found, err := vetJob(platforms, job, tenant)
-			if err != nil {
-				return err
-			}
-			for _, message := range found {
-				broken = append(broken, name+": "+message)
-			}
+		if err == nil && found.TrainJobs == 0 {
+			return &usageError{fmt.Errorf("%s holds no TrainJob of trainer.kubeflow.org", file.Name)}
 		}
-		total += len(jobs)
+		names, total = append(names, file.Name), total+found.TrainJobs
+		wrong, denied = slices.Concat(wrong, unreadable, found.Wrong), append(denied, found.Denied...)
 	}
-	if len(broken) > 0 {
-		return &deniedError{broken}
+	if len(wrong) > 0 {
+		return append(wrong, denied...).Err()
 	}
-	fmt.Fprintf(s.err, "%s may be submitted\n", count(total, "TrainJob"))
+	if len(denied) > 0 {
+		_ = denied.Err() // sorts them
+		return &deniedError{denied}
+	}
+	if f.report.words() {
+		fmt.Fprintf(s.err, "%s: no problems in %s\n", strings.Join(names, " + "), count(total, "TrainJob"))
+	}
 	return nil
 }
 
-// vetJob judges a TrainJob of a tenant, by default the one whose namespace it names.
-func vetJob(platforms []generator.Platform, job map[string]any, tenant string) ([]string, error) {
-	if tenant == "" {
-		metadata, _ := job["metadata"].(map[string]any)
-		tenant, _ = metadata["namespace"].(string)
-	}
-	if tenant == "" {
-		return nil, &usageError{errors.New("want --tenant NAMESPACE, because a TrainJob names none")}
-	}
-	var all []string
-	for _, platform := range platforms {
-		parameters, reader, err := guard.Find(fieldsOf(platform), tenant)
-		var none *guard.NoParametersError
-		if errors.As(err, &none) {
-			return nil, &usageError{fmt.Errorf("%w: want a tenant that lists runtimes, and spec.admission.enforce other than none", err)}
-		}
-		if err != nil {
-			return nil, err
-		}
-		read, wrong := reader.Read(job)
-		for _, misfit := range wrong {
-			all = append(all, inEnvironment(platform, misfit.Field+": "+misfit.Detail))
-		}
-		for _, denial := range guard.Judge(read, parameters) {
-			all = append(all, inEnvironment(platform, denial.String()))
-		}
-	}
-	return all, nil
-}
-
-func inEnvironment(platform generator.Platform, message string) string {
-	if platform.Environment == "" {
-		return message
-	}
-	return "in " + platform.Environment + ": " + message
-}
-
-// fieldsOf are the objects of a platform, as decoded JSON.
-func fieldsOf(platform generator.Platform) []map[string]any {
-	var all []map[string]any
-	for o := range platform.Objects.All() {
-		all = append(all, o.Fields())
-	}
-	return all
-}
+func isJobs(layer generator.Input) bool { return trainjob.Is(layer.Name, layer.Text) }

@@ -59,7 +59,7 @@ func TestAnythingMayStandAnywhere(t *testing.T) {
 			kept := *n
 			for _, other := range others {
 				*n = *other
-				text, err := json.Marshal(plain(documents[0]))
+				text, err := json.Marshal(documents[0].Plain())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -115,7 +115,7 @@ func agrees(t *testing.T, name, text string) {
 	documents, _ := document.ParseStream(name, []byte(text))
 	for _, n := range documents {
 		for _, v := range runtimesIn(root(n)) {
-			encoded, err := json.Marshal(plain(v.node))
+			encoded, err := json.Marshal(v.node.Plain())
 			if err != nil || lenient(v.node) {
 				continue
 			}

@@ -140,27 +140,8 @@ func decodes(n *document.Node, t reflect.Type) bool {
 			return false
 		}
 	}
-	text, err := json.Marshal(plain(n))
+	text, err := json.Marshal(n.Plain())
 	return err == nil && json.Unmarshal(text, reflect.New(t).Interface()) == nil
-}
-
-// plain is a node as encoding/json writes it.
-func plain(n *document.Node) any {
-	switch n.Kind {
-	case document.Mapping:
-		fields := map[string]any{}
-		for _, f := range n.Fields {
-			fields[f.Key] = plain(f.Value)
-		}
-		return fields
-	case document.List:
-		items := []any{}
-		for _, item := range n.Items {
-			items = append(items, plain(item))
-		}
-		return items
-	}
-	return n.Scalar
 }
 
 // wanted says in words what a type holds.

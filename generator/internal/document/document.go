@@ -105,6 +105,25 @@ func (n *Node) Empty() bool {
 	return n.Kind == Scalar && n.Scalar == nil && !n.Bad
 }
 
+// Plain is a document as decoded JSON.
+func (n *Node) Plain() any {
+	switch n.Kind {
+	case Mapping:
+		fields := map[string]any{}
+		for _, f := range n.Fields {
+			fields[f.Key] = f.Value.Plain()
+		}
+		return fields
+	case List:
+		items := []any{}
+		for _, item := range n.Items {
+			items = append(items, item.Plain())
+		}
+		return items
+	}
+	return n.Scalar
+}
+
 // Nodes counts the keys and values of a document, itself included.
 func (n *Node) Nodes() int {
 	nodes := 1
