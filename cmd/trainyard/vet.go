@@ -106,8 +106,8 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		}
 		return vetRuntimes(s, f.report, request)
 	}
-	if slices.ContainsFunc(request.Layers, isJobs) {
-		return &usageError{errors.New("TrainJobs are held against a platform document: want them without -f, as in: trainyard vet job.yaml -f platform.yaml")}
+	if err := misplacedJobs(request).Err(); err != nil {
+		return err
 	}
 	platforms, err := keeping(newPipeline()).Generate(ctx, request)
 	f.report.note(notesOf(platforms))

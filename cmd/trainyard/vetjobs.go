@@ -138,4 +138,11 @@ func (j *jobFlags) judge(s streams, f inputFlags, files []string, platforms []tr
 	return nil
 }
 
-func isJobs(layer generator.Input) bool { return trainjob.Is(layer.Name, layer.Text) }
+// misplacedJobs are TrainJobs where a platform document should be.
+func misplacedJobs(r generator.Request) problem.List {
+	var found problem.List
+	for _, layer := range r.Layers {
+		found = append(found, trainjob.Misplaced(layer.Name, layer.Text)...)
+	}
+	return found
+}

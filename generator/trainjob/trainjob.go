@@ -6,7 +6,6 @@ package trainjob
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
@@ -24,6 +23,7 @@ type Report struct {
 // Rules that are not about what a tenant may ask for.
 var (
 	wrongType = problem.Rule{Name: "type", Doc: "A value has another type than the field, so the API server refuses the TrainJob"}
+	misplaced = problem.Rule{Name: "misplaced", Doc: "A TrainJob stands in a file of its own, and not in the platform document"}
 	elsewhere = problem.Rule{Name: "namespace", Doc: "A TrainJob goes to the namespace whose rules it is held against"}
 )
 
@@ -50,11 +50,20 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	return report, nil
 }
 
-// Is tells whether a text holds a TrainJob. One that is at fault further on is judged by what
-// stands before the fault.
-func Is(name string, text []byte) bool {
-	documents, _ := document.ParseStream(name, text) // Vet reports what is wrong
-	return slices.ContainsFunc(documents, func(n *document.Node) bool { return len(jobsIn(n)) > 0 })
+// Misplaced finds TrainJobs in a text that should be a platform document. A text that is at fault
+// further on is judged by what stands before the fault.
+func Misplaced(name string, text []byte) problem.List {
+	var found problem.List
+	documents, _ := document.ParseStream(name, text) // whoever reads the document reports what is wrong
+	for _, n := range documents {
+		for _, job := range jobsIn(n) {
+			found = append(found, problem.Problem{
+				Position: job.Position, Rule: misplaced,
+				Message: "a TrainJob is held against a platform document: name its file without -f, and the document with it",
+			})
+		}
+	}
+	return found
 }
 
 // jobsIn lists the TrainJobs that a document is, or holds.
