@@ -97,6 +97,9 @@ func applyBounded(t *testing.T, cp *controlplane.ControlPlane, document string) 
 			continue
 		}
 		apply(t, cp, obj)
+		if obj.GetKind() != "ResourceQuota" {
+			continue
+		}
 		controlplane.Eventually(t, func(ctx context.Context) error {
 			_, err := countedQuota(ctx, cp, obj.GetNamespace())
 			return err
