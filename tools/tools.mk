@@ -11,7 +11,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
 
 # In this order: what most tests need first, the slow linter last, and before it what only the
 # benchmarks need.
-TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kubectl kustomize \
+TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) cue golangci-lint) trainer-manifests
 
 # What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
