@@ -51,7 +51,7 @@ type Case struct {
 	Says string `json:"says,omitempty"`
 }
 
-// Read reads the files *.yaml and *.yml of a folder, in the order of their names. A folder without any
+// Read reads the files *.yaml and *.yml of a folder, by their paths. A folder without any
 // cases is an error: a test must not pass because nothing was tried.
 func Read(folder string) (map[string][]Case, error) {
 	entries, err := os.ReadDir(folder)
