@@ -101,7 +101,7 @@ func (w *work) answer(family *family, r request) (a answer) {
 	for _, home := range r.homes {
 		r.In["tenant"] = home
 		if s == nil {
-			if s, a.err = family.shape(r.Make, r.In, r.From); a.err != nil {
+			if s, a.err = family.shape(r); a.err != nil {
 				return a
 			}
 		}

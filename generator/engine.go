@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/load"
 	"golang.org/x/sync/errgroup"
@@ -19,12 +20,23 @@ import (
 // value may finish what others are made of.
 type engine struct {
 	context     *cue.Context
-	definitions cue.Value // generator/*.cue
+	files       fs.FS
+	definitions cue.Value // generator/*.cue, which documents are filled into
 	schema      cue.Value // what a document may be
 
-	mappings map[string]keys // those of definitions, which are asked for again and again
-	about    *policies       // once they have been read
+	instances map[string]*build.Instance // those of packages that have been loaded
+	packages  map[string]cue.Value       // those that have been built
+	mappings  map[string]keys            // those of definitions, which are asked for again and again
+	about     *policies                  // once they have been read
 }
+
+// The packages of our CUE that Go asks. Filling in a document evaluates the whole first one again,
+// so that it has nothing which does not depend on documents.
+const (
+	rulesPackage  = "."
+	makersPackage = "./makers"
+	teamsPackage  = "./teams" // for documents with tenants
+)
 
 // fill gives our CUE what is sound of a document.
 func (e *engine) fill(document map[string]any) cue.Value {
@@ -57,19 +69,45 @@ func (e *engine) keysOf(schema cue.Value) keys {
 	return read
 }
 
-// newEngine loads our CUE, which takes some 15 ms.
+// newEngine loads our CUE, which takes some 15 ms. Nearly all documents need the first two
+// packages, and loaded together they share what both import.
 func newEngine(definitions fs.FS) (*engine, error) {
-	instance := load.Instances([]string{"."}, &load.Config{FS: definitions, Dir: "/generator"})[0]
-	if instance.Err != nil {
-		return nil, fmt.Errorf("loading definitions: %w", instance.Err)
+	e := &engine{
+		context: cuecontext.New(), files: definitions,
+		instances: map[string]*build.Instance{}, packages: map[string]cue.Value{}, mappings: map[string]keys{},
 	}
-	e := &engine{context: cuecontext.New(), mappings: map[string]keys{}}
-	e.definitions = e.context.BuildInstance(instance)
-	if err := e.definitions.Err(); err != nil {
-		return nil, fmt.Errorf("building definitions: %w", err)
+	e.load(rulesPackage, makersPackage)
+	var err error
+	if e.definitions, err = e.built(rulesPackage); err != nil {
+		return nil, err
 	}
 	e.schema = e.definitions.LookupPath(schemaPath)
 	return e, nil
+}
+
+func (e *engine) load(packages ...string) {
+	for i, instance := range load.Instances(packages, &load.Config{FS: e.files, Dir: "/generator"}) {
+		e.instances[packages[i]] = instance
+	}
+}
+
+// built is a package of our CUE, which is loaded and built when it is first asked for.
+func (e *engine) built(name string) (cue.Value, error) {
+	if v, ok := e.packages[name]; ok {
+		return v, nil
+	}
+	if e.instances[name] == nil {
+		e.load(name)
+	}
+	if err := e.instances[name].Err; err != nil {
+		return cue.Value{}, fmt.Errorf("loading definitions: %w", err)
+	}
+	v := e.context.BuildInstance(e.instances[name])
+	if err := v.Err(); err != nil {
+		return cue.Value{}, fmt.Errorf("building definitions: %w", err)
+	}
+	e.packages[name] = v
+	return v, nil
 }
 
 // engines are those that are not in use. More are loaded as work asks for them.

@@ -35,7 +35,7 @@ func (w *work) localQueues(filled cue.Value) ([]request, error) {
 		for _, name := range slices.Sorted(maps.Keys(queues)) {
 			if asked.Made {
 				requests = append(requests, request{
-					From: []string{"spec", "tenants", tenant}, Make: "local-queue", Kin: "local-queue", homes: []string{tenant},
+					From: []string{"spec", "tenants", tenant}, Make: "local-queue", Kin: "local-queue", by: makersPackage, homes: []string{tenant},
 					In: map[string]any{
 						"platform": mappingAt(w.sound, "metadata")["name"], "name": name, "version": asked.Version,
 						"settings": map[string]any{"clusterQueue": queues[name]},

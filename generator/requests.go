@@ -15,7 +15,7 @@ var (
 )
 
 // request is for an object, or for one for each home: an entry of requests in compose.cue, or
-// what a policy makes of a tenant.
+// what a policy makes of a tenant (generator/teams).
 type request struct {
 	From   []string       `json:"from"`
 	Make   string         `json:"make"`
@@ -23,6 +23,7 @@ type request struct {
 	Listed bool           `json:"listed"`
 	In     map[string]any `json:"in"`
 
+	by    string   // the package that its maker is in
 	homes []string // the tenants that the object is made for; "" is the whole cluster
 }
 
@@ -35,11 +36,14 @@ func (w *work) requestsOf(on *engine, filled cue.Value) ([]request, error) {
 		if err := decode(entries.Value(), &r); err != nil {
 			return nil, bug("reading request "+entries.Selector().Unquoted(), err)
 		}
-		r.homes = []string{""}
+		r.by, r.homes = makersPackage, []string{""}
 		if r.Listed {
 			r.homes = by[r.From[len(r.From)-1]]
 		}
 		requests = append(requests, r)
+	}
+	if len(mappingAt(w.sound, "spec", "tenants")) == 0 {
+		return requests, nil
 	}
 	all, err := on.policies()
 	if err != nil {
@@ -99,7 +103,11 @@ type policy struct {
 func (e *engine) policies() (*policies, error) {
 	if e.about == nil {
 		var all policies
-		if err := decode(e.definitions.LookupPath(policiesPath), &all); err != nil {
+		teams, err := e.built(teamsPackage)
+		if err != nil {
+			return nil, err
+		}
+		if err := decode(teams.LookupPath(policiesPath), &all); err != nil {
 			return nil, bug("reading policies", err)
 		}
 		e.about = &all
@@ -114,7 +122,7 @@ func (p *policies) requests(of teams) []request {
 		for _, name := range slices.Sorted(maps.Keys(p.Tenants)) {
 			if policy := p.Tenants[name]; policy.concerns(of.tenants[tenant]) {
 				requests = append(requests, request{
-					From: []string{"spec", "tenants", tenant}, Make: name, Kin: name, homes: []string{tenant},
+					From: []string{"spec", "tenants", tenant}, Make: name, Kin: name, by: teamsPackage, homes: []string{tenant},
 					In: policy.input(of, tenant),
 				})
 			}
@@ -125,7 +133,9 @@ func (p *policies) requests(of teams) []request {
 		for _, settings := range of.tenants {
 			if policy.concerns(settings) {
 				in := policy.input(of, "")
-				requests = append(requests, request{From: []string{"spec", "tenants"}, Make: name, Kin: name, homes: []string{""}, In: in})
+				requests = append(requests, request{
+					From: []string{"spec", "tenants"}, Make: name, Kin: name, by: teamsPackage, homes: []string{""}, In: in,
+				})
 				break
 			}
 		}

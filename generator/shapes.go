@@ -48,18 +48,18 @@ type shape struct {
 	parameters []object.Parameter // keys relative to what asks for the object
 }
 
-// shape returns the shape of an input, which part of the document asks for.
-func (f *family) shape(maker string, in map[string]any, from []string) (*shape, error) {
+// shape returns the shape of what a request asks for.
+func (f *family) shape(r request) (*shape, error) {
 	for _, g := range f.groups {
-		if found := g.find(in); found != nil {
+		if found := g.find(r.In); found != nil {
 			return found, nil
 		}
 	}
-	made, err := f.compose(maker, in, from)
+	made, err := f.compose(r)
 	if err != nil {
 		return nil, err
 	}
-	f.keep(in, made)
+	f.keep(r.In, made)
 	return made, nil
 }
 
@@ -163,14 +163,18 @@ func child(node any, key string) (any, bool) {
 	return nil, false
 }
 
-// compose evaluates a maker.
-func (f *family) compose(maker string, in map[string]any, from []string) (*shape, error) {
-	made := f.definitions.LookupPath(cue.MakePath(cue.Str("makers"), cue.Str(maker))).FillPath(cue.ParsePath("in"), in)
+// compose evaluates the maker of what a request asks for.
+func (f *family) compose(r request) (*shape, error) {
+	makers, err := f.built(r.by)
+	if err != nil {
+		return nil, err
+	}
+	made := makers.LookupPath(cue.MakePath(cue.Str("makers"), cue.Str(r.Make))).FillPath(cue.ParsePath("in"), r.In)
 	v := made.LookupPath(cue.ParsePath("object"))
 	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
 		return nil, err
 	}
-	found := reading{in: in}
+	found := reading{in: r.In}
 	fields, err := found.mapping(v, nil)
 	if err != nil {
 		return nil, err
@@ -183,12 +187,12 @@ func (f *family) compose(maker string, in map[string]any, from []string) (*shape
 		if leaf.of != nil {
 			result.shown = append(result.shown, leaf.of)
 		}
-		if err := f.describe(result, leaf, from); err != nil {
+		if err := f.describe(result, leaf, r.From); err != nil {
 			return nil, err
 		}
 	}
 	result.common = object.NewShape(fields, paths)
-	return result, result.checkLeaves(fields, in)
+	return result, result.checkLeaves(fields, r.In)
 }
 
 // describe makes a parameter of a leaf that the document's author can set. Its

@@ -13,7 +13,12 @@ import (
 // each shape. The tenants of W ask for nothing, so that their policies look at nothing.
 const stream = `package generator
 
-import "encoding/yaml"
+import (
+	"encoding/yaml"
+
+	"github.com/trainyard/trainyard/generator/makers"
+	"github.com/trainyard/trainyard/generator/teams"
+)
 
 listed: {
 	for name, tenant in document.spec.tenants for key in tenant.runtimes {(key): "\(name)": name}
@@ -22,12 +27,12 @@ listed: {
 stream: yaml.MarshalStream([
 	for _, request in requests
 	for home in [if request.listed {[for name in listed[request.from[2]] {name}]}, [""]][0] {
-		(makers[request.make] & {in: request.in, in: tenant: home}).object
+		(makers.makers[request.make] & {in: request.in, in: tenant: home}).object
 	},
 	for home, tenant in tenants
-	for name, policy in policies.tenants
+	for name, policy in teams.policies.tenants
 	if len([for key in policy.wants if tenant[key] != _|_ {key}]) > 0 {
-		(makers[name] & {in: {platform: document.metadata.name, "tenant": home, settings: {}, subjects: [], "shared": {}}}).object
+		(teams.makers[name] & {in: {platform: document.metadata.name, "tenant": home, settings: {}, subjects: [], "shared": {}}}).object
 	},
 ])
 `
