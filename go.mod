@@ -33,7 +33,7 @@ require (
 	sigs.k8s.io/controller-runtime v0.24.1
 	sigs.k8s.io/jobset v0.12.0
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
-	sigs.k8s.io/kueue v0.15.0
+	sigs.k8s.io/kueue v0.15.2
 	sigs.k8s.io/yaml v1.6.0
 )
 

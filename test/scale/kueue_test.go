@@ -38,12 +38,10 @@ func TestJobsWaitForQuota(t *testing.T) {
 			s := start(t, cluster.Options{Nodes: hosts, Trainer: version, Kueue: true}, documents...)
 			s.expectNoDrift(t, documents)
 			t.Run("of two jobs, the second waits until the first has gone", s.expectTurns)
-			if version != "trainer-2.1" { // Kueue 0.15.0 counts the nodes of the runtime, whatever a TrainJob says; 0.15.1 mends it (kueue#8287)
-				for queue, most := range mostNodes(t, documents) {
-					t.Run("as many nodes are admitted as vet says: "+queue, func(t *testing.T) { s.expectMost(t, queue, most) })
-				}
-				t.Run("pods that must be near to each other are", s.expectNearness)
+			for queue, most := range mostNodes(t, documents) {
+				t.Run("as many nodes are admitted as vet says: "+queue, func(t *testing.T) { s.expectMost(t, queue, most) })
 			}
+			t.Run("pods that must be near to each other are", s.expectNearness)
 			// An old client asks for what Kueue has to convert.
 			if diff := cmp.Diff("ours", s.kubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
 				t.Errorf("the queue in an older version of its kind: -want +got:\n%s", diff)
