@@ -7,31 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainyard/trainyard"
-	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
+	"github.com/trainyard/trainyard/policies/internal/acme"
 )
-
-// acme are the objects of the example of that name, in production.
-func acme(t *testing.T) []map[string]any {
-	t.Helper()
-	const file = "examples/acme/platform.yaml"
-	text, err := trainyard.Examples.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request := generator.Request{Layers: []generator.Input{{Name: file, Text: text}}, Environments: []string{"prod"}}
-	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []map[string]any
-	for o := range platforms[0].Objects.All() {
-		objects = append(objects, o.Fields())
-	}
-	return objects
-}
 
 // versionsOf says for which versions of Trainer the files of policies/testdata are.
 var versionsOf = map[string][]string{
@@ -41,7 +20,7 @@ var versionsOf = map[string][]string{
 // TestCasesOfThePolicy: what the policy refuses in its own tests, guard refuses by the same rules,
 // and what it admits, it admits; updates and exempt users are among them.
 func TestCasesOfThePolicy(t *testing.T) {
-	objects := acme(t)
+	objects := acme.Objects(t)
 	files, err := cases.Read("../testdata")
 	if err != nil {
 		t.Fatal(err)

@@ -5,37 +5,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/trainyard/trainyard"
-	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
+	"github.com/trainyard/trainyard/policies/internal/acme"
 	"github.com/trainyard/trainyard/policies/offline"
 )
-
-// acme is the example of that name, in production.
-func acme(t *testing.T) []map[string]any {
-	t.Helper()
-	const file = "examples/acme/platform.yaml"
-	text, err := trainyard.Examples.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request := generator.Request{Layers: []generator.Input{{Name: file, Text: text}}, Environments: []string{"prod"}}
-	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []map[string]any
-	for o := range platforms[0].Objects.All() {
-		objects = append(objects, o.Fields())
-	}
-	return objects
-}
 
 // TestCasesAreJudgedAsTheySay: the policy refuses by the rules that it should, and says
 // what it should.
 func TestCasesAreJudgedAsTheySay(t *testing.T) {
-	objects := acme(t)
+	objects := acme.Objects(t)
 	policies, err := offline.Compile(objects)
 	if err != nil {
 		t.Fatal(err)
