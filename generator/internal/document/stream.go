@@ -13,9 +13,10 @@ import (
 // MaxDocuments bounds how many documents a stream may hold, empty ones included.
 const MaxDocuments = 1000
 
-// ParseStream reads every document of a YAML stream, or the one of a JSON file,
+// ParseStream reads every Kubernetes object of a YAML stream, or the one of a JSON file,
 // in the order of the text; empty documents are passed over. The name decides
-// the syntax as in Parse, and Parse's bounds hold for the stream as a whole.
+// the syntax as in Parse, and Parse's bounds hold for the stream as a whole. Unlike in a document
+// of ours, words and numbers are those of YAML 1.1, as for kubectl.
 // Its error is a problem.List; documents that come with it are those before
 // the first that cannot be read at all.
 func ParseStream(name string, text []byte) ([]*Node, error) {
@@ -39,6 +40,7 @@ func ParseStream(name string, text []byte) ([]*Node, error) {
 func parseStream(name string, text []byte) ([]*Node, error) {
 	var found []*Node
 	c := newConverter(name, text)
+	c.old = true
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for count := 1; ; count++ {
 		root, err := readYAML(decoder, name, text)

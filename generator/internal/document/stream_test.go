@@ -2,10 +2,12 @@ package document
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
@@ -44,6 +46,46 @@ func TestParseStream(t *testing.T) {
 		})
 	}
 }
+
+// TestParseStreamReadsAsKubectl: whatever its library makes of a word, of a number and of a key.
+func TestParseStreamReadsAsKubectl(t *testing.T) {
+	for _, word := range []string{
+		"yes", "y", "on", "Off", "n", "TRUE", "tRue", "~", "Null", "nULL", "", "010", "08", "0o10", "0x1F", "0b11", "1_000", "1e3", "1e400", "+5", "-0", "1.", "1:30",
+		"2001-01-01", "12345678901234567890", "---", "...", "=", "no way", "'yes'", `"010"`, "!!str yes", "!!int 3", "nccl", "one\n  two", "1,2", "[yes, {on: off}]",
+	} {
+		text := "is: " + word + "\n"
+		documents, err := ParseStream("p.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("ParseStream(%q): %v", text, err)
+			continue
+		}
+		var want any
+		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, documents[0].Plain(), whole); diff != "" {
+			t.Errorf("%q: -kubectl +ours:\n%s", text, diff)
+		}
+	}
+	documents, err := ParseStream("p.yaml", []byte("yes: 1\n010: 2\n'no': 3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"true": 1, "8": 2, "no": 3}, documents[0].Plain(), whole); diff != "" {
+		t.Errorf("keys: -kubectl +ours:\n%s", diff)
+	}
+}
+
+// whole compares numbers of any type.
+var whole = cmp.FilterValues(func(a, b any) bool { return isNumber(a) && isNumber(b) }, cmp.Comparer(func(a, b any) bool {
+	return float(a) == float(b)
+}))
+
+func isNumber(v any) bool {
+	return v != nil && reflect.ValueOf(v).CanConvert(reflect.TypeFor[float64]())
+}
+
+func float(v any) float64 { return reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float() }
 
 func TestParseStreamIsBounded(t *testing.T) {
 	cases := map[string]struct {

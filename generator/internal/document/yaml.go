@@ -60,6 +60,7 @@ func readYAML(decoder *yaml.Decoder, name string, text []byte) (*yaml.Node, erro
 type converter struct {
 	file     string
 	nodes    int
+	old      bool // a Kubernetes object, which is read by YAML 1.1
 	stopped  bool
 	problems problem.List
 	open     map[*yaml.Node]bool // the anchors whose aliases are being expanded
@@ -143,17 +144,29 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 			n.Partly = true
 			continue
 		}
-		if first, ok := seen[key.Value]; ok {
-			c.add(position, "key %.60q is already set at line %d", key.Value, first.Line)
+		text := key.Value
+		if c.old {
+			text = olderKey(key)
+		}
+		if first, ok := seen[text]; ok {
+			c.add(position, "key %.60q is already set at line %d", text, first.Line)
 			continue
 		}
-		seen[key.Value] = position
-		n.Fields = append(n.Fields, Field{Position: position, Key: key.Value, Value: c.convert(y.Content[i+1], depth+1)})
+		seen[text] = position
+		n.Fields = append(n.Fields, Field{Position: position, Key: text, Value: c.convert(y.Content[i+1], depth+1)})
 	}
 }
 
 func (c *converter) scalar(n *Node, y *yaml.Node) {
 	n.Kind = Scalar
+	if c.old {
+		if value, ok := older(y); ok {
+			if n.Scalar = value; value != y.Value {
+				n.Text = y.Value
+			}
+			return
+		}
+	}
 	switch y.ShortTag() {
 	case "!!str", "!!timestamp":
 		n.Scalar = y.Value
