@@ -85,17 +85,9 @@ func (j *jobFlags) vet(ctx context.Context, s streams, f inputFlags, files []str
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
 		return &usageError{errors.New("TrainJobs are held against a platform document, and -f names training runtimes")}
 	}
-	generated, err := keeping(newPipeline()).Generate(ctx, request)
+	platforms, err := trainjob.Platforms(ctx, keeping(newPipeline()), request)
 	if err != nil {
 		return err
-	}
-	var platforms []trainjob.Platform
-	for _, g := range generated {
-		p, err := trainjob.NewPlatform(g.Environment, g.Objects)
-		if err != nil {
-			return err
-		}
-		platforms = append(platforms, p)
 	}
 	err = j.judge(s, f, files, platforms)
 	if unknown := (*trainjob.TenantError)(nil); errors.As(err, &unknown) {
@@ -106,7 +98,7 @@ func (j *jobFlags) vet(ctx context.Context, s streams, f inputFlags, files []str
 
 // judge reads and judges the files, and tells all that was found in any of them.
 func (j *jobFlags) judge(s streams, f inputFlags, files []string, platforms []trainjob.Platform) error {
-	var wrong, denied problem.List
+	var wrong, denied, lenient problem.List
 	var names []string
 	total := 0
 	for _, name := range files {
@@ -124,7 +116,9 @@ func (j *jobFlags) judge(s streams, f inputFlags, files []string, platforms []tr
 		}
 		names, total = append(names, file.Name), total+found.TrainJobs
 		wrong, denied = slices.Concat(wrong, unreadable, found.Wrong), append(denied, found.Denied...)
+		lenient = append(lenient, found.Lenient...)
 	}
+	f.report.note(lenient)
 	if len(wrong) > 0 {
 		return append(wrong, denied...).Err()
 	}
@@ -133,9 +127,17 @@ func (j *jobFlags) judge(s streams, f inputFlags, files []string, platforms []tr
 		return &deniedError{denied}
 	}
 	if f.report.words() {
-		fmt.Fprintf(s.err, "%s: no problems in %s\n", strings.Join(names, " + "), count(total, "TrainJob"))
+		fmt.Fprintf(s.err, "%s: no problems in %s%s\n", strings.Join(names, " + "), count(total, "TrainJob"), unjudged(platforms))
 	}
 	return nil
+}
+
+// unjudged says where the cluster has no rules.
+func unjudged(platforms []trainjob.Platform) string {
+	if trainjob.Lenient(platforms) {
+		return "; spec.admission.enforce is none, so that nothing in the cluster judges TrainJobs"
+	}
+	return ""
 }
 
 // misplacedJobs are TrainJobs where a platform document should be.

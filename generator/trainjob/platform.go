@@ -1,11 +1,14 @@
 package trainjob
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/policies/guard"
@@ -15,6 +18,68 @@ import (
 type Platform struct {
 	environment string
 	tenants     map[string]terms
+	lenient     bool // nothing in the cluster holds anybody to the rules
+}
+
+// Platforms generates what a document asks for, and reads the rules of each environment: also of
+// those where spec.admission.enforce is none, so that the cluster has no rules.
+func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) ([]Platform, error) {
+	all, err := read(ctx, p, r)
+	if err != nil || !slices.ContainsFunc(all, Platform.silent) {
+		return all, err
+	}
+	judging := r
+	judging.Layers = append(slices.Clone(r.Layers), enforcing(all))
+	judged, err := read(ctx, p, judging)
+	if err != nil {
+		return nil, fmt.Errorf("asking for rules where none are enforced: %w", err)
+	}
+	for i := range judged {
+		judged[i].lenient = all[i].silent()
+	}
+	return judged, nil
+}
+
+// Lenient tells whether there is a platform where nothing holds anybody to its rules.
+func Lenient(platforms []Platform) bool {
+	return slices.ContainsFunc(platforms, func(p Platform) bool { return p.lenient })
+}
+
+func read(ctx context.Context, p *generator.Pipeline, r generator.Request) ([]Platform, error) {
+	generated, err := p.Generate(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Platform, len(generated))
+	for i, g := range generated {
+		if all[i], err = NewPlatform(g.Environment, g.Objects); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// silent tells whether there are no rules for anybody.
+func (p Platform) silent() bool { return len(p.tenants) == 0 }
+
+// enforcing is a layer that asks for rules where platforms have none.
+func enforcing(platforms []Platform) generator.Input {
+	rules := map[string]any{"enforce": "audit"}
+	spec, environments := map[string]any{}, map[string]any{}
+	for _, p := range platforms {
+		switch {
+		case !p.silent():
+		case p.environment == "":
+			spec["admission"] = rules
+		default:
+			environments[p.environment] = map[string]any{"admission": rules}
+		}
+	}
+	if len(environments) > 0 {
+		spec["environments"] = environments
+	}
+	text, _ := json.Marshal(map[string]any{"spec": spec}) // plain data always marshals
+	return generator.Input{Name: "enforce.json", Text: text}
 }
 
 // terms are what holds for one tenant.
@@ -74,7 +139,7 @@ func (e *TenantError) Error() string {
 		who += " in environment " + e.Environment
 	}
 	if len(e.Known) == 0 {
-		return who + ": want a tenant that lists runtimes, and spec.admission.enforce other than none"
+		return who + ": want a tenant that lists runtimes"
 	}
 	if meant := problem.Nearest(e.Tenant, e.Known); meant != "" && e.Tenant != "" {
 		return fmt.Sprintf("%s: did you mean --tenant %s?", who, meant)

@@ -18,6 +18,7 @@ type Report struct {
 	TrainJobs int          // how many the file holds
 	Wrong     problem.List // what no API server takes, whatever the rules are
 	Denied    problem.List // what rules forbid
+	Lenient   problem.List // what rules would forbid, if somebody enforced them
 }
 
 // Rules that are not about what a tenant may ask for.
@@ -46,7 +47,7 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 		}
 	}
 	// Err brings a list into the order of the text; here it is no error.
-	_, _ = report.Wrong.Err(), report.Denied.Err()
+	_, _, _ = report.Wrong.Err(), report.Denied.Err(), report.Lenient.Err()
 	return report, nil
 }
 
@@ -114,13 +115,21 @@ func (r *Report) add(job *document.Node, tenant string, platforms []Platform) er
 	case named != "" && named != tenant:
 		r.Wrong = append(r.Wrong, at(job, "metadata.namespace", elsewhere, fmt.Sprintf("want %s, whose rules are asked for, or none", tenant)))
 	}
-	wrong, denied := verdicts{of: len(platforms)}, verdicts{of: len(platforms)}
+	wrong, denied, lenient := verdicts{of: len(platforms)}, verdicts{of: len(platforms)}, verdicts{of: len(platforms)}
 	for _, p := range platforms {
-		if err := p.judge(job, tenant, &wrong, &denied); err != nil {
+		against := &denied
+		if p.lenient {
+			against = &lenient
+		}
+		if err := p.judge(job, tenant, &wrong, against); err != nil {
 			return err
 		}
 	}
 	r.Wrong, r.Denied = append(r.Wrong, wrong.list()...), append(r.Denied, denied.list()...)
+	for _, p := range lenient.list() {
+		p.Message += "; nothing in the cluster refuses it, because spec.admission.enforce is none"
+		r.Lenient = append(r.Lenient, p)
+	}
 	return nil
 }
 
