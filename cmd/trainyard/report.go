@@ -87,7 +87,7 @@ func reportHelp() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// notesOf are the notes of all environments, each once.
+// notesOf are the notes of all environments, each once, and of a cause that many have no more than one.
 func notesOf(platforms []generator.Platform) problem.List {
 	var all problem.List
 	for _, p := range platforms {
@@ -98,5 +98,5 @@ func notesOf(platforms []generator.Platform) problem.List {
 		}
 	}
 	_ = all.Err() // sorts them
-	return all
+	return all.Fold()
 }
