@@ -95,12 +95,12 @@ func judge(err error) reports.Report {
 	ended := func(code int, failures ...string) reports.Report {
 		return reports.Report{ExitCode: code, Failures: failures}
 	}
-	problems, code := problemsOf(err)
+	if found := problemsOf(err); found.ExitCode != exitOK {
+		return found
+	}
 	switch {
 	case err == nil:
 		return ended(exitOK)
-	case len(problems) > 0:
-		return reports.Report{ExitCode: code, Problems: problems}
 	case errors.As(err, &refused):
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v; what is not ours can be moved away or kept (--keep-unknown), edits be taken over into the document and overwritten (--force)", refused))
 	case errors.As(err, &loss):

@@ -4,18 +4,22 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/generator/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
+	"github.com/trainyard/trainyard/reports"
 )
 
 func newPolicy(s streams, r *reporter) *cobra.Command {
@@ -31,6 +35,7 @@ func newPolicy(s streams, r *reporter) *cobra.Command {
 
 func newPolicyTest(s streams, r *reporter) *cobra.Command {
 	var f inputFlags
+	var format string
 	cmd := &cobra.Command{
 		Use:   "test DIR",
 		Short: "Try TrainJobs on the admission policies of a platform, without a cluster",
@@ -46,16 +51,42 @@ evaluator of the API server itself: unit tests of a platform. Each *.yaml of the
     refused: [nodes]         # by these rules, all of them in their order; or admitted: true
     says: want 1 to 16       # in the first message; may be left out
 
-Another user than somebody is "user", and the TrainJob that an update changes is "before".`,
-		Example: `  trainyard policy test tests/ -f platform.yaml --env prod`,
+Another user than somebody is "user", and the TrainJob that an update changes is "before".
+
+Each case is a line with its place; of one that fails, that of what it expects, and those in its
+TrainJob that a rule is about. A file that is no such test ends with exit code 3, and cases that
+fail with 7.
+
+Formats of -o:
+` + outcomeHelp() + `
+Failed cases are also the problems of --report.`,
+		Example: `  # Try all cases
+  trainyard policy test tests/ -f platform.yaml --env prod
+
+  # Which of them fail?
+  trainyard policy test tests/ -f platform.yaml -o json | jq -r '.[] | select(.status == "failed") | "\(.file):\(.line) \(.name)"'
+
+  # For a CI system that shows test results
+  trainyard policy test tests/ -f platform.yaml -o junit > policy-tests.xml
+
+  # In GitHub Actions: failures show beside the lines of a pull request
+  trainyard policy test tests/ -f platform.yaml --report github 2>&1`,
 		RunE: func(cmd *cobra.Command, folders []string) error {
 			if len(folders) != 1 {
 				return &usageError{fmt.Errorf("want one folder of tests, got %d", len(folders))}
 			}
-			return testPolicies(cmd.Context(), s, f, folders[0])
+			if err := oneOf("-o", format, outcomeNames()); err != nil {
+				return err
+			}
+			return testPolicies(cmd.Context(), s, f, folders[0], format)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
 	f.add(cmd, r, func() bool { return false })
+	cmd.Flags().StringVarP(&format, "output", "o", "text", "print format: "+strings.Join(outcomeNames(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outcomeNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -63,38 +94,84 @@ Another user than somebody is "user", and the TrainJob that an update changes is
 // start, which every other command would have to wait for if it were in here.
 const evaluator = "trainyard-policy"
 
+// unlikeError says which cases of policy tests did not come out as they should.
+type unlikeError struct {
+	problem.List
+	what string
+	told bool // whether they have been told in words
+}
+
+// report has the cases that failed, unless they have been told.
+func (u *unlikeError) report() reports.Report {
+	report := reports.Report{ExitCode: exitFailed, Failures: []string{"trainyard: " + u.what}}
+	if !u.told {
+		report.Problems = u.List
+	}
+	return report
+}
+
 // testPolicies tries all cases of a folder, in each environment of the document.
-func testPolicies(ctx context.Context, s streams, f inputFlags, folder string) error {
-	files, err := cases.Read(folder)
-	if err != nil {
+func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format string) error {
+	files, err := trainjob.ReadCases(folder)
+	if wrong := (problem.List)(nil); errors.As(err, &wrong) {
+		return err
+	} else if err != nil {
 		return &usageError{err}
 	}
 	platforms, err := f.generate(ctx, s.in)
 	if err != nil {
 		return err
 	}
-	total, failed := 0, 0
+	var all []outcome
 	for _, platform := range platforms {
 		for _, file := range slices.Sorted(maps.Keys(files)) {
-			outcomes, err := evaluate(ctx, cases.Question{Objects: fieldsOf(platform), Cases: files[file]})
+			outcomes, err := try(ctx, platform, files[file])
 			if err != nil {
 				return err
 			}
-			where := file
-			if platform.Environment != "" {
-				where += " in " + platform.Environment
-			}
-			wrong, err := printOutcomes(s.out, where, files[file], outcomes)
-			if err != nil {
-				return err
-			}
-			total, failed = total+len(outcomes), failed+wrong
+			all = append(all, outcomes...)
 		}
 	}
-	if failed > 0 {
-		return &failedError{what: fmt.Sprintf("%d of %s failed", failed, count(total, "case"))}
+	if err := outcomeFormats[format].print(s.out, all); err != nil {
+		return fmt.Errorf("printing outcomes: %w", err)
 	}
-	return nil
+	return failures(all, format == "text" && f.report.words())
+}
+
+// try asks the evaluator about the cases of a file.
+func try(ctx context.Context, platform generator.Platform, tried []trainjob.Case) ([]outcome, error) {
+	question := cases.Question{Objects: fieldsOf(platform)}
+	for _, c := range tried {
+		question.Cases = append(question.Cases, c.Case)
+	}
+	answers, err := evaluate(ctx, question)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]outcome, len(tried))
+	for i, c := range tried {
+		all[i] = outcomeOf(platform.Environment, c, answers[i])
+	}
+	return all, nil
+}
+
+// failures are the cases that failed, as an error.
+func failures(all []outcome, told bool) error {
+	var failed problem.List
+	for _, o := range all {
+		if o.Status == failedCase {
+			p := o.problem
+			if o.Environment != "" {
+				p.Message += " (in environment " + o.Environment + ")"
+			}
+			failed = append(failed, p)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	_ = failed.Err() // sorts them
+	return &unlikeError{failed, fmt.Sprintf("%d of %s failed", len(failed), count(len(all), "case")), told}
 }
 
 // evaluate asks the evaluator, which lies beside this program or where the shell finds it.
@@ -135,22 +212,6 @@ func findEvaluator() (string, error) {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// printOutcomes prints a line for each case, and returns how many failed.
-func printOutcomes(w io.Writer, where string, all []cases.Case, outcomes []cases.Outcome) (int, error) {
-	failed := 0
-	for i, c := range all {
-		line := fmt.Sprintf("ok      %s: %s", where, c.Name)
-		if unlike := outcomes[i].Unlike(c); unlike != "" {
-			line = fmt.Sprintf("FAILED  %s: %s: %s", where, c.Name, unlike)
-			failed++
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return 0, err
-		}
-	}
-	return failed, nil
 }
 
 // fieldsOf are the objects of a platform, as decoded JSON.

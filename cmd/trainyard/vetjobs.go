@@ -12,6 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/generator/trainjob"
+	"github.com/trainyard/trainyard/reports"
 )
 
 // jobFlags choose TrainJobs to check, and whose rules they are held against.
@@ -66,14 +67,22 @@ func (f *inputFlags) completeTenant(cmd *cobra.Command, _ []string, _ string) ([
 // deniedError is what rules forbid.
 type deniedError struct{ problem.List }
 
-// problemsOf are the problems that a run has ended with, and its exit code.
-func problemsOf(err error) (problems problem.List, code int) {
-	var denied *deniedError
-	if errors.As(err, &denied) {
-		return denied.List, exitDenied
+// problemsOf is the report of the problems that a run has ended with, if it has ended with any.
+func problemsOf(err error) reports.Report {
+	var (
+		problems problem.List
+		denied   *deniedError
+		unlike   *unlikeError
+	)
+	switch {
+	case errors.As(err, &unlike):
+		return unlike.report()
+	case errors.As(err, &denied):
+		return reports.Report{ExitCode: exitDenied, Problems: denied.List}
+	case errors.As(err, &problems) && len(problems) > 0:
+		return reports.Report{ExitCode: exitInvalid, Problems: problems}
 	}
-	errors.As(err, &problems)
-	return problems, exitInvalid
+	return reports.Report{}
 }
 
 // vetJobs holds files of TrainJobs against the rules of a platform document.

@@ -1,17 +1,8 @@
-// Package cases reads TrainJobs with expected verdicts: unit tests of a platform's rules, without
-// a cluster.
+// Package cases has TrainJobs with expected verdicts: unit tests of a platform's rules, without
+// a cluster. Files of them are read where text has places, in generator/trainjob.
 package cases
 
-import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"math"
-	"os"
-	"path/filepath"
-
-	"sigs.k8s.io/yaml"
-)
+import "math"
 
 // What a file of cases says of itself.
 const (
@@ -21,16 +12,6 @@ const (
 
 // somebody is who submits where a case does not say.
 const somebody = "somebody"
-
-// maxFile bounds what is read of a file, in bytes.
-const maxFile = 1 << 20
-
-// File is a file of cases.
-type File struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Cases      []Case `json:"cases"`
-}
 
 // Case is a TrainJob and what should become of it.
 type Case struct {
@@ -49,75 +30,6 @@ type Case struct {
 	Refused  []string `json:"refused,omitempty"`
 	// Says is what the message for the first of these rules must have in it.
 	Says string `json:"says,omitempty"`
-}
-
-// Read reads the files *.yaml and *.yml of a folder, by their paths. A folder without any
-// cases is an error: a test must not pass because nothing was tried.
-func Read(folder string) (map[string][]Case, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, fmt.Errorf("reading cases: %w", err)
-	}
-	all := map[string][]Case{}
-	for _, entry := range entries {
-		if ext := filepath.Ext(entry.Name()); entry.IsDir() || ext != ".yaml" && ext != ".yml" {
-			continue
-		}
-		path := filepath.Join(folder, entry.Name())
-		if all[path], err = readFile(path, entry); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", path, err)
-		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("reading cases: %s has no file *.yaml", folder)
-	}
-	return all, nil
-}
-
-func readFile(path string, entry fs.DirEntry) ([]Case, error) {
-	info, err := entry.Info()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("want at most %d KiB", maxFile>>10)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var file File
-	if err := yaml.UnmarshalStrict(text, &file); err != nil {
-		return nil, err
-	}
-	if file.APIVersion != APIVersion || file.Kind != Kind {
-		return nil, fmt.Errorf("want apiVersion: %s and kind: %s", APIVersion, Kind)
-	}
-	return file.Cases, check(file.Cases)
-}
-
-// check finds cases that test nothing.
-func check(all []Case) error {
-	if len(all) == 0 {
-		return errors.New("no cases")
-	}
-	seen := map[string]bool{}
-	for i := range all {
-		c := &all[i]
-		switch {
-		case c.Name == "" || seen[c.Name]:
-			return fmt.Errorf("case %d: want a name of its own, got %q", i+1, c.Name)
-		case c.Tenant == "" || c.TrainJob == nil:
-			return fmt.Errorf("case %q: want tenant and trainJob", c.Name)
-		case c.Admitted == (len(c.Refused) > 0):
-			return fmt.Errorf("case %q: want either admitted: true or refused: [RULE, ...]", c.Name)
-		case c.Admitted && c.Says != "":
-			return fmt.Errorf("case %q: what is admitted says nothing", c.Name)
-		}
-		seen[c.Name] = true
-		*c = c.Completed()
-	}
-	return nil
 }
 
 // Completed is a case with integers for numbers that are, and whatever may be left out.

@@ -27,19 +27,19 @@ type Outcome struct {
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Unlike says how an outcome differs from what a case expects; empty if it does not.
-func (o Outcome) Unlike(c Case) string {
+// Unlike says how an outcome differs from what a case expects, and by which of its keys; empty if it does not.
+func (o Outcome) Unlike(c Case) (key, how string) {
 	switch {
 	case o.Unbound:
-		return fmt.Sprintf("namespace %s has no rules for TrainJobs", c.Tenant)
+		return "tenant", fmt.Sprintf("namespace %s has no rules for TrainJobs", c.Tenant)
 	case c.Admitted && len(o.Rules) > 0:
-		return "want it admitted, got: " + strings.Join(o.Messages, "; ")
+		return "admitted", "want it admitted, got: " + strings.Join(o.Messages, "; ")
 	case len(o.Rules) == 0 && !c.Admitted:
-		return "want it refused by " + strings.Join(c.Refused, ", ") + ", got it admitted"
+		return "refused", "want it refused by " + strings.Join(c.Refused, ", ") + ", got it admitted"
 	case !slices.Equal(o.Rules, c.Refused):
-		return "want it refused by " + strings.Join(c.Refused, ", ") + ", got: " + strings.Join(o.Messages, "; ")
+		return "refused", "want it refused by " + strings.Join(c.Refused, ", ") + ", got: " + strings.Join(o.Messages, "; ")
 	case c.Says != "" && !strings.Contains(o.Messages[0], c.Says):
-		return fmt.Sprintf("want it to say %q, got: %s", c.Says, o.Messages[0])
+		return "says", fmt.Sprintf("want it to say %q, got: %s", c.Says, o.Messages[0])
 	}
-	return ""
+	return "", ""
 }

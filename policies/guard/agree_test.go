@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/trainyard/trainyard/generator/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
 	"github.com/trainyard/trainyard/policies/internal/acme"
@@ -21,7 +22,7 @@ var versionsOf = map[string][]string{
 // and what it admits, it admits; updates and exempt users are among them.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := acme.Objects(t)
-	files, err := cases.Read("../testdata")
+	files, err := trainjob.ReadCases("../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestCasesOfThePolicy(t *testing.T) {
 		for _, version := range versions {
 			for _, c := range all {
 				t.Run(version+"/"+c.Name, func(t *testing.T) {
-					if diff := cmp.Diff(c.Refused, rulesBroken(t, objects, version, c)); diff != "" {
+					if diff := cmp.Diff(c.Refused, rulesBroken(t, objects, version, c.Case)); diff != "" {
 						t.Errorf("-policy +guard:\n%s", diff)
 					}
 				})

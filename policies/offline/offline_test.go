@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trainyard/trainyard/generator/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
 	"github.com/trainyard/trainyard/policies/internal/acme"
@@ -19,21 +20,21 @@ func TestCasesAreJudgedAsTheySay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := cases.Read("../testdata")
+	files, err := trainjob.ReadCases("../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for file, all := range files {
 		for _, c := range all {
 			t.Run(file+"/"+c.Name, func(t *testing.T) {
-				outcome, err := policies.Try(t.Context(), c)
+				outcome, err := policies.Try(t.Context(), c.Case)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if unlike := outcome.Unlike(c); unlike != "" {
+				if unlike, is := c.Unlike(outcome); is {
 					t.Error(unlike)
 				}
-				if got := guardRules(t, objects, file, c); !slices.Equal(got, c.Refused) {
+				if got := guardRules(t, objects, file, c.Case); !slices.Equal(got, c.Refused) {
 					t.Errorf("guard has %v against it, want %v", got, c.Refused)
 				}
 			})

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/generator/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/process"
@@ -54,7 +55,7 @@ func TestTrainJobsAreJudged(t *testing.T) {
 func casesOf(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
-	all, err := cases.Read(folder)
+	all, err := trainjob.ReadCases(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,11 @@ func casesOf(t *testing.T, v version) []cases.Case {
 	if v.trainer == "trainer-2.1" {
 		patches = "overrides.yaml"
 	}
-	return slices.Concat(all[filepath.Join(folder, "any.yaml")], all[filepath.Join(folder, patches)])
+	var found []cases.Case
+	for _, c := range slices.Concat(all[filepath.Join(folder, "any.yaml")], all[filepath.Join(folder, patches)]) {
+		found = append(found, c.Case)
+	}
+	return found
 }
 
 // judge has a control plane judge TrainJobs as the example acme says, until the test ends.
