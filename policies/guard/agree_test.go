@@ -64,3 +64,28 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	}
 	return slices.Compact(rules)
 }
+
+// TestSlotConfigurationMismatch is the edge case of that name, before anybody submits: more processes
+// on a node than the runtime allows, whether the TrainJob counts them or Trainer does.
+func TestSlotConfigurationMismatch(t *testing.T) {
+	objects := acme.Objects(t)
+	for name, tc := range map[string]struct {
+		trainer map[string]any
+		want    []string
+	}{
+		"as many as there may be":     {map[string]any{"numProcPerNode": int64(8)}, nil},
+		"one more":                    {map[string]any{"numProcPerNode": int64(9)}, []string{"processes"}},
+		"none":                        {map[string]any{"numProcPerNode": int64(0)}, []string{"processes"}},
+		"one for each of many GPUs":   {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(9)}}}, []string{"processes", "gpus"}},
+		"one for each of enough GPUs": {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(8)}}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := cases.Case{Tenant: "team-vision", TrainJob: map[string]any{
+				"spec": map[string]any{"runtimeRef": map[string]any{"name": "mpi-horovod-gpu"}, "trainer": tc.trainer},
+			}}
+			if diff := cmp.Diff(tc.want, rulesBroken(t, objects, "2.3", c.Completed())); diff != "" {
+				t.Errorf("-want +guard:\n%s", diff)
+			}
+		})
+	}
+}

@@ -41,9 +41,10 @@ func TestPoliciesSelectThePodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestIstioLeavesThePodsOfJobsAlone: its proxy would keep pods from ending, and SSH from starting.
+// TestIstioServiceMeshConflicts is the edge case of that name: Istio leaves the pods of jobs alone.
+// Its proxy would keep them from ending, and SSH from starting.
 // Istio looks at the label, older ones at the annotation.
-func TestIstioLeavesThePodsOfJobsAlone(t *testing.T) {
+func TestIstioServiceMeshConflicts(t *testing.T) {
 	withPodsOfAJob(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		const inject = "sidecar.istio.io/inject"
 		if pod.Labels[inject] != "false" || pod.Annotations[inject] != "false" {

@@ -21,7 +21,7 @@ spec:
   runtimes:
     NAME-mpi: {from: openmpi-cpu, image: quay.io/acme/openmpi:4.1}
   tenants:
-    NAME-team: {runtimes: [NAME-mpi], editors: {groups: [NAME-editors]}}
+    NAME-team: {runtimes: [NAME-mpi], editors: {groups: [NAME-editors]}, viewers: {groups: [NAME-viewers]}}
 `
 
 // TestPlatformsShareACluster: two of them are applied by different tools, neither of which takes a

@@ -101,8 +101,9 @@ func (s *sandbox) expectBroken(t *testing.T, got outcome, hosts []string, cause,
 	}
 }
 
-// TestPacketsThatAreDropped name the one node that nobody reaches, and no other.
-func TestPacketsThatAreDropped(t *testing.T) {
+// TestNetworkPolicyConflicts is the edge case of that name: where packets are dropped, preflight
+// names the one node that nobody reaches, and no other.
+func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	runtime := s.spoil(t, hasty, func(spec *trainer.TrainingRuntimeSpec) {

@@ -70,6 +70,20 @@ func TestPreflightCountsSlots(t *testing.T) {
 	}
 }
 
+// TestSlotConfigurationMismatch is the edge case of that name, as its words have it: 4 slots, and 2
+// GPUs on each host. Preflight fails before anything trains, and names hosts and numbers.
+func TestSlotConfigurationMismatch(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 1, platform{})
+	j.slots = 4
+	j.serve(j.nodes...)
+	got := read(t, j.preflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 2"}).Wait())
+	if got.Reached != 0 || got.Slots != 8 {
+		t.Errorf("reached %d hosts of %d slots, want 0 of 8", got.Reached, got.Slots)
+	}
+	checkFailures(t, got.Failed, 2, "2 available for 4 slots")
+}
+
 // checkFailures expects a number of hosts to have failed for one reason.
 func checkFailures(t *testing.T, failed []failure, number int, reason string) {
 	t.Helper()
