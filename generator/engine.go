@@ -35,7 +35,8 @@ type engine struct {
 const (
 	rulesPackage  = "."
 	makersPackage = "./makers"
-	teamsPackage  = "./teams" // for documents with tenants
+	teamsPackage  = "./teams"  // for documents with tenants
+	boardsPackage = "./boards" // for documents with dashboards
 )
 
 // fill gives our CUE what is sound of a document.

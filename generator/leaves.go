@@ -141,6 +141,8 @@ func scalar(v cue.Value) (any, error) {
 		return v.Int64()
 	case cue.BoolKind:
 		return v.Bool()
+	case cue.FloatKind:
+		return v.Float64()
 	default:
 		return nil, fmt.Errorf("%v: of a kind that no object holds: %v", v.Path(), v)
 	}

@@ -42,6 +42,11 @@ func (w *work) requestsOf(on *engine, filled cue.Value) ([]request, error) {
 		}
 		requests = append(requests, r)
 	}
+	boards, err := w.dashboards(on)
+	if err != nil {
+		return nil, err
+	}
+	requests = append(requests, boards...)
 	if len(mappingAt(w.sound, "spec", "tenants")) == 0 {
 		return requests, nil
 	}

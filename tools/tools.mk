@@ -12,7 +12,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
 # In this order: what most tests need first, the slow linter last, and before it what only the
 # benchmarks need.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) cue golangci-lint) trainer-manifests
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) cue golangci-lint) trainer-manifests dashboard-manifests
 
 # What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
@@ -130,6 +130,11 @@ trainer-manifests:
 	@for t in $(TRAINER_MANIFESTS); do \
 		(cd tools/$$t && GOWORK=off go mod download github.com/kubeflow/trainer/v2) || exit 1; \
 	done
+
+# The operators that take dashboards to people, of which only CRDs are read.
+.PHONY: dashboard-manifests
+dashboard-manifests:
+	@cd tools/dashboards && GOWORK=off go mod download github.com/grafana/grafana-operator/v5 github.com/perses/perses-operator
 
 $(TOOLS_BIN)/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
 	$(call build-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,2 minutes)

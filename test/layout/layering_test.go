@@ -45,6 +45,8 @@ var bans = []ban{
 	{"reports/...", module + "/test/...", "tests are not part of the product"},
 	{"generator/...", module + "/reports/...", "what is wrong does not depend on who reads it"},
 	{"bundles/...", module + "/reports/...", "files are written whoever reads about it"},
+	{"grafana/...", module + "/generator/...", "what is asked of Prometheus is data"},
+	{"grafana/...", "cuelang.org/go/...", "the server reads panels without CUE"},
 	{"schemas/...", module + "/...", "schemas are CUE and nothing else"},
 	{"policies/guard/...", "k8s.io/client-go/...", "rules are pure"},
 	{"policies/guard/...", module + "/policies/offline", "rules need no evaluator"},

@@ -32,7 +32,7 @@ var types = map[schema.GroupVersionKind]func() any{
 
 // New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.
 func New(kind schema.GroupVersionKind) any {
-	for _, known := range []map[schema.GroupVersionKind]func() any{types, queueTypes} {
+	for _, known := range []map[schema.GroupVersionKind]func() any{types, queueTypes, dashboardTypes} {
 		if empty, ok := known[kind]; ok {
 			return empty()
 		}

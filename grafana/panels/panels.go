@@ -1,0 +1,58 @@
+// Package panels is what our dashboards ask of Prometheus, as data for who shows it elsewhere: trainyard's server,
+// its web dashboard and the SDK. It is written in CUE, in grafana/dashboards; panels.json is made of it.
+package panels
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+)
+
+// JSON is all dashboards, as those read them who do not read Go: a list of what Dashboard is.
+//
+//go:embed panels.json
+var JSON []byte
+
+// Dashboard is the panels of a dashboard, in order.
+type Dashboard struct {
+	Name        string   `json:"name"` // such as trainjob; it stays
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Variables   []string `json:"variables"` // labels that queries have as $label: with =~ for several values, with = for one
+	Panels      []Panel  `json:"panels"`
+}
+
+// Panel is a question, and what is asked of Prometheus to answer it.
+type Panel struct {
+	Key         string   `json:"key"` // such as gpus/tensor, row and panel; it stays
+	Row         string   `json:"row"` // the title of its row
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Kind        string   `json:"kind"`              // timeseries, stat, gauge, bargauge, table or heatmap
+	Unit        string   `json:"unit"`              // by Grafana's name, such as s or percentunit
+	Columns     []Column `json:"columns,omitempty"` // the labels that a table shows, before the values
+	Queries     []Query  `json:"queries"`
+}
+
+// Column is a label in a table.
+type Column struct {
+	Label string `json:"label"`
+	Title string `json:"title"`
+}
+
+// Query is PromQL with $variables, of which $__rate_interval is a duration: at least four times the interval
+// between samples.
+type Query struct {
+	Expr   string `json:"expr"`
+	Legend string `json:"legend"` // with labels such as {{pod}}; the title of the column in a table
+	Unit   string `json:"unit"`
+}
+
+// All reads the dashboards, in the order in which people look at them.
+func All() ([]Dashboard, error) {
+	var all []Dashboard
+	if err := json.Unmarshal(JSON, &all); err != nil {
+		return nil, fmt.Errorf("reading panels: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,235 @@
+package dashboards
+
+import (
+	"encoding/json"
+	"io/fs"
+	"testing"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/load"
+
+	"github.com/trainyard/trainyard"
+)
+
+// rendered is what all who draw dashboards get, by the dashboard's name.
+type rendered struct {
+	grafana   map[string]board
+	openshift map[string]console
+	perses    map[string]perses
+	texts     map[string][]byte // Grafana's, as they are delivered
+}
+
+// board is a dashboard in Grafana's JSON: what rules look at.
+type board struct {
+	UID        string       `json:"uid"`
+	Title      string       `json:"title"`
+	Tags       []string     `json:"tags"`
+	Editable   bool         `json:"editable"`
+	Links      []boardLink  `json:"links"`
+	Templating templating   `json:"templating"`
+	Panels     []boardPanel `json:"panels"`
+}
+
+type boardLink struct {
+	Type        string `json:"type"`
+	IncludeVars bool   `json:"includeVars"`
+	KeepTime    bool   `json:"keepTime"`
+}
+
+type templating struct {
+	List []variable `json:"list"`
+}
+
+type variable struct {
+	Name       string     `json:"name"`
+	Type       string     `json:"type"`
+	Query      any        `json:"query"` // a text, or a mapping with one
+	Datasource datasource `json:"datasource"`
+	Refresh    int        `json:"refresh"`
+	Hide       int        `json:"hide"`
+	Multi      bool       `json:"multi"`
+	IncludeAll bool       `json:"includeAll"`
+	AllValue   string     `json:"allValue"`
+}
+
+// asks is the variable's query.
+func (v variable) asks() string {
+	if in, is := v.Query.(map[string]any); is {
+		text, _ := in["query"].(string)
+		return text
+	}
+	text, _ := v.Query.(string)
+	return text
+}
+
+type datasource struct {
+	Type string `json:"type"`
+	UID  string `json:"uid"`
+}
+
+type boardPanel struct {
+	ID          int64      `json:"id"`
+	Type        string     `json:"type"`
+	Title       string     `json:"title"`
+	Description string     `json:"description"`
+	Datasource  datasource `json:"datasource"`
+	GridPos     struct{ X, Y, W, H int }
+	Targets     []target `json:"targets"`
+	FieldConfig struct {
+		Defaults struct {
+			Unit       string      `json:"unit"`
+			Links      []fieldLink `json:"links"`
+			Thresholds struct {
+				Steps []struct{ Color string }
+			} `json:"thresholds"`
+		} `json:"defaults"`
+		Overrides []struct {
+			Properties []struct {
+				ID    string          `json:"id"`
+				Value json.RawMessage `json:"value"`
+			} `json:"properties"`
+		} `json:"overrides"`
+	} `json:"fieldConfig"`
+}
+
+// links are those of its series, or of a table's lines.
+func (p boardPanel) links() []fieldLink {
+	all := p.FieldConfig.Defaults.Links
+	for _, override := range p.FieldConfig.Overrides {
+		for _, property := range override.Properties {
+			var more []fieldLink
+			if property.ID == "links" && json.Unmarshal(property.Value, &more) == nil {
+				all = append(all, more...)
+			}
+		}
+	}
+	return all
+}
+
+type fieldLink struct {
+	URL string `json:"url"`
+}
+
+type target struct {
+	Datasource   datasource `json:"datasource"`
+	Expr         string     `json:"expr"`
+	LegendFormat string     `json:"legendFormat"`
+	RefID        string     `json:"refId"`
+}
+
+// console is a dashboard as the console of OpenShift reads it.
+type console struct {
+	UID        string     `json:"uid"`
+	Title      string     `json:"title"`
+	Templating templating `json:"templating"`
+	Rows       []struct {
+		Title     string         `json:"title"`
+		ShowTitle bool           `json:"showTitle"`
+		Panels    []consolePanel `json:"panels"`
+	} `json:"rows"`
+}
+
+type consolePanel struct {
+	Type            string   `json:"type"`
+	Title           string   `json:"title"`
+	Span            int      `json:"span"`
+	Targets         []target `json:"targets"`
+	Styles          []any    `json:"styles"`
+	Datasource      any      `json:"datasource"`
+	Transformations []any    `json:"transformations"`
+}
+
+// perses is the spec of a dashboard of Perses.
+type perses struct {
+	Panels  map[string]persesPanel `json:"panels"`
+	Layouts []struct {
+		Spec struct {
+			Items []struct {
+				X, Y, Width, Height int
+				Content             struct {
+					Ref string `json:"$ref"`
+				}
+			}
+		}
+	} `json:"layouts"`
+}
+
+type persesPanel struct {
+	Spec struct {
+		Display struct{ Name, Description string }
+		Plugin  struct{ Kind string }
+		Queries []struct {
+			Spec struct {
+				Plugin struct {
+					Spec struct{ Query string }
+				}
+			}
+		}
+	}
+}
+
+// render evaluates the dashboards of a CUE module.
+func render(t *testing.T, module fs.FS) rendered {
+	t.Helper()
+	v := dashboardsOf(t, module)
+	var texts struct{ Grafana, OpenShift map[string]string }
+	read(t, v.LookupPath(cue.ParsePath("grafana")), &texts.Grafana)
+	read(t, v.LookupPath(cue.ParsePath("openshift")), &texts.OpenShift)
+	r := rendered{grafana: map[string]board{}, openshift: map[string]console{}, texts: map[string][]byte{}}
+	for name, text := range texts.Grafana {
+		r.texts[name] = []byte(text)
+		r.grafana[name] = parse[board](t, text)
+	}
+	for name, text := range texts.OpenShift {
+		r.openshift[name] = parse[console](t, text)
+	}
+	read(t, v.LookupPath(cue.ParsePath("perses")), &r.perses)
+	return r
+}
+
+// dashboardsOf loads the package of a CUE module.
+func dashboardsOf(t *testing.T, module fs.FS) cue.Value {
+	t.Helper()
+	instance := load.Instances([]string{"./dashboards"}, &load.Config{FS: module, Dir: "/grafana"})[0]
+	if instance.Err != nil {
+		t.Fatal(instance.Err)
+	}
+	v := cuecontext.New().BuildInstance(instance)
+	if err := v.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// rendering is of the dashboards of this repository, once they have been asked for.
+var rendering *rendered
+
+// ours are the dashboards of this repository.
+func ours(t *testing.T) rendered {
+	t.Helper()
+	if rendering == nil {
+		r := render(t, trainyard.CUE)
+		rendering = &r
+	}
+	return *rendering
+}
+
+func read(t *testing.T, v cue.Value, into any) {
+	t.Helper()
+	text, err := v.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parse[T any](t *testing.T, text string) (into T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &into); err != nil {
+		t.Fatal(err)
+	}
+	return into
+}
