@@ -12,7 +12,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
 # In this order: what most tests need first, the slow linter last, and before it what only the
 # benchmarks need.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) cue golangci-lint) trainer-manifests dashboard-manifests
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
 # What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
@@ -135,6 +135,13 @@ trainer-manifests:
 .PHONY: dashboard-manifests
 dashboard-manifests:
 	@cd tools/dashboards && GOWORK=off go mod download github.com/grafana/grafana-operator/v5 github.com/perses/perses-operator
+
+# Grafana publishes the types of its dashboards for TypeScript, so that a compiler has to hold dashboards against them.
+.tools/grafana-schema/node_modules: tools/grafana-schema/package.json tools/grafana-schema/package-lock.json
+	@echo "installing Grafana's types"
+	@mkdir -p $(@D) && cp tools/grafana-schema/package*.json $(@D)
+	@cd $(@D) && npm ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 $(TOOLS_BIN)/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
 	$(call build-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,2 minutes)
