@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages of a lane, where their commands are missing.
 #
-#   packages.sh test     shellcheck for our scripts, sshd and Open MPI, for tests
+#   packages.sh test     shellcheck for our scripts, sshd, Open MPI and Prometheus, for tests
 #   packages.sh cluster  what runs containers and makes their images, for test/cluster
 #
 # No package of them is wanted as a service.
@@ -18,7 +18,8 @@ test)
 	need openssh-server /usr/sbin/sshd
 	need openmpi-bin mpirun
 	need iptables iptables
-	services="ssh.socket ssh.service"
+	need prometheus promtool
+	services="ssh.socket ssh.service prometheus.service"
 	;;
 cluster)
 	need containerd containerd
@@ -53,7 +54,7 @@ apt-get update -qq
 apt-get install -y -qq --no-install-recommends $missing >/dev/null || give_up "apt-get failed"
 
 # systemd does not look at RUNLEVEL; nobody wanted a service that came with a program.
-case "$missing" in *openssh-server* | *containerd*)
+case "$missing" in *openssh-server* | *containerd* | *prometheus*)
 	if test -d /run/systemd/system; then
 		# shellcheck disable=SC2086 # one argument per service
 		systemctl disable --now $services 2>/dev/null || true

@@ -12,7 +12,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
 # In this order: what most tests need first, the slow linter last, and before it what only the
 # benchmarks need.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
 # What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
@@ -107,6 +107,9 @@ $(TOOLS_BIN)/pause: test/images/pause/main.go
 	@echo "building pause"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 go build -trimpath -o $@ ./$(<D)
+
+$(TOOLS_BIN)/promql: tools/promql/go.mod tools/promql/go.sum tools/promql/main.go
+	$(call build-tool,.,30 seconds)
 
 $(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
 	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)

@@ -73,6 +73,7 @@ var bans = []ban{
 	{"controller/...", module + "/generator", "the controller never generates"},
 	{"controller/...", module + "/bundles/...", "the controller never generates"},
 	{"api/v1alpha1/...", module + "/...", "API types are for everyone"},
+	{"api/metrics/...", module + "/...", "names of metrics are for everyone"},
 	{"api/jobs/...", module + "/generator", "use cases act on a cluster, not on documents"},
 	{"api/jobs/...", module + "/bundles/...", "use cases act on a cluster, not on files"},
 	{"api/jobs/...", "github.com/spf13/cobra", "use cases do not know who calls them"},

@@ -1,0 +1,79 @@
+package prometheus
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// recorded are series as Prometheus holds them: of two tenants, with TrainJobs that run, wait and have failed, and of
+// all that watches them, by the labels that each of these really has.
+//
+//go:embed testdata/recorded.txt
+var recorded string
+
+// The time that recorded series are of.
+var (
+	Begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	End   = Begin.Add(95 * time.Minute)
+)
+
+// openMetrics writes recorded series as promtool reads them.
+func openMetrics(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	for line := range strings.Lines(recorded) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		series, text, found := strings.Cut(line, "} ")
+		if !found {
+			return fmt.Errorf("reading %q: want a series and values", line)
+		}
+		all, err := values(text)
+		if err != nil {
+			return fmt.Errorf("reading %q: %w", line, err)
+		}
+		for i, value := range all {
+			if value != nil {
+				fmt.Fprintf(w, "%s} %g %d\n", strings.ReplaceAll(series, "\", ", "\","), *value, Begin.Add(time.Duration(i)*time.Minute).Unix())
+			}
+		}
+	}
+	fmt.Fprintln(w, "# EOF")
+	return w.Flush()
+}
+
+// part is one of promtool's: a value, by how much it grows, and how often.
+var part = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
+
+// values are those that a text in promtool's notation stands for; nil is none.
+func values(text string) ([]*float64, error) {
+	var all []*float64
+	for _, word := range strings.Fields(text) {
+		m := part.FindStringSubmatch(word)
+		if m == nil {
+			return nil, fmt.Errorf("want values such as 0+60x90, got %q", word)
+		}
+		count, _ := strconv.Atoi(m[3])
+		if m[1] == "_" {
+			all = append(all, make([]*float64, count)...)
+			continue
+		}
+		from, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return nil, err
+		}
+		step, _ := strconv.ParseFloat("0"+m[2], 64)
+		for i := range count + 1 {
+			value := from + step*float64(i)
+			all = append(all, &value)
+		}
+	}
+	return all, nil
+}

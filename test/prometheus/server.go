@@ -1,0 +1,174 @@
+package prometheus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/process"
+)
+
+// patience is how long Prometheus may take to start.
+const patience = 2 * time.Minute
+
+// Server is a Prometheus that holds recorded series, and what rules make of them.
+type Server struct {
+	dir   string
+	url   string
+	child *process.Child
+}
+
+// Start starts Prometheus in a folder. What rules make is computed stage by stage, as Prometheus does for a
+// time that has passed: each stage sees the blocks of those before it.
+func Start(ctx context.Context, dir string, g observed.Grafana) (*Server, error) {
+	s := &Server{dir: dir}
+	if err := s.record(); err != nil {
+		return nil, err
+	}
+	if err := s.write("prometheus.json", map[string]any{"global": map[string]string{"evaluation_interval": "1h"}, "rule_files": []string{filepath.Join(dir, "rules.json")}}); err != nil {
+		return nil, err
+	}
+	if err := s.write("rules.json", map[string]any{"groups": g.Groups}); err != nil {
+		return nil, err
+	}
+	for _, stage := range stages(g) {
+		if err := s.compute(ctx, stage); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.start(ctx)
+}
+
+// stages are rules that can be computed one after the other: each asks for none of its own stage.
+func stages(g observed.Grafana) [][]observed.Group {
+	var all [][]observed.Group
+	for stage := 1; ; stage++ {
+		var groups []observed.Group
+		for _, name := range observed.Sorted(g.Records) {
+			if r := g.Records[name]; r.Stage == stage {
+				groups = append(groups, observed.Group{Name: name, Rules: []map[string]any{{"record": name, "expr": r.Expr}}})
+			}
+		}
+		if groups == nil {
+			return all
+		}
+		all = append(all, groups)
+	}
+}
+
+// record makes blocks of recorded series.
+func (s *Server) record() error {
+	file, err := os.Create(filepath.Join(s.dir, "recorded.om"))
+	if err != nil {
+		return fmt.Errorf("recording series: %w", err)
+	}
+	err = openMetrics(file)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("recording series: %w", err)
+	}
+	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "openmetrics", "--quiet", file.Name(), s.data())
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// compute makes blocks of what some rules make of the blocks there are.
+func (s *Server) compute(ctx context.Context, groups []observed.Group) error {
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	defer func() { _ = s.Stop() }()
+	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
+		return err
+	}
+	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
+		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), filepath.Join(s.dir, "stage.json"))
+}
+
+func (s *Server) start(ctx context.Context) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("finding a port: %w", err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	log, err := os.Create(filepath.Join(s.dir, "prometheus.log"))
+	if err != nil {
+		return fmt.Errorf("starting Prometheus: %w", err)
+	}
+	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(s.dir, "prometheus.json"), "--storage.tsdb.path="+s.data(),
+		"--storage.tsdb.retention.time=100y", "--web.listen-address="+address, "--log.level=warn")
+	if s.child, err = process.Run(cmd, log); err != nil {
+		return err
+	}
+	s.url = "http://" + address
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return process.WaitFor(ctx, s.child, func(ctx context.Context) error { return s.get(ctx, "/-/ready", nil, nil) })
+}
+
+// Stop ends it.
+func (s *Server) Stop() error { return s.child.Stop() }
+
+// Sample is what Prometheus answers of a series.
+type Sample struct {
+	Metric map[string]string
+	Value  [2]any // when, and what as text
+}
+
+// Query asks at the end of the recording.
+func (s *Server) Query(ctx context.Context, expression string) ([]Sample, error) {
+	var answer struct {
+		Data struct{ Result []Sample }
+	}
+	err := s.get(ctx, "/api/v1/query", url.Values{"query": {expression}, "time": {fmt.Sprint(End.Unix())}}, &answer)
+	return answer.Data.Result, err
+}
+
+// get asks Prometheus.
+func (s *Server) get(ctx context.Context, path string, query url.Values, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		var said struct{ Error string }
+		_ = json.NewDecoder(response.Body).Decode(&said)
+		return fmt.Errorf("asking Prometheus: %s: %s", response.Status, said.Error)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
+func (s *Server) write(name string, content any) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.dir, name), text, 0o600)
+}
+
+// promtoolIn runs promtool in a folder.
+func promtoolIn(dir string, arguments ...string) error {
+	cmd := exec.Command("promtool", arguments...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("promtool %v: %w: %s", arguments[:3], err, out)
+	}
+	return nil
+}
