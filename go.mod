@@ -15,6 +15,7 @@ require (
 	github.com/moby/sys/mountinfo v0.7.2
 	github.com/openshift/api v0.0.0-20251214014457-bfa868a22401
 	github.com/owenrumney/go-sarif/v3 v3.3.1
+	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.88.0
 	github.com/rogpeppe/go-internal v1.15.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2

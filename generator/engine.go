@@ -37,6 +37,8 @@ const (
 	makersPackage = "./makers"
 	teamsPackage  = "./teams"  // for documents with tenants
 	boardsPackage = "./boards" // for documents with dashboards
+
+	observePackage = "./observe" // for documents with rules for Prometheus
 )
 
 // fill gives our CUE what is sound of a document.

@@ -46,7 +46,7 @@ func (w *work) requestsOf(on *engine, filled cue.Value) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
-	requests = append(requests, boards...)
+	requests = slices.Concat(requests, boards, w.watching())
 	if len(mappingAt(w.sound, "spec", "tenants")) == 0 {
 		return requests, nil
 	}

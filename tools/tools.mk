@@ -138,6 +138,7 @@ trainer-manifests:
 .PHONY: dashboard-manifests
 dashboard-manifests:
 	@cd tools/dashboards && GOWORK=off go mod download github.com/grafana/grafana-operator/v5 github.com/perses/perses-operator
+	@cd tools/prometheus-operator && GOWORK=off go mod download github.com/prometheus-operator/prometheus-operator
 
 # Grafana publishes the types of its dashboards for TypeScript, so that a compiler has to hold dashboards against them.
 .tools/grafana-schema/node_modules: tools/grafana-schema/package.json tools/grafana-schema/package-lock.json

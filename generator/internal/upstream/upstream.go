@@ -5,6 +5,7 @@ package upstream
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	securityv1 "github.com/openshift/api/security/v1"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -27,6 +28,7 @@ var types = map[schema.GroupVersionKind]func() any{
 	securityv1.GroupVersion.WithKind("SecurityContextConstraints"):              func() any { return new(securityv1.SecurityContextConstraints) },
 	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"):        func() any { return new(admissionv1.ValidatingAdmissionPolicy) },
 	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding"): func() any { return new(admissionv1.ValidatingAdmissionPolicyBinding) },
+	monitoringv1.SchemeGroupVersion.WithKind("PrometheusRule"):                  func() any { return new(monitoringv1.PrometheusRule) },
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"):                             func() any { return new(corev1.ConfigMap) },
 }
 
