@@ -19,6 +19,7 @@ var relations = map[string]func(*checker, *document.Node, []string){
 	"annotations":      (*checker).annotations,
 	"destination":      (*checker).destination,
 	"place":            (*checker).place,
+	"mpi":              (*checker).mpi,
 	"priorityClass":    (*checker).priorityClass,
 }
 

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -61,5 +62,27 @@ func (c *checker) portRange(n *document.Node, path []string) {
 	}
 	if notTo != nil || uint64(from) >= to {
 		c.add(n.Position, path, "want a range of ports that runs upwards, to 65535 at most, got %s", describe(n, cue.StringKind))
+	}
+}
+
+// sshd is the port of sshd in every pod of a runtime.
+const sshd = 2222
+
+// mpi: pods run as a user that no low port is for, and one port is taken.
+func (c *checker) mpi(n *document.Node, path []string) {
+	ports, path := n.Get("ports"), extend(path, "ports")
+	text := textOf(ports)
+	first, last, _ := strings.Cut(text, "-")
+	from, notFrom := strconv.Atoi(first)
+	to, notTo := strconv.Atoi(last)
+	switch {
+	case ports == nil || notFrom != nil || notTo != nil:
+		// Of another form, which has been said.
+	case from >= to || to > math.MaxUint16:
+		c.portRange(ports, path)
+	case from < 1024:
+		c.add(ports.Position, path, "want ports from 1024 on, which need no privilege, got %s", describe(ports, cue.StringKind))
+	case from <= sshd && sshd <= to:
+		c.add(ports.Position, path, "want a range without %d, where sshd listens, got %s", sshd, describe(ports, cue.StringKind))
 	}
 }
