@@ -20,8 +20,8 @@ const patience = 5 * time.Second
 // ports are what every host listens on: SSH, two that ranks could meet at, and what the document names.
 var ports = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
-// listen has a host answer at all ports, until somebody else needs them.
-func (n *network) listen(t *testing.T) {
+// listen has a host answer at some ports, until somebody else needs them.
+func (n *network) listen(t *testing.T, ports []string) {
 	t.Helper()
 	t.Cleanup(n.fallSilent)
 	n.in(t, func() {

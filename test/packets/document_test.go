@@ -15,8 +15,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// page is what a reader is told: a document, and who may reach whom by it.
+// page is what a reader is told: documents, and who may reach whom by them.
 const page = "docs/networks.md"
+
+// The documents of the page, as it calls them.
+const (
+	anyPort = "/tmp/networks.yaml"
+	pinned  = "/tmp/ports.yaml"
+)
 
 func readPage(t *testing.T) string {
 	t.Helper()
@@ -27,13 +33,13 @@ func readPage(t *testing.T) string {
 	return string(text)
 }
 
-// objects are what trainyard makes of the document on the page, by kind.
-func objects(t *testing.T) map[string][]client.Object {
+// objects are what trainyard makes of a document on the page, by kind.
+func objects(t *testing.T, file string) map[string][]client.Object {
 	t.Helper()
-	_, rest, found := strings.Cut(readPage(t), "```yaml file=/tmp/networks.yaml\n")
+	_, rest, found := strings.Cut(readPage(t), "```yaml file="+file+"\n")
 	document, _, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
-		t.Fatalf("%s has no document", page)
+		t.Fatalf("%s has no document %s", page, file)
 	}
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{
 		Layers: []generator.Input{{Name: page, Text: []byte(document)}},

@@ -28,14 +28,16 @@ var trainerEnv = []corev1.EnvVar{
 	{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"},
 }
 
-// runMPI runs the pods of the generated runtime on two hosts: preflight, sshd and mpirun of this machine.
-func runMPI(t *testing.T, launcher, node *host) {
+// runMPI runs the pods of a document's runtime on two hosts: preflight, sshd and mpirun of this machine.
+func runMPI(t *testing.T, document string, launcher, node *host) {
 	secret, hosts := t.TempDir(), t.TempDir()
 	for name, content := range jail.SSHKeys(t) {
 		write(t, filepath.Join(secret, name), content)
 	}
 	write(t, filepath.Join(hosts, "hostfile"), "a-launcher-0-0.a slots=1\na-node-0-0.a slots=1\n")
-	specs := podSpecs(t)
+	specs := podSpecs(t, document)
+	launcher.set(t, specs["launcher"])
+	node.set(t, specs["node"])
 	pods := map[string]*jail.Pod{}
 	for role, spec := range specs {
 		pods[role] = jail.NewPod(t, "a-"+role+"-0-0", append(spec.Volumes, folder("mpi-ssh-auth", secret), folder("mpi-hostfile", hosts)))
@@ -65,11 +67,21 @@ func runMPI(t *testing.T, launcher, node *host) {
 	})
 }
 
+// set does what a kubelet does with the sysctls of a pod.
+func (n *network) set(t *testing.T, spec *corev1.PodSpec) {
+	t.Helper()
+	n.in(t, func() {
+		for _, sysctl := range spec.SecurityContext.Sysctls {
+			write(t, filepath.Join("/proc/sys", strings.ReplaceAll(sysctl.Name, ".", "/")), sysctl.Value)
+		}
+	})
+}
+
 // podSpecs are those of the document's runtime, by role.
-func podSpecs(t *testing.T) map[string]*corev1.PodSpec {
+func podSpecs(t *testing.T, document string) map[string]*corev1.PodSpec {
 	t.Helper()
 	made := new(trainer.ClusterTrainingRuntime)
-	fields := objects(t)[trainer.ClusterTrainingRuntimeKind][0].(*unstructured.Unstructured).Object
+	fields := objects(t, document)[trainer.ClusterTrainingRuntimeKind][0].(*unstructured.Unstructured).Object
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, made); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ package packets
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +48,7 @@ func TestPacketsDecide(t *testing.T) {
 			}
 		}
 	})
-	if err := w.Apply(t.Context(), objects(t)["NetworkPolicy"]...); err != nil {
+	if err := w.Apply(t.Context(), objects(t, anyPort)["NetworkPolicy"]...); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("policies are what the documentation says", func(t *testing.T) {
@@ -55,7 +57,36 @@ func TestPacketsDecide(t *testing.T) {
 		expectTable(t, w.table(t))
 	})
 	t.Run("network policy conflicts", w.conflicts)
-	t.Run("mpirun works under default deny", func(t *testing.T) { runMPI(t, w.named(t, launcherA), w.named(t, nodeA)) })
+	t.Run("mpirun works under default deny", func(t *testing.T) { runMPI(t, anyPort, w.named(t, launcherA), w.named(t, nodeA)) })
+	t.Run("pods reach each other at the document's ports", w.keepsToPorts)
+}
+
+// keepsToPorts is what comes of a range of ports for MPI: it, sshd's port, and nothing beside them.
+func (w *world) keepsToPorts(t *testing.T) {
+	tried := map[string]bool{
+		"2222/tcp": true, "20000/tcp": true, "25000/tcp": true, "29999/tcp": true,
+		"2221/tcp": false, "2223/tcp": false, "19999/tcp": false, "30000/tcp": false, "40000/tcp": false, "25000/udp": false,
+	}
+	launcher := &host{name: "launcher of job e, team-ports", namespace: "team-ports", labels: ofJob("e", "launcher"), address: "10.77.6.1"}
+	node := &host{name: "node of job e, team-ports", namespace: "team-ports", labels: ofJob("e", "node"), address: "10.77.6.2"}
+	for _, h := range []*host{launcher, node} {
+		w.join(t, h, slices.Sorted(maps.Keys(tried)))
+	}
+	for port := range tried {
+		if !launcher.reaches(t, node.address, port) {
+			t.Fatalf("%s is closed while there are no policies", port)
+		}
+	}
+	if err := w.Apply(t.Context(), objects(t, pinned)["NetworkPolicy"]...); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(t, launcher.name, elsewhere, false)
+	for port, want := range tried {
+		w.expect(t, launcher.name, node.name, port, want)
+		w.expect(t, node.name, launcher.name, port, want)
+	}
+	launcher.fallSilent()
+	runMPI(t, pinned, launcher, node)
 }
 
 // conflicts are policies of others beside ours.

@@ -94,14 +94,23 @@ func newWorld(t *testing.T) *world {
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o600); err != nil {
 		t.Fatalf("joining hosts: %v", err)
 	}
-	for i, h := range w.hosts {
-		h.network = newNetwork(t, i, h.address)
-		h.listen(t)
-		w.announce(t, h)
+	hosts := w.hosts
+	w.hosts = nil
+	for _, h := range hosts {
+		w.join(t, h, ports)
 	}
 	// No packet passes while nobody decides on it.
 	run(t, "iptables", "-A", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", "NFQUEUE", "--queue-num", queue)
 	return w
+}
+
+// join adds a host that answers at some ports.
+func (w *world) join(t *testing.T, h *host, ports []string) {
+	t.Helper()
+	h.network = newNetwork(t, len(w.hosts), h.address)
+	h.listen(t, ports)
+	w.announce(t, h)
+	w.hosts = append(w.hosts, h)
 }
 
 // announce tells the API server of a pod, as a kubelet would.
