@@ -92,7 +92,7 @@ fmt: ## Format Go and CUE
 .PHONY: update
 update: ## Rewrite what is generated: renderings and the output that scripts expect
 	@# Twice: rewriting ends a test as failed only when something else is wrong too.
-	TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards >/dev/null || TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards
+	TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus >/dev/null || TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus
 
 .PHONY: verify
 verify: update ## Rewrite what is generated; fail if that changes anything

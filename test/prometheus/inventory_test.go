@@ -68,20 +68,26 @@ func emitted(o observed.Grafana) map[string][]string {
 // a rule; and so is every label that it is asked for by.
 func TestRulesAskForWhatIsEmitted(t *testing.T) {
 	o := grafana(t)
+	expectEmitted(t, o, expressions(o))
+}
+
+// expectEmitted: expressions ask for nothing that nobody emits.
+func expectEmitted(t *testing.T, o observed.Grafana, expressions map[string]string) {
+	t.Helper()
 	series := emitted(o)
-	for rule, a := range read(t, expressions(o)) {
+	for name, a := range read(t, expressions) {
 		if a.Error != "" {
-			t.Errorf("%s: %s", rule, a.Error)
+			t.Errorf("%s: %s", name, a.Error)
 		}
 		for metric, labels := range a.Metrics {
 			known, ok := series[metric]
 			if !ok {
-				t.Errorf("%s asks for %s, which nobody emits", rule, metric)
+				t.Errorf("%s asks for %s, which nobody emits", name, metric)
 				continue
 			}
 			for _, label := range labels {
 				if !slices.Contains(known, label) {
-					t.Errorf("%s asks for %s by %s, which it does not have", rule, metric, label)
+					t.Errorf("%s asks for %s by %s, which it does not have", name, metric, label)
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package prometheus
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +84,7 @@ func grafana(t *testing.T) observed.Grafana {
 func promtool(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := exec.Command("promtool", arguments...).CombinedOutput()
-	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
 		t.Fatalf("%v: run `make packages`", err)
 	}
 	return string(out), err
