@@ -89,8 +89,9 @@ func (s *Server) compute(ctx context.Context, groups []observed.Group) error {
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
+	// By a name that is always the same: within each minute, the moment of a group follows from its file's.
 	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
-		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), filepath.Join(s.dir, "stage.json"))
+		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }
 
 func (s *Server) start(ctx context.Context) error {
