@@ -16,8 +16,8 @@ func older(y *yaml.Node) (value any, ok bool) {
 	if y.Style&quoted != 0 || y.Value == "" || strings.ContainsAny(y.Value, "\n") {
 		return nil, false
 	}
-	if !strings.ContainsRune("yYnNtTfFoO~+-.0123456789", rune(y.Value[0])) {
-		return nil, false // text in both
+	if !strings.ContainsRune("yYnNtTfFoO~+-.0123456789", rune(y.Value[0])) || isShortNumber(y.Value) {
+		return nil, false // the same in both
 	}
 	text, err := kubernetes.YAMLToJSON([]byte("is: " + y.Value))
 	if err != nil {
@@ -28,6 +28,12 @@ func older(y *yaml.Node) (value any, ok bool) {
 		return nil, false
 	}
 	return read["is"], true
+}
+
+// isShortNumber tells the numbers that all versions of YAML read alike, which are most of them: their
+// library takes its time for each.
+func isShortNumber(text string) bool {
+	return text == "0" || text[0] != '0' && len(text) < 16 && strings.Trim(text, "0123456789") == ""
 }
 
 // olderKey is a key of a Kubernetes object as text, which is true where somebody writes yes.

@@ -51,7 +51,7 @@ func TestParseStream(t *testing.T) {
 func TestParseStreamReadsAsKubectl(t *testing.T) {
 	for _, word := range []string{
 		"yes", "y", "on", "Off", "n", "TRUE", "tRue", "~", "Null", "nULL", "", "010", "08", "0o10", "0x1F", "0b11", "1_000", "1e3", "1e400", "+5", "-0", "1.", "1:30",
-		"2001-01-01", "12345678901234567890", "---", "...", "=", "no way", "'yes'", `"010"`, "!!str yes", "!!int 3", "nccl", "one\n  two", "1,2", "[yes, {on: off}]",
+		"2001-01-01", "0", "42", "123456789012345", "12345678901234567890", "---", "...", "=", "no way", "'yes'", `"010"`, "!!str yes", "!!int 3", "nccl", "one\n  two", "1,2", "[yes, {on: off}]",
 	} {
 		text := "is: " + word + "\n"
 		documents, err := ParseStream("p.yaml", []byte(text))
