@@ -102,7 +102,8 @@ var cases = map[string]ruleCase{
 			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 2}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 0, amd.com/GPU: 4}}}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {numProcPerNode: 1, resourcesPerNode: {requests: {nvidia.com/gpu: "4001m"}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 3}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 3}}}}`,
-			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1Ki}}}}`),
+			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1Ki}}}}`,
+			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5, amd.com/gpu: -4}}}}`),
 	},
 	"images are the runtime's": {
 		rule: RuleImage, at: "spec.trainer.image", says: "nodes would run quay.io/acme/mpi:1 all the same",
@@ -162,6 +163,12 @@ var cases = map[string]ruleCase{
 			`{spec: {volumes: [{name: a, ephemeral: {}}]}}`, `{spec: {volumes: [{name: a, image: {reference: a}}]}}`,
 			`{spec: {volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: a}}]}}]}}`, `{spec: {volumes: [{name: a, projected: {sources: [{clusterTrustBundle: {path: a}}]}}]}}`,
 			`{spec: {volumes: [{name: mpi-ssh-auth, emptyDir: {}}]}}`, `{spec: {volumes: [{name: storage-data, emptyDir: {}}]}}`),
+	},
+	"mounts are of volumes that the job brings": {
+		rule: RulePatchMounts, at: "spec", says: "is a volume of the runtime",
+		accepts: pods(`{spec: {volumes: [{name: a, emptyDir: {}}], containers: [{name: node, volumeMounts: [{name: a, mountPath: /a, subPath: storage-data}]}]}}`),
+		refuses: pods(`{spec: {containers: [{name: node, volumeMounts: [{name: storage-data, mountPath: /all}]}]}}`,
+			`{spec: {initContainers: [{name: identity, volumeMounts: [{name: a, mountPath: /a}, {name: mpi-ssh-auth, mountPath: /keys}]}]}}`),
 	},
 	"labels and annotations are listed": {
 		rule: RulePatchLabels, at: "spec", says: "have it listed in spec.admission.",

@@ -24,6 +24,7 @@ const (
 	RuleSSHKeys           Rule = "ssh-keys"
 	RulePatchFields       Rule = "patch-fields"
 	RulePatchVolumes      Rule = "patch-volumes"
+	RulePatchMounts       Rule = "patch-mounts"
 	RulePatchLabels       Rule = "patch-labels"
 	RulePatchNodeSelector Rule = "patch-node-selector"
 )
@@ -52,6 +53,7 @@ func Rules() []Definition {
 		{RuleSSHKeys, "A TrainJob does not read the SSH key of a job, which opens all pods of it", keysAreApart},
 		{RulePatchFields, "A TrainJob patches only fields that somebody has decided on", odd(RulePatchFields)},
 		{RulePatchVolumes, "A TrainJob brings volumes of what its namespace holds, under names of their own", volumesAreTheTeams},
+		{RulePatchMounts, "A TrainJob mounts the volumes that it brings, and leaves those of its runtime as they are mounted", mountsAreTheJobs},
 		{RulePatchLabels, "A TrainJob sets labels and annotations that the platform lists", labelsAreListed},
 		{RulePatchNodeSelector, "A TrainJob chooses nodes by labels that the platform lists", nodeLabelsAreListed},
 	}

@@ -36,6 +36,8 @@ type Job struct {
 	Labels, Annotations, NodeLabels []Named
 	// Volumes are those that patches bring.
 	Volumes []Named
+	// Mounts are the names of the volumes that patches mount.
+	Mounts []Named
 	// Odd are the fields that nobody has decided on, and those that were decided against.
 	Odd []Odd
 }

@@ -124,14 +124,13 @@ func (j *Job) pods(pods []tree, spec tree) {
 	volumes := itemsOf(each(pods, "volumes"))
 	j.Volumes = namedBy(each(volumes, "name"))
 	initializers := append(each([]tree{spec}, "initializer", "dataset"), each([]tree{spec}, "initializer", "model")...)
-	containers := slices.Concat(
-		initializers, each([]tree{spec}, "trainer"), itemsOf(each(pods, "initContainers")), itemsOf(each(pods, "containers")),
-	)
+	patched := append(itemsOf(each(pods, "initContainers")), itemsOf(each(pods, "containers"))...)
+	j.Mounts = namedBy(each(itemsOf(each(patched, "volumeMounts")), "name"))
+	containers := slices.Concat(initializers, each([]tree{spec}, "trainer"), patched)
 	j.Secrets = namedBy(slices.Concat(
 		each(itemsOf(each(containers, "env")), "valueFrom", "secretKeyRef", "name"),
 		each(initializers, "secretRef", "name"),
 		each(volumes, "secret", "secretName"),
 		each(itemsOf(each(volumes, "projected", "sources")), "secret", "name"),
-		each(itemsOf(each(pods, "imagePullSecrets")), "name"),
 	))
 }

@@ -64,7 +64,7 @@ func gpusAreFew(job Job, p Parameters) field.ErrorList {
 func gpus(amounts map[string]resource.Quantity, runtime Runtime) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
-		if gpuNames().MatchString(name) {
+		if gpuNames().MatchString(name) && amount.Sign() > 0 {
 			sum.Add(amount)
 		}
 	}

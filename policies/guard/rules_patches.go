@@ -17,9 +17,27 @@ const takenPrefix = "storage-"
 func volumesAreTheTeams(job Job, p Parameters) field.ErrorList {
 	errs := odd(RulePatchVolumes)(job, p)
 	for _, volume := range job.Volumes {
-		if slices.Contains(taken, volume.Name) || strings.HasPrefix(volume.Name, takenPrefix) {
+		if isRuntimes(volume.Name) {
 			errs = append(errs, forbids(volume.Path, "the runtime's own volume may be called %s: write a name other than %s and %s*",
 				shown(volume.Name), strings.Join(taken, ", "), takenPrefix)...)
+		}
+	}
+	return errs
+}
+
+// isRuntimes tells whether a volume of the runtime may have that name.
+func isRuntimes(volume string) bool {
+	return slices.Contains(taken, volume) || strings.HasPrefix(volume, takenPrefix)
+}
+
+// mountsAreTheJobs: a mount of the runtime's own volume would reach what the runtime keeps from the
+// job: all of an export of which it mounts one folder, and for writing.
+func mountsAreTheJobs(job Job, _ Parameters) field.ErrorList {
+	var errs field.ErrorList
+	for _, mount := range job.Mounts {
+		if isRuntimes(mount.Name) {
+			errs = append(errs, forbids(mount.Path, "%s is a volume of the runtime, which mounts what the job may have of it: leave it out, or mount a volume of another name",
+				shown(mount.Name))...)
 		}
 	}
 	return errs

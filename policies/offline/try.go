@@ -67,6 +67,10 @@ func (p *Policies) Try(ctx context.Context, c cases.Case) (cases.Outcome, error)
 
 // ruleOf is the rule that a message names, as in "spec.trainer.numNodes: nodes: want ...".
 func ruleOf(message string) string {
+	if rest, is := strings.CutPrefix(message, "breaks the rule "); is { // what it says is too long
+		rule, _, _ := strings.Cut(rest, " ")
+		return rule
+	}
 	_, rest, _ := strings.Cut(message, ": ")
 	rule, _, _ := strings.Cut(rest, ": ")
 	return rule

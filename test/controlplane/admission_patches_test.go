@@ -32,8 +32,8 @@ func (d dice) podSpec() string {
 	fields := []string{"volumes: [" + strings.Join(d.volumes(), ", ") + "]", d.of("containers", "initContainers") + ": [" + d.container() + "]"}
 	if d.seldom() {
 		odd := []string{
-			"nodeSelector: {pool: a}", "serviceAccountName: admin", "tolerations: [{operator: Exists}]", "affinity: {nodeAffinity: {}}",
-			"schedulingGates: [{name: a}]", "imagePullSecrets: [{name: a}]",
+			"nodeSelector: {pool: a}", `nodeSelector: {"": a}`, "serviceAccountName: admin", "tolerations: [{operator: Exists}]", "affinity: {nodeAffinity: {}}",
+			"schedulingGates: [{name: a}]", "imagePullSecrets: [{name: " + d.secret() + "}]",
 		}
 		if !d.overrides {
 			odd = append(odd, "securityContext: {runAsUser: 0}")
@@ -65,7 +65,11 @@ func (d dice) volumes() []string {
 }
 
 func (d dice) container() string {
-	mount := "{name: data, mountPath: /data" + d.of("", ", readOnly: true", ", subPath: a", d.oddMount()) + "}"
+	name := "data"
+	if d.seldom() {
+		name = d.of("storage-data", "mpi-ssh-auth", "tmp")
+	}
+	mount := "{name: " + name + ", mountPath: /data" + d.of("", ", readOnly: true", ", subPath: a", d.oddMount()) + "}"
 	fields := []string{"name: " + d.of("identity", "preflight", "sidecar"), "volumeMounts: [" + mount + "]", "env: " + d.env()}
 	if !d.overrides && d.seldom() {
 		fields = append(fields, "securityContext: {privileged: true}")

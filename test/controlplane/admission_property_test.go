@@ -143,7 +143,7 @@ func (d dice) runtime() string {
 		return d.of("{name: mpi-horovod-gpu}", "{name: mpi-openmpi-cpu}", "{kind: TrainingRuntime, name: mpi-openmpi-gpu-data}")
 	}
 	return d.of("{name: mpi-deepspeed}", "{name: mpi-openmpi-gpu-data}", "{kind: TrainingRuntime, name: mpi-horovod-gpu}",
-		"{apiGroup: example.com, name: mpi-openmpi-cpu}", "{kind: Other, name: mpi-openmpi-cpu}", "{name: mpi-openmpi-cpu.kind}")
+		"{apiGroup: example.com, name: mpi-openmpi-cpu}", "{kind: Other, name: mpi-openmpi-cpu}", "{name: mpi-openmpi-cpu.kind}", `{name: "mpi-\nopenmpi-cpu"}`)
 }
 
 func (d dice) trainer() string {
@@ -168,7 +168,7 @@ func (d dice) trainer() string {
 func (d dice) amounts() string {
 	var fields []string
 	for _, name := range d.some("cpu", "memory", "nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb", "example.com/myGPU") {
-		fields = append(fields, name+": "+d.of("0", "1", "2", `"4"`, "500m", "8000m", "8001m", "9", "1e1", "1Ki", "16", "17"))
+		fields = append(fields, name+": "+d.of("0", "1", "2", `"4"`, "500m", "8000m", "8001m", "9", "-4", "1e1", "1Ki", "16", "17"))
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
 }
@@ -192,7 +192,7 @@ func (d dice) secret() string { return d.of("hub", "token", "mpi-ssh-auth", "oth
 
 func (d dice) keys() string {
 	var fields []string
-	for _, name := range d.some("kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-group-name", "a", "trainyard.dev/role") {
+	for _, name := range d.some("kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-group-name", "a", "trainyard.dev/role", `""`) {
 		fields = append(fields, name+": b")
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
