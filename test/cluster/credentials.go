@@ -22,6 +22,11 @@ var clients = map[string]pkix.Name{
 	"scheduler":          {CommonName: "system:kube-scheduler"},
 	"dns":                {CommonName: "dns", Organization: []string{masters}},
 	"kwok":               {CommonName: "kwok", Organization: []string{masters}},
+
+	// Admission policies know them by the names that their installations give them.
+	"jobset":                     {CommonName: "system:serviceaccount:jobset-system:jobset-controller-manager", Organization: []string{masters}},
+	"kueue":                      {CommonName: "system:serviceaccount:kueue-system:kueue-controller-manager", Organization: []string{masters}},
+	"trainer-controller-manager": {CommonName: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager", Organization: []string{masters}},
 }
 
 // makeCredentials writes all certificates, keys and kubeconfigs, once.

@@ -43,7 +43,7 @@ func (c *cluster) startManager(tools upstream.Toolbox, m upstream.Manager) func(
 			return fmt.Errorf("installing CRDs: %w", err)
 		}
 		site := upstream.Site{
-			Program: tools.ManagerPath(m), Dir: c.path(m.Name), Config: c.config, Kubeconfig: c.kubeconfig("admin"),
+			Program: tools.ManagerPath(m), Dir: c.path(m.Name), Config: c.config, Kubeconfig: c.kubeconfig(m.Name),
 		}
 		if err := os.MkdirAll(site.Dir, 0o700); err != nil {
 			return err

@@ -62,7 +62,7 @@ type Site struct {
 	Program string
 	// Dir is an existing folder for its files.
 	Dir string
-	// Config connects to the API as an administrator, and Kubeconfig is the same as a file.
+	// Config connects to the API as an administrator, and Kubeconfig, a file, as who the manager is.
 	Config     *rest.Config
 	Kubeconfig string
 }
