@@ -99,6 +99,13 @@ verify: update ## Rewrite what is generated; fail if that changes anything
 	@git diff --exit-code --stat || { echo "generated files are not up to date: commit what changed" >&2; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard)" || { git status --short; echo "generated files are not committed" >&2; exit 1; }
 
+.PHONY: pictures
+pictures: packages ## Draw the panels of dashboards for docs/, of recorded series
+	test -d .tools/pictures || python3 -m venv .tools/pictures
+	.tools/pictures/bin/pip install -q -r tools/pictures/requirements.txt
+	TRAINYARD_PICTURES=$(CURDIR)/.tools/pictures/answers.json go test -count=1 -run TestAnswersForPictures ./test/prometheus
+	.tools/pictures/bin/python tools/pictures/draw.py docs/pictures <.tools/pictures/answers.json
+
 .PHONY: clean
 clean: ## Remove what was built, and the tools
 	rm -rf bin $(dir $(TOOLS_BIN))
