@@ -27,6 +27,10 @@ const (
 	nodeC     = "node of job c, team-speech"
 	nodeD     = "node of job d, team-legacy"
 	elsewhere = "elsewhere"
+
+	// Two that only differ by their labels from what policies lead to.
+	besideDNS      = "kube-proxy"
+	besideTracking = "database"
 )
 
 // TestPacketsDecide: what the documentation says of its document is so. The subtests are steps, in this order.
@@ -55,6 +59,11 @@ func TestPacketsDecide(t *testing.T) {
 		w.settle(t, launcherA, elsewhere, false)
 		w.settle(t, launcherC, elsewhere, false)
 		expectTable(t, w.table(t))
+	})
+	t.Run("labels choose among the pods of a namespace", func(t *testing.T) {
+		w.expect(t, launcherA, besideDNS, "53/udp", false)
+		w.expect(t, launcherA, besideTracking, "5000/tcp", false)
+		w.expect(t, notebook, besideTracking, "5000/tcp", true)
 	})
 	t.Run("network policy conflicts", w.conflicts)
 	t.Run("mpirun works under default deny", func(t *testing.T) { runMPI(t, anyPort, w.named(t, launcherA), w.named(t, nodeA)) })
@@ -168,16 +177,21 @@ func (w *world) differs(t *testing.T, from, to, port string, want bool) error {
 	return nil
 }
 
-// matrix tries all connections: by host, and host that it connects to, the ports that answer.
+// tabled are the hosts of the table.
+func (w *world) tabled() []*host {
+	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.aside })
+}
+
+// matrix tries all connections between hosts of the table: by host, and host that it connects to, the ports that answer.
 func (w *world) matrix(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	open := map[string]map[string][]string{}
 	var tries sync.WaitGroup
 	var mutex sync.Mutex
 	atOnce := make(chan struct{}, 200)
-	for _, from := range w.hosts {
+	for _, from := range w.tabled() {
 		open[from.name] = map[string][]string{}
-		for _, to := range w.hosts {
+		for _, to := range w.tabled() {
 			if from == to {
 				continue
 			}
@@ -204,9 +218,9 @@ func (w *world) table(t *testing.T) string {
 	t.Helper()
 	matrix := w.matrix(t)
 	var table strings.Builder
-	for _, from := range w.hosts {
+	for _, from := range w.tabled() {
 		var reached []string
-		for _, to := range w.hosts {
+		for _, to := range w.tabled() {
 			if open := matrix[from.name][to.name]; len(open) > 0 {
 				reached = append(reached, to.name+": "+shown(open))
 			}

@@ -51,6 +51,7 @@ type host struct {
 	namespace string // of the pod; empty where there is none
 	labels    map[string]string
 	address   string
+	aside     bool // whether it is in no table
 	*network
 }
 
@@ -70,6 +71,8 @@ func cast() []*host {
 		{name: "object storage", address: "10.20.0.5"},
 		{name: "API server", address: "10.0.0.10"},
 		{name: "elsewhere", address: "192.0.2.7"},
+		{name: besideDNS, namespace: "kube-system", labels: map[string]string{"k8s-app": "kube-proxy"}, address: "10.77.3.2", aside: true},
+		{name: besideTracking, namespace: "mlflow", labels: map[string]string{"app": "database"}, address: "10.77.5.2", aside: true},
 	}
 }
 
