@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages of a lane, where their commands are missing.
 #
-#   packages.sh test     shellcheck for our scripts, sshd, Open MPI and Prometheus, for tests
+#   packages.sh test     shellcheck for our scripts, sshd, Open MPI, Prometheus and npm, for tests
 #   packages.sh cluster  what runs containers and makes their images, for test/cluster
 #
 # No package of them is wanted as a service.
@@ -19,6 +19,8 @@ test)
 	need openmpi-bin mpirun
 	need iptables iptables
 	need prometheus promtool
+	need nodejs node
+	need npm npm
 	services="ssh.socket ssh.service prometheus.service"
 	;;
 cluster)
