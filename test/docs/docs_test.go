@@ -100,11 +100,15 @@ type reader struct {
 	environment []string
 }
 
-// cluster gives the reader a cluster, and kubectl for it.
+// cluster gives the reader a cluster, and kubectl for it. Other pages get the same one, and are not
+// to meet the runtimes of this page.
 func (r *reader) cluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)
 	r.environment = []string{"KUBECONFIG=" + cp.Kubeconfig(), "PATH=" + filepath.Dir(cp.Tool("kubectl")) + ":" + os.Getenv("PATH")}
+	t.Cleanup(func() {
+		r.run(t, "kubectl delete trainjobs --all-namespaces --all && kubectl delete clustertrainingruntimes --all")
+	})
 }
 
 func (r reader) follow(t *testing.T, s step) {
