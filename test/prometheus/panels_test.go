@@ -39,8 +39,8 @@ func TestPanelsAskForWhatIsEmitted(t *testing.T) {
 	expectEmitted(t, grafana(t), questions(t))
 }
 
-// quiet are questions to which nothing is an answer: a TrainJob that runs has no place in a queue.
-var quiet = []string{"trainjob/now/queue/0"}
+// waiting are questions about a TrainJob that waits: one that runs has no place in a queue.
+var waiting = []string{"trainjob/now/queue/0"}
 
 // expectAnswers holds what panels show of recorded series against testdata/panels.txt.
 func expectAnswers(t *testing.T, s *Server) {
@@ -48,12 +48,16 @@ func expectAnswers(t *testing.T, s *Server) {
 	var text strings.Builder
 	all := questions(t)
 	for _, name := range observed.Sorted(all) {
-		samples, err := s.Query(t.Context(), all[name])
+		question := all[name]
+		if slices.Contains(waiting, name) {
+			question = strings.ReplaceAll(question, `"bert"`, `"resnet"`)
+		}
+		samples, err := s.Query(t.Context(), question)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(samples) == 0 && !slices.Contains(quiet, name) {
-			t.Errorf("%s shows nothing of the recorded series: %s", name, all[name])
+		if len(samples) == 0 {
+			t.Errorf("%s shows nothing of the recorded series: %s", name, question)
 		}
 		var lines []string
 		for _, sample := range samples {
