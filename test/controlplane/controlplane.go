@@ -110,7 +110,11 @@ func (cp *ControlPlane) readManifests() error {
 	if err != nil {
 		return fmt.Errorf("reading the CRDs of Kueue: %w", err)
 	}
-	cp.manifests = append(cp.manifests, queues)
+	watching, err := upstream.Watching()
+	if err != nil {
+		return fmt.Errorf("reading the CRDs of what watches: %w", err)
+	}
+	cp.manifests = append(cp.manifests, queues, watching)
 	if cp.options.crdsOnly {
 		return nil
 	}

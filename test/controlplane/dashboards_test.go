@@ -5,11 +5,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/controlplane"
-	"github.com/trainyard/trainyard/test/upstream"
 )
 
 // watched has its dashboards delivered by one of those who can.
@@ -26,13 +24,6 @@ spec:
 // TestDashboardsAreAppliedWithoutDrift, strictly, in all forms, by the schemas of the operators that read them.
 func TestDashboardsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
-	read, err := upstream.Dashboards()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{CRDs: read.CRDs}); err != nil {
-		t.Fatal(err)
-	}
 	for delivery, kind := range map[string]string{
 		"operator": "GrafanaDashboard", "sidecar": "ConfigMap", "openshift-console": "ConfigMap", "perses": "PersesDashboard",
 	} {

@@ -17,7 +17,7 @@
 //		...
 //	}
 //
-// Kueue's CRDs are there as well, without Kueue itself (test/scale has that).
+// Kueue's CRDs are there as well, without Kueue itself (test/scale has that), and those of what watches a platform.
 //
 // Options ask for another version of Trainer than the default.
 package controlplane
