@@ -49,7 +49,10 @@ func (w *work) check(on *engine) error {
 	}
 	w.notes = slices.Concat(w.notes, notes, fitting.notes)
 	w.requests, err = w.requestsOf(on, filled)
-	return err
+	if err != nil {
+		return err
+	}
+	return w.deliver(on)
 }
 
 // listed are the tenants that list each runtime, in their order.

@@ -77,7 +77,9 @@ func (p *Pipeline) key(request Request) (string, error) {
 
 // wirePlatform is a platform without its objects.
 type wirePlatform struct {
+	Name        string
 	Environment string
+	Delivery    Delivery
 	Parts       []string
 	Notes       problem.List
 }
@@ -87,7 +89,7 @@ func encodePlatforms(platforms []Platform) ([]byte, error) {
 	var wire []wirePlatform
 	var sets []object.Set
 	for _, p := range platforms {
-		wire = append(wire, wirePlatform{p.Environment, p.Parts, p.Notes})
+		wire = append(wire, wirePlatform{p.Name, p.Environment, p.Delivery, p.Parts, p.Notes})
 		sets = append(sets, p.Objects)
 	}
 	first, err := json.Marshal(wire)
@@ -113,7 +115,7 @@ func decodePlatforms(text []byte) ([]Platform, error) {
 	}
 	platforms := make([]Platform, len(sets))
 	for i, p := range wire {
-		platforms[i] = Platform{Environment: p.Environment, Objects: sets[i], Parts: p.Parts, Notes: p.Notes}
+		platforms[i] = Platform{Name: p.Name, Environment: p.Environment, Objects: sets[i], Delivery: p.Delivery, Parts: p.Parts, Notes: p.Notes}
 	}
 	return platforms, nil
 }

@@ -34,8 +34,10 @@ type Request struct {
 
 // Platform is what a document makes in one environment.
 type Platform struct {
+	Name        string // the document's metadata.name
 	Environment string // empty where the document has no environments
 	Objects     object.Set
+	Delivery    Delivery
 	Parts       []string     // what the document has, such as runtime/mpi and tenant/team-a, whatever comes of it
 	Notes       problem.List // what works, with a surprise
 }
@@ -85,6 +87,7 @@ type work struct {
 	sound       map[string]any // what is sound of the document
 	fits        []Fit          // how large jobs can be
 	requests    []request      // what it asks for
+	delivery    Delivery
 	objects     []object.Object
 	err         error // what ended the work: a problem.List, or else our fault
 }
@@ -176,7 +179,8 @@ func (w *work) platform() (Platform, error) {
 		return Platform{}, w.err
 	}
 	set, err := object.NewSet(w.objects...)
-	return Platform{Environment: w.environment, Objects: set, Parts: w.parts(), Notes: w.notes}, err
+	name, _ := mappingAt(w.sound, "metadata")["name"].(string)
+	return Platform{Name: name, Environment: w.environment, Objects: set, Delivery: w.delivery, Parts: w.parts(), Notes: w.notes}, err
 }
 
 // runtimes counts those of the document, without its environments.

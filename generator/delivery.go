@@ -1,0 +1,71 @@
+package generator
+
+import (
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Delivery is what a document says of how its objects get to the cluster, as decoded JSON. It has
+// been checked, and holds no defaults.
+type Delivery struct {
+	ArgoCD  map[string]any            `json:"argocd,omitempty"`  // spec.delivery.argocd
+	Tenants map[string]map[string]any `json:"tenants,omitempty"` // what packaging has to know of those that keep TrainJobs in Git, by name
+	Kinds   map[string]Kind           `json:"kinds,omitempty"`   // that the cluster may get, if not of this document then of what becomes of it
+
+	OpenShift bool             `json:"openshift,omitempty"` // whether the cluster is OpenShift
+	Position  problem.Position `json:"position"`            // of spec.delivery, or of what should hold it
+}
+
+// Kind is a kind of objects.
+type Kind struct {
+	Group     string `json:"group"`
+	Cluster   bool   `json:"cluster,omitempty"`   // whether its objects are of the whole cluster
+	OpenShift bool   `json:"openshift,omitempty"` // whether only OpenShift has it
+}
+
+var kindsPath = cue.ParsePath("kinds")
+
+// toldOfTenants are the keys of a tenant that packaging has to know.
+var toldOfTenants = []string{"repositories", "editors", "viewers"}
+
+// deliver notes what packaging has to know, and has makers annotate objects for Argo CD where that
+// is what applies them.
+func (w *work) deliver(on *engine) error {
+	spec := mappingAt(w.sound, "spec")
+	w.delivery = Delivery{ArgoCD: mappingAt(spec, "delivery", "argocd"), Position: w.document.Locate("spec", "delivery")}
+	w.delivery.OpenShift, _ = mappingAt(spec, "target")["openshift"].(bool)
+	if _, told := mappingAt(spec, "target")["argocd"]; told || w.delivery.ArgoCD != nil {
+		for _, r := range w.requests {
+			r.In["argocd"] = true
+		}
+	}
+	if w.delivery.ArgoCD == nil {
+		return nil
+	}
+	w.delivery.Tenants = map[string]map[string]any{}
+	tenants := mappingAt(spec, "tenants")
+	for name := range tenants {
+		if tenant := mappingAt(tenants, name); tenant["repositories"] != nil {
+			w.delivery.Tenants[name] = those(tenant, toldOfTenants)
+		}
+	}
+	return w.delivery.readKinds(on)
+}
+
+// readKinds reads those that the cluster can have.
+func (d *Delivery) readKinds(on *engine) error {
+	makers, err := on.built(makersPackage)
+	if err != nil {
+		return err
+	}
+	if err := decode(makers.LookupPath(kindsPath), &d.Kinds); err != nil {
+		return bug("reading which kinds there are", err)
+	}
+	for name, kind := range d.Kinds {
+		if kind.OpenShift && !d.OpenShift {
+			delete(d.Kinds, name)
+		}
+	}
+	return nil
+}
