@@ -18,7 +18,7 @@ type Format interface {
 	// Doc says who reads such a bundle, in one line.
 	Doc() string
 	// Render lays the objects out as files.
-	Render(ctx context.Context, set object.Set) (Tree, error)
+	Render(ctx context.Context, b Bundle) (Tree, error)
 }
 
 // Streamer is implemented by formats that can also be one stream of text.
@@ -27,7 +27,7 @@ type Streamer interface {
 }
 
 // Formats lists every format, in the order that help text shows them.
-func Formats() []Format { return []Format{kustomize{}, plain{}} }
+func Formats() []Format { return []Format{kustomize{}, plain{}, argocd{}} }
 
 // Named returns the format of a name; ok is false if there is none.
 func Named(name string) (format Format, ok bool) {

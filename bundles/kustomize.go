@@ -37,21 +37,18 @@ type sortOptions struct {
 
 // Render writes objects of the whole cluster below cluster/, and those of a
 // namespace below namespaces/NAME/, with what the whole cluster has about its tenant.
-func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
+func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
+	files, err := objectFiles(ctx, b.Objects, "")
+	if err != nil {
+		return Tree{}, err
+	}
 	k := kustomization{
 		APIVersion:  "kustomize.config.k8s.io/v1beta1",
 		Kind:        "Kustomization",
 		Resources:   []string{},
 		SortOptions: sortOptions{Order: "fifo"},
 	}
-	r := newRenderer()
-	var files []File
-	for o := range set.All() {
-		if err := ctx.Err(); err != nil {
-			return Tree{}, err
-		}
-		file := File{Path: fileOf(o), Content: r.text(o)}
-		files = append(files, file)
+	for _, file := range files {
 		k.Resources = append(k.Resources, file.Path)
 	}
 	text, err := yaml.Marshal(k)
@@ -59,6 +56,19 @@ func (kustomize) Render(ctx context.Context, set object.Set) (Tree, error) {
 		return Tree{}, fmt.Errorf("writing kustomization.yaml: %w", err)
 	}
 	return NewTree(append(files, File{Path: "kustomization.yaml", Content: Text(text)})...)
+}
+
+// objectFiles writes each object into a file of its own, below a folder.
+func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, error) {
+	r := newRenderer()
+	var files []File
+	for o := range set.All() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		files = append(files, File{Path: path.Join(folder, fileOf(o)), Content: r.text(o)})
+	}
+	return files, nil
 }
 
 // fileOf is the path of an object's file, such as cluster/clustertrainingruntime-a.yaml. What is

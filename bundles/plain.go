@@ -23,9 +23,9 @@ func (plain) Doc() string  { return "one YAML stream, for kubectl apply and for 
 var separator = []byte("---\n")
 
 // Render puts the stream into manifests.yaml.
-func (plain) Render(ctx context.Context, set object.Set) (Tree, error) {
+func (plain) Render(ctx context.Context, b Bundle) (Tree, error) {
 	r, content := newRenderer(), Content{}
-	for o := range set.All() {
+	for o := range b.Objects.All() {
 		if err := ctx.Err(); err != nil {
 			return Tree{}, err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // target is one folder, and what is to become of it.
@@ -64,9 +66,9 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms [
 	format, _ := bundles.Named(f.format)
 	var targets []target
 	for _, p := range platforms {
-		tree, err := format.Render(ctx, p.Objects)
+		tree, err := render(ctx, format, p)
 		if err != nil {
-			return nil, fmt.Errorf("rendering as %s: %w", f.format, err)
+			return nil, err
 		}
 		tree = tree.Holding(p.Objects)
 		t := target{dir: f.output, platform: p, files: tree.Len()}
@@ -80,6 +82,25 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms [
 	}
 	return targets, nil
 }
+
+// render lays a platform out as files.
+func render(ctx context.Context, format bundles.Format, p generator.Platform) (bundles.Tree, error) {
+	delivery, err := bundles.ReadDelivery(p.Delivery)
+	if err != nil {
+		return bundles.Tree{}, err
+	}
+	tree, err := format.Render(ctx, bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: delivery})
+	if missing := (*bundles.Missing)(nil); errors.As(err, &missing) {
+		return tree, problem.List{{Position: p.Delivery.Position, Rule: formatNeeds, Path: missing.Path, Message: missing.Message}}
+	}
+	if err != nil {
+		return tree, fmt.Errorf("rendering as %s: %w", format.Name(), err)
+	}
+	return tree, nil
+}
+
+// formatNeeds is the rule that a document breaks which lacks something for --format.
+var formatNeeds = problem.Rule{Name: "format-needs", Doc: "A document says what the format of the bundle has to know"}
 
 // differences lists what is not up to date.
 func differences(s streams, targets []target) error {

@@ -28,6 +28,9 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 	}
 	for name, file := range examples(t) {
 		for _, format := range bundles.Formats() {
+			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil {
+				continue // the document says nothing that the format needs; TestRenderedIsTrue sees to the others
+			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
 				want := readFolder(t, repo.Path(t, "bundles", "rendered", name, format.Name()))
 				for where, environment := range surroundings {
@@ -76,9 +79,9 @@ func streams(t *testing.T, document generator.Input) map[string]string {
 	t.Helper()
 	plain, _ := bundles.Named("plain")
 	written := map[string]string{}
-	for environment, set := range generate(t, document) {
+	for environment, bundle := range generate(t, document) {
 		var b strings.Builder
-		if err := plain.(bundles.Streamer).Stream(t.Context(), &b, set); err != nil {
+		if err := plain.(bundles.Streamer).Stream(t.Context(), &b, bundle.Objects); err != nil {
 			t.Fatal(err)
 		}
 		written[environment] = b.String()

@@ -15,7 +15,6 @@ import (
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
@@ -37,17 +36,36 @@ func examples(t *testing.T) map[string]string {
 
 // generate makes the objects of every environment of a document, keyed by the
 // folder that each has inside a bundle of all: "." where there are no environments.
-func generate(t *testing.T, layers ...generator.Input) map[string]object.Set {
+func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := map[string]object.Set{}
+	all := map[string]bundles.Bundle{}
 	for _, p := range platforms {
-		sets[path.Join(".", p.Environment)] = p.Objects
+		delivery, err := bundles.ReadDelivery(p.Delivery)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[path.Join(".", p.Environment)] = bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: delivery}
 	}
-	return sets
+	return all
+}
+
+// renders tells whether a document says what a format has to know.
+func renders(format bundles.Format, bundle bundles.Bundle) bool {
+	return format.Name() != "argocd" || bundle.Delivery.ArgoCD != nil
+}
+
+// rendered lays a bundle out as files.
+func rendered(t *testing.T, format bundles.Format, bundle bundles.Bundle) bundles.Tree {
+	t.Helper()
+	tree, err := format.Render(t.Context(), bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
 }
 
 func read(t *testing.T, file string) generator.Input {
@@ -63,14 +81,13 @@ func read(t *testing.T, file string) generator.Input {
 // TRAINYARD_UPDATE=1 writes it.
 func TestRenderedIsTrue(t *testing.T) {
 	for name, file := range examples(t) {
-		for environment, set := range generate(t, read(t, file)) {
+		for environment, bundle := range generate(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
+				if !renders(format, bundle) {
+					continue
+				}
 				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
-					tree, err := format.Render(t.Context(), set)
-					if err != nil {
-						t.Fatal(err)
-					}
-					tree = tree.Holding(set)
+					tree := rendered(t, format, bundle).Holding(bundle.Objects)
 					committed := repo.Path(t, "bundles", "rendered", name, format.Name(), environment)
 					if os.Getenv("TRAINYARD_UPDATE") != "" {
 						if _, err := tree.WriteDir(committed, true); err != nil {
@@ -94,12 +111,12 @@ func TestRenderedIsTrue(t *testing.T) {
 func TestNothingElseIsRendered(t *testing.T) {
 	known := map[string]bool{}
 	for name, file := range examples(t) {
-		for environment, set := range generate(t, read(t, file)) {
+		for environment, bundle := range generate(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
-				tree, err := format.Render(t.Context(), set)
-				if err != nil {
-					t.Fatal(err)
+				if !renders(format, bundle) {
+					continue
 				}
+				tree := rendered(t, format, bundle)
 				folder := path.Join(name, format.Name(), environment)
 				known[path.Join(folder, bundles.ManifestName)] = true
 				for _, f := range tree.Files() {

@@ -1,0 +1,73 @@
+package bundles
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// Bundle is what a format renders: objects, and what their document says of how
+// they get to a cluster.
+type Bundle struct {
+	Platform    string // the document's metadata.name
+	Environment string // empty where the document has no environments
+	Objects     object.Set
+	Delivery    Delivery
+}
+
+// Delivery is what a document says of delivery, and what packaging needs besides.
+type Delivery struct {
+	ArgoCD  *ArgoCD           `json:"argocd"` // nil where Argo CD delivers nothing
+	Tenants map[string]Tenant `json:"tenants"`
+	Kinds   map[string]Kind   `json:"kinds"` // that the cluster may get, today or later
+
+	OpenShift bool `json:"openshift"`
+}
+
+// Kind is a kind of objects.
+type Kind struct {
+	Group   string `json:"group"`
+	Cluster bool   `json:"cluster"` // whether its objects are of the whole cluster
+}
+
+// ReadDelivery reads what generation says of delivery, which marshals to JSON.
+func ReadDelivery(told any) (d Delivery, err error) {
+	text, err := json.Marshal(told)
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		err = fmt.Errorf("reading what the document says of delivery: %w", err)
+	}
+	return d, err
+}
+
+// Tenant is a team that keeps TrainJobs in Git, by its namespace.
+type Tenant struct {
+	Repositories []string `json:"repositories"`
+	Editors      Subjects `json:"editors"`
+	Viewers      Subjects `json:"viewers"`
+}
+
+// Subjects are people, as those who sign them in call them.
+type Subjects struct {
+	Groups []string `json:"groups"`
+}
+
+// name is that of the platform in its environment: one Argo CD may deliver several.
+func (b Bundle) name() string {
+	if b.Environment == "" {
+		return b.Platform
+	}
+	return b.Platform + "-" + b.Environment
+}
+
+// Missing is an error about what a document lacks for a format.
+type Missing struct {
+	Path    string // of the field, such as spec.delivery.argocd
+	Message string // why the format needs it, and what is wanted
+}
+
+// Error names the field before what is wanted.
+func (m *Missing) Error() string { return m.Path + ": " + m.Message }
