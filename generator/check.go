@@ -7,7 +7,6 @@ import (
 
 	"cuelang.org/go/cue"
 
-	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
@@ -20,18 +19,12 @@ var (
 // check holds the document against the schema, and what is sound of it against
 // the rules that look at several values. It reads what a sound document asks for.
 func (w *work) check(on *engine) error {
-	definitions, _ := on.schema.ReferencePath()
-	c := checker{engine: on, definitions: definitions, document: w.document, problems: w.problems, verdicts: &w.verdicts}
-	sound, ok := c.value(on.schema, w.document, w.document.Position, nil)
+	problems, ok := w.hold(on)
 	if !ok {
-		return c.problems.Err()
+		return problems.Err()
 	}
-	w.sound, _ = sound.(map[string]any) // the schema is a mapping
 	filled := on.fill(w.sound)
-	if r := w.document.Get("spec").Get("runtimes"); r != nil && r.Kind == document.Mapping && len(r.Fields) == 0 {
-		c.add(w.document.Locate("spec", "runtimes"), []string{"spec", "runtimes"}, "want at least one runtime")
-	}
-	complete := len(c.problems) == 0
+	complete := len(problems) == 0
 	found, err := w.evaluate(on, filled.LookupPath(problemsPath), complete)
 	if err != nil {
 		return err
@@ -40,7 +33,7 @@ func (w *work) check(on *engine) error {
 	if err != nil {
 		return err
 	}
-	if err := slices.Concat(c.problems, found, fitting.problems).Err(); err != nil {
+	if err := slices.Concat(problems, found, fitting.problems).Err(); err != nil {
 		return err
 	}
 	notes, err := w.evaluate(on, filled.LookupPath(notesPath), complete)
@@ -53,6 +46,15 @@ func (w *work) check(on *engine) error {
 		return err
 	}
 	return w.deliver(on)
+}
+
+// hold holds the document against the schema, and keeps what is sound of it; ok is false if nothing is.
+func (w *work) hold(on *engine) (problems problem.List, ok bool) {
+	definitions, _ := on.schema.ReferencePath()
+	c := checker{engine: on, definitions: definitions, document: w.document, problems: w.problems, verdicts: &w.verdicts}
+	sound, ok := c.value(on.schema, w.document, w.document.Position, nil)
+	w.sound, _ = sound.(map[string]any) // the schema is a mapping
+	return c.problems, ok
 }
 
 // listed are the tenants that list each runtime, in their order.

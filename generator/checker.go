@@ -3,6 +3,7 @@ package generator
 import (
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,7 +49,7 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	case len(n.Items) > maxItems:
 		c.add(n.Position, path, "want at most %d items in a list, got %d", maxItems, len(n.Items))
 		return nil, false
-	case c.garbled(n, path) || c.ambiguous(n, kind, path):
+	case c.garbled(schema, n, path) || c.ambiguous(schema, n, path):
 		return nil, false
 	case n.Kind == document.Mapping && kind&cue.StructKind != 0:
 		return c.mapping(schema, n, key, path), true
@@ -64,11 +65,11 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 
 // garbled refuses text that nobody could see: it is pasted by mistake, or meant
 // to mislead whoever reads the file.
-func (c *checker) garbled(n *document.Node, path []string) bool {
+func (c *checker) garbled(schema cue.Value, n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unseen, r)) {
-			c.add(n.Position, path, "the character U+%04X is not allowed in text", r)
+			c.breaks(c.formOf(schema, n), n.Position, path, "the character U+%04X is not allowed in text", r)
 			return true
 		}
 	}
@@ -91,17 +92,25 @@ var unseen = &unicode.RangeTable{R16: []unicode.Range16{
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
 // ambiguous refuses a number that is not written in plain digits.
-func (c *checker) ambiguous(n *document.Node, want cue.Kind, path []string) bool {
+func (c *checker) ambiguous(schema cue.Value, n *document.Node, path []string) bool {
 	switch n.Scalar.(type) {
 	case int64, uint64, float64:
 	default:
 		return false
 	}
-	if want&cue.NumberKind == 0 || plainNumber.MatchString(n.Text) {
+	if schema.IncompleteKind()&cue.NumberKind == 0 || plainNumber.MatchString(n.Text) {
 		return false
 	}
-	c.add(n.Position, path, "want a number in plain digits, without a leading 0 or \"_\", got %s, which reads as %v", problem.Number(n.Text), n.Scalar)
+	c.breaks(c.formOf(schema, n), n.Position, path, "want a number in plain digits, without a leading 0 or \"_\", got %s, which reads as %v", problem.Number(n.Text), n.Scalar)
 	return true
+}
+
+// formOf is the rule that a value breaks which cannot stay: the schema may admit it all the same.
+func (c *checker) formOf(schema cue.Value, n *document.Node) problem.Rule {
+	if c.fits(schema, n.Scalar) {
+		return unsound
+	}
+	return wrongValue
 }
 
 // scalar returns a value that fits, as it will be written.
@@ -214,9 +223,15 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 	return sound
 }
 
-// filled refuses a mapping with no keys where @nonempty() asks for one.
+// filled refuses a mapping with no keys where @nonempty() asks for one of those that it knows, or
+// @nonempty(NOUN) for a name that a person chooses.
 func (c *checker) filled(schema cue.Value, n *document.Node, key problem.Position, path []string) {
-	if mark := schema.Attribute("nonempty"); mark.Err() != nil || len(n.Fields) > 0 || n.Partly {
+	mark := schema.Attribute("nonempty")
+	if mark.Err() != nil || len(n.Fields) > 0 || n.Partly {
+		return
+	}
+	if noun := mark.Contents(); noun != "" {
+		c.add(key, path, "want at least one %s", noun)
 		return
 	}
 	known := slices.Sorted(maps.Keys(c.engine.keysOf(schema).known))
@@ -273,7 +288,12 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	if n.Kind == document.Scalar && n.Scalar != nil && c.fits(schema, n.Text) {
 		message += ": put it in quotes"
 	}
-	c.add(n.Position, path, "%s", message)
+	rule := wrongValue
+	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.fits(schema, int64(whole)) {
+		rule = unsound // JSON knows one kind of number
+		message += fmt.Sprintf(": did you mean %.0f?", whole)
+	}
+	c.breaks(rule, n.Position, path, "%s", message)
 }
 
 // extend adds a key to a path without touching it.

@@ -8,11 +8,13 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Kinds of problems that no rule in rules_SUBJECT.cue finds.
+// Kinds of problems that no rule in rules_SUBJECT.cue finds. The first three are those that
+// whoever has the schema finds as well, such as an editor.
 var (
 	unknownKey  = problem.Rule{Name: "unknown-key", Doc: "A key is one that the schema has, or a name of the form that it asks for"}
 	missingKey  = problem.Rule{Name: "missing-key", Doc: "A key that the schema requires is given"}
 	wrongValue  = problem.Rule{Name: "wrong-value", Doc: "A value is one that the schema admits"}
+	unsound     = problem.Rule{Name: "unsound-value", Doc: "A value of the right form means something, to everybody the same, together with those beside it"}
 	unknownName = problem.Rule{Name: "unknown-name", Doc: "A name is that of something in the document"}
 	tooLarge    = problem.Rule{Name: "too-large", Doc: "An object is not larger than the API server takes"}
 	tooMany     = problem.Rule{Name: "too-many-values", Doc: "A document, and all environments together, have no more keys and values than can be worked on at a time"}

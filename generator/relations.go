@@ -57,15 +57,15 @@ func (c *checker) requirement(n *document.Node, path []string) {
 	switch operator {
 	case "In", "NotIn":
 		if len(values) == 0 {
-			c.add(at, below, "want at least one value with operator %s", operator)
+			c.breaks(unsound, at, below, "want at least one value with operator %s", operator)
 		}
 	case "Exists", "DoesNotExist":
 		if len(values) > 0 {
-			c.add(at, below, "not allowed with operator %s", operator)
+			c.breaks(unsound, at, below, "not allowed with operator %s", operator)
 		}
 	case "Gt", "Lt":
 		if text := textOf(first(values)); len(values) != 1 || !isInteger(text) {
-			c.add(at, below, "want one integer in quotes with operator %s", operator)
+			c.breaks(unsound, at, below, "want one integer in quotes with operator %s", operator)
 		}
 	}
 }
@@ -73,14 +73,14 @@ func (c *checker) requirement(n *document.Node, path []string) {
 // fieldRequirement: the name of a node is one name.
 func (c *checker) fieldRequirement(n *document.Node, path []string) {
 	if values := itemsOf(n.Get("values")); len(values) != 1 {
-		c.add(n.Locate("values"), extend(path, "values"), "want one name of a Kubernetes node, got %d", len(values))
+		c.breaks(unsound, n.Locate("values"), extend(path, "values"), "want one name of a Kubernetes node, got %d", len(values))
 	}
 }
 
 // nodeTerm: a term without requirements matches no node, and not every node.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
-		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
+		c.breaks(unsound, n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
 	}
 }
 
@@ -94,12 +94,12 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 	}
 	for i, key := range itemsOf(n.Get("mismatchLabelKeys")) {
 		if text := textOf(key); match[text] {
-			c.add(key.Position, extend(extend(path, "mismatchLabelKeys"), strconv.Itoa(i)), "not allowed: it is in matchLabelKeys, too")
+			c.breaks(unsound, key.Position, extend(extend(path, "mismatchLabelKeys"), strconv.Itoa(i)), "not allowed: it is in matchLabelKeys, too")
 		}
 	}
 	for _, list := range []string{"matchLabelKeys", "mismatchLabelKeys"} {
 		if n.Get(list) != nil && n.Get("labelSelector") == nil {
-			c.add(n.Locate(list), extend(path, list), "not allowed without labelSelector, to which it adds")
+			c.breaks(unsound, n.Locate(list), extend(path, list), "not allowed without labelSelector, to which it adds")
 		}
 	}
 }
@@ -114,14 +114,14 @@ func (c *checker) annotations(n *document.Node, path []string) {
 		size += len(f.Key) + len(textOf(f.Value))
 	}
 	if size > maxAnnotations {
-		c.add(n.Position, path, "want at most %d KiB in all, got %d", maxAnnotations>>10, size>>10)
+		c.breaks(unsound, n.Position, path, "want at most %d KiB in all, got %d", maxAnnotations>>10, size>>10)
 	}
 }
 
 // priorityClass: one that is made has a value.
 func (c *checker) priorityClass(n *document.Node, path []string) {
 	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Partly {
-		c.breaks(missingKey, n.Position, path, "missing key %q: how urgent it is; or external: true, where it is in the cluster already", "value")
+		c.breaks(unsound, n.Position, path, "missing key %q: how urgent it is; or external: true, where it is in the cluster already", "value")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // pods of namespaces.
 func (c *checker) destination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Partly {
-		c.add(n.Position, path, "want cidrs, namespaces or both: anywhere is cidrs [0.0.0.0/0, \"::/0\"]")
+		c.breaks(unsound, n.Position, path, "want cidrs, namespaces or both: anywhere is cidrs [0.0.0.0/0, \"::/0\"]")
 	}
 	c.place(n, path)
 }
@@ -24,7 +24,7 @@ func (c *checker) destination(n *document.Node, path []string) {
 // place: what the parts of a document that say where something is have in common.
 func (c *checker) place(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
-		c.add(n.Locate("pods"), extend(path, "pods"), "not allowed without namespaces, whose pods these labels choose")
+		c.breaks(unsound, n.Locate("pods"), extend(path, "pods"), "not allowed without namespaces, whose pods these labels choose")
 	}
 	for i, item := range itemsOf(n.Get("cidrs")) {
 		c.network(item, extend(extend(path, "cidrs"), strconv.Itoa(i)))
@@ -46,9 +46,9 @@ func (c *checker) network(n *document.Node, path []string) {
 	network, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil || network.Addr().Is4In6():
-		c.add(n.Position, path, "want %s, got %s", constraint.Sentence(form), describe(n, cue.StringKind))
+		c.breaks(unsound, n.Position, path, "want %s, got %s", constraint.Sentence(form), describe(n, cue.StringKind))
 	case network.Masked().String() != text:
-		c.add(n.Position, path, "want %s, the network that it means, got %s", network.Masked(), describe(n, cue.StringKind))
+		c.breaks(unsound, n.Position, path, "want %s, the network that it means, got %s", network.Masked(), describe(n, cue.StringKind))
 	}
 }
 
@@ -61,7 +61,7 @@ func (c *checker) portRange(n *document.Node, path []string) {
 		return // a port, or of another form, which has been said
 	}
 	if notTo != nil || uint64(from) >= to {
-		c.add(n.Position, path, "want a range of ports that runs upwards, to 65535 at most, got %s", describe(n, cue.StringKind))
+		c.breaks(unsound, n.Position, path, "want a range of ports that runs upwards, to 65535 at most, got %s", describe(n, cue.StringKind))
 	}
 }
 
@@ -81,8 +81,8 @@ func (c *checker) mpi(n *document.Node, path []string) {
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:
-		c.add(ports.Position, path, "want ports from 1024 on, which need no privilege, got %s", describe(ports, cue.StringKind))
+		c.breaks(unsound, ports.Position, path, "want ports from 1024 on, which need no privilege, got %s", describe(ports, cue.StringKind))
 	case from <= sshd && sshd <= to:
-		c.add(ports.Position, path, "want a range without %d, where sshd listens, got %s", sshd, describe(ports, cue.StringKind))
+		c.breaks(unsound, ports.Position, path, "want a range without %d, where sshd listens, got %s", sshd, describe(ports, cue.StringKind))
 	}
 }
