@@ -29,11 +29,7 @@ type mutant struct {
 // said names the place: the line that changed, the line of the mapping or list that holds it, or
 // what it says. A change that is harmless is passed over.
 func TestMutationsAreTold(t *testing.T) {
-	seed := uint64(1)
-	if text := os.Getenv("TRAINYARD_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	tries := mutations
+	seed, tries := seedOf(t), mutations
 	if testing.Short() {
 		tries = mutations / 20
 	}
@@ -62,6 +58,20 @@ func TestMutationsAreTold(t *testing.T) {
 	if told < tries/2 {
 		t.Errorf("only %d of %d changes were told: they are too harmless to test anything", told, tries)
 	}
+}
+
+// seedOf is where chance starts.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv("TRAINYARD_SEED")
+	if text == "" {
+		return 1
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seed
 }
 
 func tryMutant(t *testing.T, shared *sharing, layers []Input) problem.List {

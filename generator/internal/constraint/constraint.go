@@ -13,13 +13,15 @@ import (
 
 // Constraint is what one CUE value demands.
 type Constraint struct {
-	Kind    cue.Kind // the kinds that are allowed
-	Doc     string   // what the definition of a scalar says of itself, such as "a duration such as 90s"
-	Enum    []any    // the only values allowed, if any
-	Min     *bound
-	Max     *bound
-	Pattern string
-	Either  []Constraint // alternatives that are not plain values
+	Kind      cue.Kind // the kinds that are allowed
+	Doc       string   // what the definition of a scalar says of itself, such as "a duration such as 90s"
+	Enum      []any    // the only values allowed, if any
+	Min       *bound
+	Max       *bound
+	Patterns  []string
+	MaxLength json.Number  // in characters
+	Either    []Constraint // alternatives that are not plain values
+	Unread    []string     // what is demanded beside, in CUE
 }
 
 // bound is the end of a range.
@@ -56,13 +58,20 @@ func (c *Constraint) read(v cue.Value) {
 	case cue.LessThanOp, cue.LessThanEqualOp:
 		c.Max = &bound{number(args[0]), op == cue.LessThanOp}
 	case cue.RegexMatchOp:
-		if c.Pattern == "" { // the form; a second one bounds a length
-			c.Pattern, _ = args[0].String()
+		pattern, _ := args[0].String() // an expression is always text
+		c.Patterns = append(c.Patterns, pattern)
+	case cue.CallOp:
+		if fmt.Sprint(args[0]) == "strings.MaxRunes" {
+			c.MaxLength = number(args[1])
+		} else {
+			c.Unread = append(c.Unread, fmt.Sprint(v))
 		}
 	case cue.NoOp:
 		if isValue(v) {
 			c.Enum = append(c.Enum, plain(v))
 		}
+	default:
+		c.Unread = append(c.Unread, fmt.Sprint(v))
 	}
 }
 

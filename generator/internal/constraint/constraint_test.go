@@ -9,10 +9,14 @@ import (
 )
 
 const schema = `
+import "strings"
+
 // a duration such as 90s
 #Duration: =~"^[0-9]+s$"
 // a quantity
 #Quantity: (number & >0) | =~"^[0-9]+Gi$"
+// an amount, or 0
+#OrZero: 0 | =~"^[0-9]+Gi$"
 // Never used in a message.
 #Struct: {a?: int}
 
@@ -28,6 +32,10 @@ named:     #Duration
 quantity:  #Quantity
 mapping:   #Struct
 items:     [...#Duration]
+bounded:   =~"^a" & =~"b$" & strings.MaxRunes(9)
+orZero:    #OrZero
+any:       string | bool
+other:     strings.MinRunes(9)
 `
 
 func TestConstraint(t *testing.T) {
@@ -36,18 +44,21 @@ func TestConstraint(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]struct{ words, schema string }{
-		"range":    {"an integer from 1 to 8", `{"maximum":8,"minimum":1,"type":"integer"}`},
-		"atLeast":  {"an integer of at least 2", `{"minimum":2,"type":"integer"}`},
-		"above":    {"a number above 0", `{"exclusiveMinimum":0,"type":"number"}`},
-		"below":    {"a number below 3", `{"exclusiveMaximum":3,"type":"number"}`},
-		"word":     {`one of "a", "b"`, `{"enum":["a","b"],"type":"string"}`},
-		"one":      {`"2.3"`, `{"enum":["2.3"],"type":"string"}`},
+		"range":    {"an integer from 1 to 8", `{"type":"integer","minimum":1,"maximum":8}`},
+		"atLeast":  {"an integer of at least 2", `{"type":"integer","minimum":2}`},
+		"above":    {"a number above 0", `{"type":"number","exclusiveMinimum":0}`},
+		"below":    {"a number below 3", `{"type":"number","exclusiveMaximum":3}`},
+		"word":     {`one of "a", "b"`, `{"type":"string","enum":["a","b"]}`},
+		"one":      {`"2.3"`, `{"type":"string","enum":["2.3"]}`},
 		"flag":     {"true or false", `{"type":"boolean"}`},
 		"text":     {"a string", `{"type":"string"}`},
-		"named":    {"a duration such as 90s", `{"pattern":"^[0-9]+s$","type":"string"}`},
-		"quantity": {"a quantity", `{"anyOf":[{"exclusiveMinimum":0,"type":"number"},{"pattern":"^[0-9]+Gi$","type":"string"}]}`},
-		"mapping":  {"a mapping", `{}`},
-		"items":    {"a list", `{}`},
+		"named":    {"a duration such as 90s", `{"type":"string","pattern":"^[0-9]+s$"}`},
+		"quantity": {"a quantity", `{"anyOf":[{"type":"number","exclusiveMinimum":0},{"type":"string","pattern":"^[0-9]+Gi$"}]}`},
+		"mapping":  {"a mapping", `{"type":"object"}`},
+		"items":    {"a list", `{"type":"array"}`},
+		"bounded":  {"a string", `{"type":"string","pattern":"^a","maxLength":9,"allOf":[{"pattern":"b$"}]}`},
+		"orZero":   {"an amount, or 0", `{"anyOf":[{"enum":[0]},{"type":"string","pattern":"^[0-9]+Gi$"}]}`},
+		"any":      {"true or false or a string", `{"anyOf":[{"type":"string"},{"type":"boolean"}]}`},
 	}
 	for field, tc := range cases {
 		t.Run(field, func(t *testing.T) {
@@ -60,6 +71,17 @@ func TestConstraint(t *testing.T) {
 				t.Errorf("JSONSchema() = %s, %v, want %s", got, err, tc.schema)
 			}
 		})
+	}
+}
+
+// TestWhatIsNotReadIsNamed: a function that nobody taught us is no schema that admits everything.
+func TestWhatIsNotReadIsNamed(t *testing.T) {
+	v := cuecontext.New().CompileString(schema)
+	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unread; len(got) != 1 {
+		t.Errorf("got %q, want strings.MinRunes(9)", got)
+	}
+	if got := Of(v.LookupPath(cue.ParsePath("bounded"))).Unread; len(got) > 0 {
+		t.Errorf("got %q, want nothing", got)
 	}
 }
 

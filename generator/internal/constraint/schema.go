@@ -1,40 +1,50 @@
 package constraint
 
-import "cuelang.org/go/cue"
+import (
+	"cuelang.org/go/cue"
 
-// JSONSchema gives the constraint as a JSON Schema (draft 2020-12) of one
-// scalar. CUE's own export drops bounds, so it is written here.
-func (c Constraint) JSONSchema() map[string]any {
-	if len(c.Either) > 0 && len(c.Enum) == 0 {
-		alternatives := make([]any, len(c.Either))
-		for i, alternative := range c.Either {
-			alternatives[i] = alternative.JSONSchema()
+	"github.com/trainyard/trainyard/generator/internal/jsonschema"
+)
+
+// JSONSchema gives the constraint as a JSON Schema of one scalar. CUE's own export drops
+// bounds, so it is written here.
+func (c Constraint) JSONSchema() *jsonschema.Schema {
+	if len(c.Either) > 0 {
+		return c.either()
+	}
+	s := &jsonschema.Schema{Type: typeName(c.Kind), Enum: c.Enum, MaxLength: c.MaxLength}
+	if len(c.Patterns) > 0 {
+		s.Pattern = c.Patterns[0]
+		for _, pattern := range c.Patterns[1:] {
+			s.AllOf = append(s.AllOf, &jsonschema.Schema{Pattern: pattern})
 		}
-		return map[string]any{"anyOf": alternatives}
 	}
-	schema := map[string]any{}
-	if name := typeName(c.Kind); name != "" {
-		schema["type"] = name
+	switch {
+	case c.Min == nil:
+	case c.Min.exclusive:
+		s.ExclusiveMinimum = c.Min.value
+	default:
+		s.Minimum = c.Min.value
 	}
-	if len(c.Enum) > 0 {
-		schema["enum"] = c.Enum
+	switch {
+	case c.Max == nil:
+	case c.Max.exclusive:
+		s.ExclusiveMaximum = c.Max.value
+	default:
+		s.Maximum = c.Max.value
 	}
-	if c.Pattern != "" {
-		schema["pattern"] = c.Pattern
-	}
-	c.Min.put(schema, "minimum", "exclusiveMinimum")
-	c.Max.put(schema, "maximum", "exclusiveMaximum")
-	return schema
+	return s
 }
 
-func (b *bound) put(schema map[string]any, inclusive, exclusive string) {
-	switch {
-	case b == nil:
-	case b.exclusive:
-		schema[exclusive] = b.value
-	default:
-		schema[inclusive] = b.value
+func (c Constraint) either() *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	if len(c.Enum) > 0 {
+		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Enum: c.Enum})
 	}
+	for _, alternative := range c.Either {
+		s.AnyOf = append(s.AnyOf, alternative.JSONSchema())
+	}
+	return s
 }
 
 func typeName(kind cue.Kind) string {
@@ -47,6 +57,10 @@ func typeName(kind cue.Kind) string {
 		return "boolean"
 	case cue.StringKind:
 		return "string"
+	case cue.ListKind:
+		return "array"
+	case cue.StructKind:
+		return "object"
 	default:
 		return ""
 	}

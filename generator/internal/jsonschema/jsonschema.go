@@ -1,0 +1,134 @@
+// Package jsonschema holds JSON Schemas (draft 2020-12) as data, of the keywords that our
+// constraints need. Keywords and properties are written in an order for people.
+package jsonschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// Dialect is what $schema says of them.
+const Dialect = "https://json-schema.org/draft/2020-12/schema"
+
+// Schema is one schema; the zero value admits everything.
+type Schema struct {
+	Dialect              string      `json:"$schema,omitempty"`
+	ID                   string      `json:"$id,omitempty"`
+	Title                string      `json:"title,omitempty"`
+	Description          string      `json:"description,omitempty"`
+	Comment              string      `json:"$comment,omitempty"`
+	Ref                  string      `json:"$ref,omitempty"`
+	Type                 string      `json:"type,omitempty"`
+	Enum                 []any       `json:"enum,omitempty"`
+	Pattern              string      `json:"pattern,omitempty"`
+	MaxLength            json.Number `json:"maxLength,omitempty"`
+	Minimum              json.Number `json:"minimum,omitempty"`
+	ExclusiveMinimum     json.Number `json:"exclusiveMinimum,omitempty"`
+	Maximum              json.Number `json:"maximum,omitempty"`
+	ExclusiveMaximum     json.Number `json:"exclusiveMaximum,omitempty"`
+	MinItems             int         `json:"minItems,omitempty"`
+	MaxItems             int         `json:"maxItems,omitempty"`
+	UniqueItems          bool        `json:"uniqueItems,omitempty"`
+	Items                *Schema     `json:"items,omitempty"`
+	MinProperties        int         `json:"minProperties,omitempty"`
+	MaxProperties        int         `json:"maxProperties,omitempty"`
+	Required             []string    `json:"required,omitempty"`
+	Properties           *Properties `json:"properties,omitempty"`
+	PropertyNames        *Schema     `json:"propertyNames,omitempty"`
+	AdditionalProperties *Schema     `json:"additionalProperties,omitempty"`
+	AllOf                []*Schema   `json:"allOf,omitempty"`
+	AnyOf                []*Schema   `json:"anyOf,omitempty"`
+	If                   *Schema     `json:"if,omitempty"`
+	Then                 *Schema     `json:"then,omitempty"`
+	Else                 *Schema     `json:"else,omitempty"`
+	Default              any         `json:"default,omitempty"`
+	Examples             []any       `json:"examples,omitempty"`
+	Definitions          *Properties `json:"$defs,omitempty"`
+
+	never bool
+}
+
+// Never is the schema that admits nothing.
+func Never() *Schema { return &Schema{never: true} }
+
+// MarshalJSON writes the keywords that are set.
+func (s *Schema) MarshalJSON() ([]byte, error) {
+	if s.never {
+		return []byte("false"), nil
+	}
+	type keywords Schema
+	return encode((*keywords)(s))
+}
+
+// Properties are schemas by name, in the order in which they were set.
+type Properties struct {
+	names   []string
+	schemas map[string]*Schema
+}
+
+// Set adds a schema, or replaces that of the same name.
+func (p *Properties) Set(name string, s *Schema) {
+	if p.schemas == nil {
+		p.schemas = map[string]*Schema{}
+	}
+	if p.schemas[name] == nil {
+		p.names = append(p.names, name)
+	}
+	p.schemas[name] = s
+}
+
+// Remove takes a schema away, if there is one of that name.
+func (p *Properties) Remove(name string) {
+	p.names = slices.DeleteFunc(p.names, func(other string) bool { return other == name })
+	delete(p.schemas, name)
+}
+
+// Get returns the schema of a name, or nil.
+func (p *Properties) Get(name string) *Schema {
+	if p == nil {
+		return nil
+	}
+	return p.schemas[name]
+}
+
+// Names are those that have been set.
+func (p *Properties) Names() []string {
+	if p == nil {
+		return nil
+	}
+	return p.names
+}
+
+// MarshalJSON writes the schemas in their order.
+func (p *Properties) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, name := range p.names {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := encode(name)
+		if err != nil {
+			return nil, err
+		}
+		schema, err := encode(p.schemas[name])
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(schema)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// encode leaves "<" as it is: patterns and texts are for people.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

@@ -1,0 +1,270 @@
+package generator
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// exported compiles a schema, which also holds it against the meta-schema. A reference that leads
+// out of it fails: there is nothing to load it with.
+func exported(t *testing.T, layers bool) *jsonschema.Schema {
+	t.Helper()
+	text, err := New(trainyard.CUE).Schema("jsonschema", layers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	if err := compiler.AddResource("schema.json", value); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// twoJudges hold documents against our CUE and against the schema that it is exported as.
+type twoJudges struct {
+	sharing
+	whole, layer      *jsonschema.Schema
+	accepted, refused int
+}
+
+func newTwoJudges(t *testing.T) *twoJudges {
+	return &twoJudges{whole: exported(t, false), layer: exported(t, true)}
+}
+
+// TestSchemaJudgesAsCUEDoes: over all documents that we have, and over thousands of changes to them, the
+// exported schema admits what our CUE admits, and nothing else.
+func TestSchemaJudgesAsCUEDoes(t *testing.T) {
+	judges := newTwoJudges(t)
+	for name, layers := range scripted(t) {
+		if said := judges.compare(t, layers...); said != "" {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+	if judges.accepted < 20 || judges.refused < 40 {
+		t.Errorf("only %d documents of the corpus were admitted and %d refused: too few to say anything", judges.accepted, judges.refused)
+	}
+	documents := rightDocuments(t)
+	for _, layers := range documents {
+		if said := judges.compare(t, layers...); said != "" {
+			t.Error(said)
+		}
+	}
+	seed, tries := seedOf(t), mutations/2
+	if testing.Short() {
+		tries = mutations / 20
+	}
+	for i := range tries {
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		layers := slices.Clone(documents[pick(random, []int{50, 20, 5, 25})])
+		which := random.IntN(len(layers))
+		m, kind := mutate(random, string(layers[which].Text))
+		layers[which].Text = []byte(strings.Join(m.lines, "\n"))
+		if said := judges.compare(t, layers...); said != "" {
+			t.Fatalf("TRAINYARD_SEED=%d, change %d: %s %v of %s: %s:\n%s", seed, i, kind, m.at, layers[which].Name, said, numbered(m.lines))
+		}
+	}
+	if judges.accepted < tries/20 || judges.refused < tries/5 {
+		t.Errorf("of %d changes, %d were admitted and %d refused: too few to say anything", tries, judges.accepted, judges.refused)
+	}
+}
+
+// ofSchema tells what the schema says from what only we can: rules over several values, names of other
+// parts of the document, and values whose form is right. Names of environments are judged apart.
+func ofSchema(p problem.Problem) bool {
+	return p.Rule == unknownKey || p.Rule == missingKey || p.Rule == wrongValue
+}
+
+// compare holds a document against both, in each of its environments, and returns where they
+// disagree. A text that cannot be read says nothing.
+func (j *twoJudges) compare(t *testing.T, layers ...Input) string {
+	t.Helper()
+	source, err := New(trainyard.CUE).load(t.Context(), Request{Layers: layers})
+	if err != nil || len(source.problems) > 0 {
+		return ""
+	}
+	works, err := source.split(nil)
+	if err != nil {
+		return ""
+	}
+	if j.uses++; j.engines == nil || j.uses%maxShared == 0 {
+		j.engines = source.engines
+	}
+	sound := true
+	for _, w := range works {
+		var problems problem.List
+		if err := j.engines.use(func(on *engine) {
+			problems, _ = w.hold(on)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		problems = slices.DeleteFunc(problems, func(p problem.Problem) bool {
+			return !ofSchema(p) || strings.HasPrefix(p.Path, "spec.environments")
+		})
+		if said := j.disagree(j.whole, without(w.document.Plain(), [][]string{{"spec", "environments"}}), problems); said != "" {
+			return said
+		}
+		// A null that takes nothing away is a note for us, and a key that nobody knows for an editor.
+		sound = sound && len(problems)+len(w.notes) == 0
+	}
+	if !sound {
+		return ""
+	}
+	return j.admitsAll(t, layers)
+}
+
+// admitsAll holds what somebody wrote, before layers and environments are laid over it, against the schemas
+// for editors: they let be what makes a sound document.
+func (j *twoJudges) admitsAll(t *testing.T, layers []Input) string {
+	t.Helper()
+	for _, input := range layers {
+		n, err := document.Parse(input.Name, input.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.Empty() {
+			continue
+		}
+		if said := j.disagree(j.layer, n.Plain(), nil); said != "" {
+			return "as a layer: " + said
+		}
+		if said := j.disagree(j.whole, n.Plain(), nil); said != "" && len(layers) == 1 {
+			return "as it is written: " + said
+		}
+	}
+	return ""
+}
+
+// disagree compares verdicts on one complete document.
+func (j *twoJudges) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "" // not a number, of which JSON knows none
+	}
+	read, _ := jsonschema.UnmarshalJSON(bytes.NewReader(text)) // just marshalled
+	switch err := schema.Validate(read); {
+	case err != nil && len(problems) == 0:
+		return "admitted by CUE, and by its schema: " + err.Error()
+	case err == nil && len(problems) > 0:
+		return "admitted by the schema, and by CUE: " + problems[0].String()
+	case err == nil:
+		j.accepted++
+	default:
+		j.refused++
+	}
+	return ""
+}
+
+// TestLayerSchemaRefuses: a layer may be partial and hold null, and no more than that.
+func TestLayerSchemaRefuses(t *testing.T) {
+	judges := newTwoJudges(t)
+	cases := map[string]struct {
+		text  string
+		right bool
+	}{
+		"nothing is required":                      {"spec: {runtimes: {mpi: {numNodes: 3}}}", true},
+		"null takes a key away":                    {"spec: {tenants: null, runtimes: {mpi: {limits: null, env: {A: null}}, old: null}}", true},
+		"a mapping that must not be empty may be":  {"spec: {network: {}, runtimes: {}}", true},
+		"an environment may go":                    {"spec: {environments: {dev: null, prod: {target: {trainer: null}}}}", true},
+		"a value has its bounds":                   {"spec: {runtimes: {mpi: {numNodes: 0}}}", false},
+		"a value of an environment has its bounds": {"spec: {environments: {dev: {runtimes: {mpi: {numNodes: 0}}}}}", false},
+		"keys are known":                           {"spec: {runtimez: {}}", false},
+		"keys below a list are known":              {"spec: {runtimes: {mpi: {tolerations: [{kez: a}]}}}", false},
+		"keys have a form":                         {"spec: {runtimes: {Mpi: {}}}", false},
+		"what is in a list is whole":               {"spec: {queues: {clusterQueues: {a: {groups: [{}]}}}}", false},
+		"a list is not empty where it must not":    {"spec: {queues: {clusterQueues: {a: {groups: []}}}}", false},
+		"null is no item of a list":                {"spec: {tenants: {team-a: {runtimes: [null]}}}", false},
+		"environments do not hold environments":    {"spec: {environments: {dev: {environments: {}}}}", false},
+		"an environment is no document":            {"spec: {environments: {dev: {spec: {}}}}", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n, err := document.Parse("layer.yaml", []byte(tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := judges.disagree(judges.layer, n.Plain(), nil); (said == "") != tc.right {
+				t.Errorf("%s: admitted %t, want %t: %s", tc.text, said == "", tc.right, said)
+			}
+		})
+	}
+}
+
+// TestSchemaIsOneFileOfCUE: it needs no module, and judges as CUE itself does.
+func TestSchemaIsOneFileOfCUE(t *testing.T) {
+	text, err := New(trainyard.CUE).Schema("cue", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := cuecontext.New()
+	platform := ctx.CompileBytes(text).LookupPath(cue.ParsePath("#Platform"))
+	if err := platform.Err(); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]bool{"numNodes: 2": true, "numNodes: 0": false, "numNodez: 2": false, "limits: {maxNodes: 3}": true}
+	for setting, want := range cases {
+		document := ctx.CompileString(`apiVersion: "trainyard.dev/v1alpha1", kind: "Platform", metadata: name: "a", spec: runtimes: mpi: {from: "mpich", image: "a/b:1", ` + setting + "}")
+		if err := platform.Unify(document).Validate(cue.Concrete(true)); (err == nil) != want {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+}
+
+var fileFlag = regexp.MustCompile(`-f (\S+)`)
+
+// scripted are the documents of scripts, with their layers, by the script's name.
+func scripted(t *testing.T) map[string][]Input {
+	t.Helper()
+	found := map[string][]Input{}
+	scripts, err := filepath.Glob("../cmd/trainyard/testdata/*/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no scripts:", err)
+	}
+	for _, script := range scripts {
+		archive, err := txtar.ParseFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(archive.Comment)) {
+			if layers, ok := layersIn(archive, line); ok {
+				found[filepath.Base(script)+": "+strings.TrimSpace(line)] = layers
+			}
+		}
+	}
+	return found
+}
+
+// layersIn are the documents that a command of a script is given, if the script holds them all.
+func layersIn(archive *txtar.Archive, command string) (layers []Input, ok bool) {
+	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {
+		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == m[1] })
+		if i < 0 || filepath.Ext(m[1]) == ".cue" {
+			return nil, false
+		}
+		layers = append(layers, Input{Name: m[1], Text: archive.Files[i].Data})
+	}
+	return layers, len(layers) > 0
+}
