@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 )
@@ -13,7 +14,11 @@ type Field struct {
 	Path     string `json:"path"`     // such as spec.runtimes.NAME.image; NAME stands for a key that a person chooses, [] for an item of a list
 	Want     string `json:"want"`     // what its value must be, in words
 	Doc      string `json:"doc"`      // what it means, its unit and its default
+	Source   string `json:"source"`   // where its rule comes from
 	Required bool   `json:"required"` // whether the mapping that holds it is incomplete without it
+
+	// What it is where it is not given, if that takes no other value of the document to say; nil otherwise.
+	Default any `json:"default,omitempty"`
 }
 
 // Reference lists every field of the document, each mapping before its fields,
@@ -33,9 +38,10 @@ func describeFields(schema cue.Value, path string) []Field {
 		f := Field{
 			Path:     strings.TrimPrefix(path+"."+selector.Unquoted(), "."),
 			Want:     wantOf(value),
-			Doc:      paragraph(value),
 			Required: selector.ConstraintType() == cue.RequiredConstraint,
 		}
+		f.Doc, f.Source = sourceOf(paragraph(value))
+		f.Default, _ = defaultOf(value)
 		found = append(found, f)
 		if inner, step := elementOf(value); step != "" {
 			found = append(found, describeFields(inner, f.Path+step)...)
@@ -69,6 +75,23 @@ func wantOf(v cue.Value) string {
 		return want + ", each value " + wantOf(inner)
 	}
 	return want
+}
+
+// sourceOf cuts the last sentence off a comment, which says where its rule comes from.
+func sourceOf(comment string) (text, source string) {
+	text, source, _ = strings.Cut(comment, "Source: ")
+	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
+}
+
+// defaultOf is what a field is marked with as @default(VALUE): what it is in a document that says
+// nothing of it, and nothing of others that its comment names.
+func defaultOf(v cue.Value) (standard any, ok bool) {
+	mark := v.Attribute("default")
+	if mark.Err() != nil {
+		return nil, false
+	}
+	err := cuecontext.New().CompileString(mark.Contents()).Decode(&standard)
+	return standard, err == nil
 }
 
 // paragraph is the whole doc comment on one line.

@@ -22,6 +22,7 @@ func SchemaFormats() []SchemaFormat {
 	return []SchemaFormat{
 		{"jsonschema", "JSON Schema 2020-12, for editors and validators", true, writeJSONSchema},
 		{"cue", "CUE in one file, for cue vet", false, writeCUE},
+		{"markdown", "the reference of all fields, for people", false, writeMarkdown},
 	}
 }
 

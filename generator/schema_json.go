@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
@@ -226,23 +225,6 @@ func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 		s.Comment = "Source: " + source
 	}
 	return s
-}
-
-// sourceOf cuts the last sentence off a comment, which says where its rule comes from.
-func sourceOf(comment string) (text, source string) {
-	text, source, _ = strings.Cut(comment, "Source: ")
-	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
-}
-
-// defaultOf is the value that a field has if it is not given, where that is the same in every document:
-// it is marked @default(VALUE).
-func defaultOf(v cue.Value) (standard any, ok bool) {
-	mark := v.Attribute("default")
-	if mark.Err() != nil {
-		return nil, false
-	}
-	err := cuecontext.New().CompileString(mark.Contents()).Decode(&standard)
-	return standard, err == nil
 }
 
 // examples are the words of a definition's comment behind "such as" that it admits.

@@ -159,7 +159,7 @@ func fieldPaths() []string {
 
 // printField says all there is to say about a field.
 func printField(w io.Writer, field generator.Field) {
-	fmt.Fprintf(w, "%s%s\n  want %s\n  %s\n", field.Path, required(field), field.Want, field.Doc)
+	fmt.Fprintf(w, "%s%s\n  want %s\n  %s Source: %s.\n", field.Path, required(field), field.Want, field.Doc, field.Source)
 }
 
 // printBelow says of a field below the one asked for what it is for.

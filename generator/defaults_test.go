@@ -1,0 +1,137 @@
+package generator
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// plain are documents that say little, and have between them all mappings that can have a default.
+var plain = map[string]string{
+	"no queues": `
+  target: {}
+  ceilings: {}
+  runtimes:
+    mpi:
+      {from: intel-mpi, image: "a/b:1", resources: {}, launcher: {resources: {}}, tolerations: [{key: a, value: b}], preflight: {}, limits: {},
+       storage: {d: {claim: c}, m: {claim: e}}, initializers: {dataset: {storage: d, resources: {}}, model: {storage: m, resources: {}}}}
+  tenants:
+    team-a: {runtimes: [mpi], namespace: {}, editors: {groups: [a]}}
+  network: {apiServer: {cidrs: [10.0.0.1/32]}}
+  admission: {}
+  grafana: {delivery: operator, rules: {}}
+  delivery: {argocd: {repoURL: "https://git.example/a.git"}}
+`,
+	"queues": `
+  target: {gang: kueue, kueue: "0.19"}
+  runtimes: {mpi: {from: mpich, image: "a/b:1"}}
+  queues:
+    flavors: {a: {tolerations: [{key: a, value: b}]}}
+    clusterQueues: {a: {groups: [{flavors: [{flavor: a, quota: {cpu: 9, memory: 9Gi}}]}]}}
+`,
+	"priorities": `
+  runtimes: {mpi: {from: mpich, image: "a/b:1", gang: {priorityClass: high}}}
+  priorityClasses: {high: {value: 9}}
+`,
+}
+
+// TestDefaultsAreTrue: to write all defaults down changes no object.
+func TestDefaultsAreTrue(t *testing.T) {
+	fields, err := New(trainyard.CUE).Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]bool{}
+	for name, text := range plain {
+		document := readPlain(t, text)
+		want := madeOf(t, document)
+		for _, f := range fields {
+			if f.Default != nil && put(document, strings.Split(strings.ReplaceAll(f.Path, "[]", ".[]"), "."), f.Default) {
+				written[f.Path] = true
+			}
+		}
+		if diff := cmp.Diff(want, madeOf(t, document)); diff != "" {
+			t.Errorf("%s: -left out +written:\n%s", name, diff)
+		}
+	}
+	for _, f := range fields {
+		if f.Default != nil && !written[f.Path] {
+			t.Errorf("%s: no document can have it", f.Path)
+		}
+	}
+	if len(written) < 30 {
+		t.Errorf("only %d fields have a default", len(written))
+	}
+}
+
+// TestDefaultsAreTold: what is marked as a default the comment says, too.
+func TestDefaultsAreTold(t *testing.T) {
+	fields, err := New(trainyard.CUE).Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fields {
+		told := strings.ReplaceAll(f.Doc, `"`, "")
+		if value := defaultText(f); f.Default != nil && !strings.Contains(told, strings.Trim(value, "{}")+" by default") && !strings.Contains(told, value+", the default") {
+			t.Errorf("%s: want %q by default in: %s", f.Path, value, f.Doc)
+		}
+	}
+}
+
+func readPlain(t *testing.T, spec string) map[string]any {
+	t.Helper()
+	var document map[string]any
+	if err := yaml.Unmarshal([]byte("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:"+spec), &document); err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+// put writes a value at a path, below every name and in every item, where there is a mapping for it which does not
+// hold a value already. It tells whether there is one.
+func put(node any, path []string, value any) (done bool) {
+	switch node := node.(type) {
+	case []any:
+		for _, item := range node {
+			done = put(item, path[1:], value) || done
+		}
+	case map[string]any:
+		below, given := node[path[0]]
+		switch {
+		case path[0] == "NAME":
+			for _, below := range node {
+				done = put(below, path[1:], value) || done
+			}
+		case len(path) > 1:
+			return put(below, path[1:], value)
+		case !given:
+			node[path[0]] = value
+			return true
+		}
+	}
+	return done
+}
+
+// madeOf are the objects of a document.
+func madeOf(t *testing.T, document map[string]any) map[object.ID]map[string]any {
+	t.Helper()
+	text, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	platforms, err := New(trainyard.CUE).Generate(t.Context(), Request{Layers: []Input{{Name: "p.json", Text: text}}})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	made := map[object.ID]map[string]any{}
+	for o := range platforms[0].Objects.All() {
+		made[o.ID()] = o.Fields()
+	}
+	return made
+}
