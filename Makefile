@@ -6,7 +6,7 @@
 include tools/tools.mk
 
 # What the tests of `make test` start.
-TEST_TOOLS := $(filter-out %/golangci-lint %/cue,$(TOOLS))
+TEST_TOOLS := $(filter-out %/golangci-lint,$(TOOLS))
 
 .PHONY: help
 help: ## Show this help

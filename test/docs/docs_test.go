@@ -5,7 +5,7 @@
 // and "..." for any number of lines. A fence marked "cue file=PATH" or "yaml
 // file=PATH" is a file that the reader creates, or one of ours, shown as it is. All of one Markdown file runs in
 // order, in one copy of the repository. Where it uses kubectl, it gets a real
-// control plane with Trainer and JobSet, and no kubelet.
+// control plane with Trainer and JobSet, and no kubelet; where it uses cue, it gets that.
 package docs
 
 import (
@@ -44,6 +44,9 @@ func TestDocumentationIsTrue(t *testing.T) {
 			reader := reader{copy: repo.Copy(t), tmp: t.TempDir()}
 			if strings.Contains(string(text), "$ kubectl ") {
 				reader.cluster(t)
+			}
+			if strings.Contains(string(text), "$ cue ") {
+				reader.environment = append(reader.environment, "PATH="+filepath.Dir(repo.Tool(t, "cue"))+":"+os.Getenv("PATH"))
 			}
 			for _, s := range steps {
 				reader.follow(t, s)
