@@ -21,6 +21,7 @@ type SchemaFormat struct {
 func SchemaFormats() []SchemaFormat {
 	return []SchemaFormat{
 		{"jsonschema", "JSON Schema 2020-12, for editors and validators", true, writeJSONSchema},
+		{"openapi", "OpenAPI 3.1, with the schemas Platform and PlatformLayer", false, writeOpenAPI},
 		{"cue", "CUE in one file, for cue vet", false, writeCUE},
 		{"markdown", "the reference of all fields, for people", false, writeMarkdown},
 	}

@@ -30,8 +30,8 @@ func writeJSONSchema(_ *Pipeline, e *engine, as whole) ([]byte, error) {
 	}
 	describeSchema(root, cue.Dereference(e.schema))
 	root.Definitions = &x.definitions
-	if len(x.unread) > 0 {
-		return nil, bug("writing the schema", fmt.Errorf("JSON Schema has no words for %s", strings.Join(x.unread, ", ")))
+	if err := x.err(); err != nil {
+		return nil, err
 	}
 	return indented(root)
 }
@@ -43,6 +43,14 @@ type exporter struct {
 	at          string // what a reference starts with
 	definitions jsonschema.Properties
 	unread      []string // constraints that it has no keywords for
+}
+
+// err names what could not be written.
+func (x *exporter) err() error {
+	if len(x.unread) == 0 {
+		return nil
+	}
+	return bug("writing the schema", fmt.Errorf("JSON Schema has no words for %s", strings.Join(x.unread, ", ")))
 }
 
 // value is a reference where our CUE has one, or else what the value demands.
@@ -184,9 +192,12 @@ func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: x.marked(element, true), MaxItems: maxItems}
 }
 
-// field is a value, and what is said of it where it stands.
+// field is a value, and what is said of it where it stands. Editors show that, and not what a reference leads to.
 func (x *exporter) field(v cue.Value, as whole) *jsonschema.Schema {
 	s := describeSchema(unlessWhole(x.marked(v, as), as), v)
+	if form := constraint.Of(v).Doc; form != "" {
+		s.Description += " Want " + form + "."
+	}
 	if standard, ok := defaultOf(v); ok && bool(as) {
 		s.Default = standard
 	}
