@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"regexp"
 	"strconv"
 
 	"cuelang.org/go/cue"
@@ -57,15 +58,18 @@ func (c *checker) requirement(n *document.Node, path []string) {
 	switch operator {
 	case "In", "NotIn":
 		if len(values) == 0 {
-			c.breaks(unsound, at, below, "want at least one value with operator %s", operator)
+			c.add(at, below, "want at least one value with operator %s", operator)
 		}
 	case "Exists", "DoesNotExist":
 		if len(values) > 0 {
-			c.breaks(unsound, at, below, "not allowed with operator %s", operator)
+			c.add(at, below, "not allowed with operator %s", operator)
 		}
 	case "Gt", "Lt":
-		if text := textOf(first(values)); len(values) != 1 || !isInteger(text) {
-			c.breaks(unsound, at, below, "want one integer in quotes with operator %s", operator)
+		switch text := textOf(first(values)); {
+		case len(values) != 1 || !digits.MatchString(text):
+			c.add(at, below, "want one integer in quotes with operator %s", operator)
+		case !isInteger(text):
+			c.breaks(unsound, at, below, "want one integer in quotes with operator %s, of at most 64 bits", operator)
 		}
 	}
 }
@@ -73,14 +77,14 @@ func (c *checker) requirement(n *document.Node, path []string) {
 // fieldRequirement: the name of a node is one name.
 func (c *checker) fieldRequirement(n *document.Node, path []string) {
 	if values := itemsOf(n.Get("values")); len(values) != 1 {
-		c.breaks(unsound, n.Locate("values"), extend(path, "values"), "want one name of a Kubernetes node, got %d", len(values))
+		c.add(n.Locate("values"), extend(path, "values"), "want one name of a Kubernetes node, got %d", len(values))
 	}
 }
 
 // nodeTerm: a term without requirements matches no node, and not every node.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
-		c.breaks(unsound, n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
+		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
 	}
 }
 
@@ -99,7 +103,7 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 	}
 	for _, list := range []string{"matchLabelKeys", "mismatchLabelKeys"} {
 		if n.Get(list) != nil && n.Get("labelSelector") == nil {
-			c.breaks(unsound, n.Locate(list), extend(path, list), "not allowed without labelSelector, to which it adds")
+			c.add(n.Locate(list), extend(path, list), "not allowed without labelSelector, to which it adds")
 		}
 	}
 }
@@ -121,7 +125,7 @@ func (c *checker) annotations(n *document.Node, path []string) {
 // priorityClass: one that is made has a value.
 func (c *checker) priorityClass(n *document.Node, path []string) {
 	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Partly {
-		c.breaks(unsound, n.Position, path, "missing key %q: how urgent it is; or external: true, where it is in the cluster already", "value")
+		c.breaks(missingKey, n.Position, path, "missing key %q: how urgent it is; or external: true, where it is in the cluster already", "value")
 	}
 }
 
@@ -147,6 +151,9 @@ func textOf(n *document.Node) string {
 	text, _ := n.Scalar.(string)
 	return text
 }
+
+// digits is an integer of any length.
+var digits = regexp.MustCompile(`^[-+]?[0-9]+$`)
 
 func isInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)

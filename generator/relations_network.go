@@ -16,7 +16,7 @@ import (
 // pods of namespaces.
 func (c *checker) destination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Partly {
-		c.breaks(unsound, n.Position, path, "want cidrs, namespaces or both: anywhere is cidrs [0.0.0.0/0, \"::/0\"]")
+		c.add(n.Position, path, "want cidrs, namespaces or both: anywhere is cidrs [0.0.0.0/0, \"::/0\"]")
 	}
 	c.place(n, path)
 }
@@ -24,7 +24,7 @@ func (c *checker) destination(n *document.Node, path []string) {
 // place: what the parts of a document that say where something is have in common.
 func (c *checker) place(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
-		c.breaks(unsound, n.Locate("pods"), extend(path, "pods"), "not allowed without namespaces, whose pods these labels choose")
+		c.add(n.Locate("pods"), extend(path, "pods"), "not allowed without namespaces, whose pods these labels choose")
 	}
 	for i, item := range itemsOf(n.Get("cidrs")) {
 		c.network(item, extend(extend(path, "cidrs"), strconv.Itoa(i)))

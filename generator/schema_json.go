@@ -158,6 +158,11 @@ func (x *exporter) mapping(v cue.Value, as whole) *jsonschema.Schema {
 		s.PropertyNames = x.names(v, s.Properties.Names())
 		s.MaxProperties = maxKeys
 	}
+	if mark, ok := markOf(v, "check"); ok && bool(as) {
+		if relate := relationSchemas[mark.Contents()]; relate != nil {
+			relate(s)
+		}
+	}
 	return s
 }
 

@@ -213,6 +213,66 @@ func TestLayerSchemaRefuses(t *testing.T) {
 	}
 }
 
+// TestSchemaJudgesRelations: of what takes several fields to judge, it says what it can.
+func TestSchemaJudgesRelations(t *testing.T) {
+	judges := newTwoJudges(t)
+	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n"
+	required := func(term string) string {
+		return head + `  runtimes: {mpi: {from: mpich, image: "a/b:1", affinity: ` + term + "}}\n"
+	}
+	node := func(term string) string {
+		return required("{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" + term + "]}}}")
+	}
+	pods := func(term string) string {
+		return required("{podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, " + term + "}]}}")
+	}
+	rest := func(text string) string {
+		return head + `  runtimes: {mpi: {from: mpich, image: "a/b:1"}}` + "\n  " + text + "\n"
+	}
+	cases := map[string]struct {
+		text  string
+		right bool
+	}{
+		"In has values":                        {node("{matchExpressions: [{key: a, operator: In, values: [b]}]}"), true},
+		"In without values":                    {node("{matchExpressions: [{key: a, operator: In}]}"), false},
+		"In of no values":                      {node("{matchExpressions: [{key: a, operator: In, values: []}]}"), false},
+		"Exists has none":                      {node("{matchExpressions: [{key: a, operator: Exists, values: []}]}"), true},
+		"Exists with values":                   {node("{matchExpressions: [{key: a, operator: Exists, values: [b]}]}"), false},
+		"Gt has a number":                      {node(`{matchExpressions: [{key: a, operator: Gt, values: ["7"]}]}`), true},
+		"Gt with a word":                       {node("{matchExpressions: [{key: a, operator: Gt, values: [b]}]}"), false},
+		"Gt with two numbers":                  {node(`{matchExpressions: [{key: a, operator: Gt, values: ["7", "8"]}]}`), false},
+		"Gt without a number":                  {node("{matchExpressions: [{key: a, operator: Gt}]}"), false},
+		"Gt with what only we know is none":    {node(`{matchExpressions: [{key: a, operator: Gt, values: ["99999999999999999999"]}]}`), true},
+		"a field has one name":                 {node("{matchFields: [{key: metadata.name, operator: In, values: [a]}]}"), true},
+		"a field with two names":               {node("{matchFields: [{key: metadata.name, operator: In, values: [a, b]}]}"), false},
+		"a term without requirements":          {node("{}"), false},
+		"a term with a list of none":           {node("{matchExpressions: []}"), false},
+		"keys of labels with a selector":       {pods("labelSelector: {}, matchLabelKeys: [b]"), true},
+		"keys of labels without a selector":    {pods("mismatchLabelKeys: [b]"), false},
+		"a destination is somewhere":           {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.0/8]}}}}"), true},
+		"a destination nowhere":                {rest("tenants: {a: {egress: {b: {tcp: [1]}}}}"), false},
+		"pods of no namespace":                 {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.0/8], pods: {a: b}}}}}"), false},
+		"pods of a namespace":                  {rest("network: {dns: {namespaces: [a], pods: {a: b}}}"), true},
+		"a resolver's pods of no namespace":    {rest("network: {dns: {pods: {a: b}}}"), false},
+		"a network that only we know is none":  {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.1/8]}}}}"), true},
+		"a priority that is given":             {rest("priorityClasses: {a: {value: 1}}"), true},
+		"a priority that is there":             {rest("priorityClasses: {a: {external: true}}"), true},
+		"a priority that is not given":         {rest("priorityClasses: {a: {}}"), false},
+		"a priority that is said to be absent": {rest("priorityClasses: {a: {external: false}}"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := judges.refused
+			if said := judges.compare(t, Input{Name: "p.yaml", Text: []byte(tc.text)}); said != "" {
+				t.Fatal(said)
+			}
+			if right := judges.refused == before; right != tc.right {
+				t.Errorf("admitted %t, want %t:\n%s", right, tc.right, tc.text)
+			}
+		})
+	}
+}
+
 // TestSchemaIsOneFileOfCUE: it needs no module, and judges as CUE itself does.
 func TestSchemaIsOneFileOfCUE(t *testing.T) {
 	text, err := New(trainyard.CUE).Schema("cue", false)

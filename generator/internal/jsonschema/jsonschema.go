@@ -13,27 +13,30 @@ const Dialect = "https://json-schema.org/draft/2020-12/schema"
 
 // Schema is one schema; the zero value admits everything.
 type Schema struct {
-	Dialect              string      `json:"$schema,omitempty"`
-	ID                   string      `json:"$id,omitempty"`
-	Title                string      `json:"title,omitempty"`
-	Description          string      `json:"description,omitempty"`
-	Comment              string      `json:"$comment,omitempty"`
-	Ref                  string      `json:"$ref,omitempty"`
-	Type                 string      `json:"type,omitempty"`
-	Enum                 []any       `json:"enum,omitempty"`
-	Pattern              string      `json:"pattern,omitempty"`
-	MaxLength            json.Number `json:"maxLength,omitempty"`
-	Minimum              json.Number `json:"minimum,omitempty"`
-	ExclusiveMinimum     json.Number `json:"exclusiveMinimum,omitempty"`
-	Maximum              json.Number `json:"maximum,omitempty"`
-	ExclusiveMaximum     json.Number `json:"exclusiveMaximum,omitempty"`
-	MinItems             int         `json:"minItems,omitempty"`
-	MaxItems             int         `json:"maxItems,omitempty"`
-	UniqueItems          bool        `json:"uniqueItems,omitempty"`
-	Items                *Schema     `json:"items,omitempty"`
-	MinProperties        int         `json:"minProperties,omitempty"`
-	MaxProperties        int         `json:"maxProperties,omitempty"`
-	Required             []string    `json:"required,omitempty"`
+	Dialect          string      `json:"$schema,omitempty"`
+	ID               string      `json:"$id,omitempty"`
+	Title            string      `json:"title,omitempty"`
+	Description      string      `json:"description,omitempty"`
+	Comment          string      `json:"$comment,omitempty"`
+	Ref              string      `json:"$ref,omitempty"`
+	Type             string      `json:"type,omitempty"`
+	Enum             []any       `json:"enum,omitempty"`
+	Pattern          string      `json:"pattern,omitempty"`
+	MaxLength        json.Number `json:"maxLength,omitempty"`
+	Minimum          json.Number `json:"minimum,omitempty"`
+	ExclusiveMinimum json.Number `json:"exclusiveMinimum,omitempty"`
+	Maximum          json.Number `json:"maximum,omitempty"`
+	ExclusiveMaximum json.Number `json:"exclusiveMaximum,omitempty"`
+	MinItems         int         `json:"minItems,omitempty"`
+	MaxItems         int         `json:"maxItems,omitempty"`
+	UniqueItems      bool        `json:"uniqueItems,omitempty"`
+	Items            *Schema     `json:"items,omitempty"`
+	MinProperties    int         `json:"minProperties,omitempty"`
+	MaxProperties    int         `json:"maxProperties,omitempty"`
+	Required         []string    `json:"required,omitempty"`
+
+	DependentRequired map[string][]string `json:"dependentRequired,omitempty"`
+
 	Properties           *Properties `json:"properties,omitempty"`
 	PropertyNames        *Schema     `json:"propertyNames,omitempty"`
 	AdditionalProperties *Schema     `json:"additionalProperties,omitempty"`

@@ -1,0 +1,70 @@
+package generator
+
+import "github.com/trainyard/trainyard/generator/internal/jsonschema"
+
+// relationSchemas add to the schema of a whole mapping what JSON Schema can say of the relation between its
+// fields that @check(NAME) names. What it cannot say breaks the rule unsound.
+var relationSchemas = map[string]func(*jsonschema.Schema){
+	"requirement":      requirementSchema,
+	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },
+	"nodeTerm": func(s *jsonschema.Schema) {
+		s.AnyOf = []*jsonschema.Schema{filledList("matchExpressions"), filledList("matchFields")}
+	},
+	"podTerm": func(s *jsonschema.Schema) {
+		s.DependentRequired = map[string][]string{"matchLabelKeys": {"labelSelector"}, "mismatchLabelKeys": {"labelSelector"}}
+	},
+	"place": placeSchema,
+	"destination": func(s *jsonschema.Schema) {
+		s.AnyOf = []*jsonschema.Schema{{Required: []string{"cidrs"}}, {Required: []string{"namespaces"}}}
+		placeSchema(s)
+	},
+	"priorityClass": func(s *jsonschema.Schema) {
+		external := with("external", &jsonschema.Schema{Enum: []any{true}})
+		external.Required = []string{"external"}
+		s.AnyOf = []*jsonschema.Schema{{Required: []string{"value"}}, external}
+	},
+}
+
+func placeSchema(s *jsonschema.Schema) {
+	if s.Properties.Get("pods") != nil {
+		s.DependentRequired = map[string][]string{"pods": {"namespaces"}}
+	}
+}
+
+// requirementSchema says for each kind of operator which values there are.
+func requirementSchema(s *jsonschema.Schema) {
+	some, none := filledList("values"), with("values", &jsonschema.Schema{Enum: []any{[]any{}}})
+	number := with("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: digits.String()}}))
+	number.Required = some.Required
+	for _, c := range []struct {
+		operators []any
+		then      *jsonschema.Schema
+	}{
+		{[]any{"In", "NotIn"}, some},
+		{[]any{"Exists", "DoesNotExist"}, none},
+		{[]any{"Gt", "Lt"}, number},
+	} {
+		given := with("operator", &jsonschema.Schema{Enum: c.operators})
+		given.Required = []string{"operator"}
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{If: given, Then: c.then})
+	}
+}
+
+// with is the schema of a mapping of which one field is looked at.
+func with(field string, s *jsonschema.Schema) *jsonschema.Schema {
+	properties := &jsonschema.Properties{}
+	properties.Set(field, s)
+	return &jsonschema.Schema{Properties: properties}
+}
+
+// filledList asks for a field that is a list with an item.
+func filledList(field string) *jsonschema.Schema {
+	s := with(field, &jsonschema.Schema{MinItems: 1})
+	s.Required = []string{field}
+	return s
+}
+
+func exactlyOne(s *jsonschema.Schema) *jsonschema.Schema {
+	s.MinItems, s.MaxItems = 1, 1
+	return s
+}
