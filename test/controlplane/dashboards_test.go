@@ -25,7 +25,7 @@ spec:
 func TestDashboardsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	for delivery, kind := range map[string]string{
-		"operator": "GrafanaDashboard", "sidecar": "ConfigMap", "openshift-console": "ConfigMap", "perses": "PersesDashboard",
+		"operator": "GrafanaDashboard", "operator, instances: {team: a}": "GrafanaDashboard", "sidecar": "ConfigMap", "openshift-console": "ConfigMap", "perses": "PersesDashboard",
 	} {
 		t.Run(delivery, func(t *testing.T) {
 			var boards []client.Object
