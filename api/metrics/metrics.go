@@ -4,16 +4,14 @@ package metrics
 
 // Of each TrainJob, as long as it is there.
 const (
-	TrainJobInfo              = "trainyard_trainjob_info"
-	TrainJobPhase             = "trainyard_trainjob_phase"
-	TrainJobCreatedTimestamp  = "trainyard_trainjob_created_timestamp_seconds"
-	TrainJobStartedTimestamp  = "trainyard_trainjob_started_timestamp_seconds"
-	TrainJobFinishedTimestamp = "trainyard_trainjob_finished_timestamp_seconds"
-	TrainJobGangPending       = "trainyard_trainjob_gang_pending_seconds"
-	TrainJobGangPods          = "trainyard_trainjob_gang_pods"
-	TrainJobSlotsExpected     = "trainyard_trainjob_slots_expected"
-	TrainJobSlotsDetected     = "trainyard_trainjob_slots_detected"
-	TrainJobQueuePosition     = "trainyard_trainjob_queue_position"
+	TrainJobInfo             = "trainyard_trainjob_info"
+	TrainJobPhase            = "trainyard_trainjob_phase"
+	TrainJobCreatedTimestamp = "trainyard_trainjob_created_timestamp_seconds"
+	TrainJobGangPending      = "trainyard_trainjob_gang_pending_seconds"
+	TrainJobGangPods         = "trainyard_trainjob_gang_pods"
+	TrainJobSlotsExpected    = "trainyard_trainjob_slots_expected"
+	TrainJobSlotsDetected    = "trainyard_trainjob_slots_detected"
+	TrainJobQueuePosition    = "trainyard_trainjob_queue_position"
 )
 
 // Of all TrainJobs of a namespace.
@@ -25,7 +23,6 @@ const (
 	TrainJobPreflightDuration      = "trainyard_trainjob_preflight_duration_seconds"
 	TrainJobMPIInitDuration        = "trainyard_trainjob_mpi_init_duration_seconds"
 	TrainJobNodeConnectDuration    = "trainyard_trainjob_node_connect_duration_seconds"
-	TrainJobSubmitted              = "trainyard_trainjob_submitted_total"
 	TrainJobFinished               = "trainyard_trainjob_finished_total"
 	TrainJobFailures               = "trainyard_trainjob_failures_total"
 	TrainJobDiagnoses              = "trainyard_trainjob_diagnoses_total"
@@ -37,6 +34,7 @@ const (
 	SourceFetchDuration       = "trainyard_trainjobsource_fetch_duration_seconds"
 	SourceErrors              = "trainyard_trainjobsource_errors_total"
 	SourceRevisionAge         = "trainyard_trainjobsource_revision_age_seconds"
+	SourceInterval            = "trainyard_trainjobsource_interval_seconds"
 	ControllerStatusStaleness = "trainyard_controller_status_staleness_seconds"
 	BuildInfo                 = "trainyard_build_info"
 )

@@ -28,9 +28,10 @@ type Panel struct {
 	Row         string   `json:"row"` // the title of its row
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Kind        string   `json:"kind"`              // timeseries, stat, gauge, bargauge, table or heatmap
-	Unit        string   `json:"unit"`              // by Grafana's name, such as s or percentunit
-	Columns     []Column `json:"columns,omitempty"` // the labels that a table shows, before the values
+	Kind        string   `json:"kind"`               // timeseries, stat, gauge, bargauge, table or heatmap
+	Unit        string   `json:"unit"`               // by Grafana's name, such as s or percentunit
+	Interval    string   `json:"interval,omitempty"` // such as 1h: the least time between values, and the least $__rate_interval
+	Columns     []Column `json:"columns,omitempty"`  // the labels that a table shows, before the values
 	Queries     []Query  `json:"queries"`
 }
 

@@ -89,6 +89,7 @@ func TestRulesFindWhatIsWrong(t *testing.T) {
 		"panel-one-number":               func(b *board) { b.Panels[2].Targets = append(b.Panels[2].Targets, b.Panels[2].Targets...) },
 		"target-rate-interval":           func(b *board) { b.Panels[1].Targets[0].Expr = "sum(rate(a_total[5m]))" },
 		"target-counter-agg":             func(b *board) { b.Panels[1].Targets[0].Expr = "sum(a_total)" },
+		"target-own-series":              func(b *board) { b.Panels[1].Targets[0].Expr = "max(trainyard_trainjob_phase)" },
 		"uneditable-dashboard":           func(b *board) { b.Editable = true },
 		"uid-stable":                     func(b *board) { b.UID = "4711" },
 		"tag":                            func(b *board) { b.Tags = nil },
@@ -96,7 +97,7 @@ func TestRulesFindWhatIsWrong(t *testing.T) {
 		"no-datasource-uid":              func(b *board) { b.Templating.List[1].Datasource.UID = "prometheus-1" },
 		"threshold-legend":               func(b *board) { b.Panels[2].Description = "Red is bad." },
 		"legend":                         func(b *board) { b.panel("CPU").Targets[0].LegendFormat = "CPU" },
-		"cardinality":                    func(b *board) { b.Panels[1].Targets[0].Expr = "trainyard:pod:info" },
+		"cardinality":                    func(b *board) { b.Panels[1].Targets[0].Expr = "trainyard:pod:info > on () max(up)" },
 		"grid":                           func(b *board) { b.Panels[1].GridPos = b.Panels[2].GridPos },
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -73,6 +73,7 @@ type boardPanel struct {
 	Type        string     `json:"type"`
 	Title       string     `json:"title"`
 	Description string     `json:"description"`
+	Interval    string     `json:"interval"`
 	Datasource  datasource `json:"datasource"`
 	GridPos     struct{ X, Y, W, H int }
 	Targets     []target `json:"targets"`

@@ -92,6 +92,17 @@ var rules = map[string]func(name string, b board) []finding{
 		}
 		return ""
 	}),
+	"target-own-series": eachPanel(func(b board, p boardPanel) string {
+		if _, found := b.variable("namespace"); !found {
+			return ""
+		}
+		for _, t := range p.Targets {
+			if own := ownSeries.FindString(t.Expr); own != "" {
+				return "who sees one namespace only does not see " + own + ", which is of the controller's"
+			}
+		}
+		return ""
+	}),
 	"uneditable-dashboard": func(_ string, b board) []finding {
 		return when(b.Editable, "", "want editable: false, because the next delivery undoes edits")
 	},
@@ -119,7 +130,7 @@ var rules = map[string]func(name string, b board) []finding{
 	"threshold-legend": eachPanel(func(_ board, p boardPanel) string {
 		steps := len(p.FieldConfig.Defaults.Thresholds.Steps)
 		words := strings.Count(p.Description, "Below ") + strings.Count(p.Description, "From ")
-		return unless(steps == 0 || words >= steps, "want words for each of %d colours", steps)
+		return unless(steps == 1 || steps > 1 && words >= steps, "want words for each of %d colours", steps)
 	}),
 	"legend": eachTarget(func(p boardPanel, t target) string {
 		if p.Type == "table" || p.Type == "heatmap" {
@@ -148,7 +159,11 @@ var rules = map[string]func(name string, b board) []finding{
 			return "want at most 99 series"
 		}
 		one := strings.Contains(t.Expr, "$namespace") && strings.Contains(t.Expr, "$trainjob")
-		return unless(one || aggregated.MatchString(t.Expr), "want an aggregation, or one TrainJob")
+		if !aggregated.MatchString(t.Expr) {
+			return unless(one, "want an aggregation around it all, or one TrainJob")
+		}
+		by := grouping.FindStringSubmatch(t.Expr)
+		return unless(one || by == nil || !strings.Contains(","+strings.ReplaceAll(by[1], " ", "")+",", ",pod,"), "want no series for each pod, or one TrainJob")
 	}),
 	"grid": func(_ string, b board) (found []finding) {
 		for i, p := range b.Panels {
@@ -165,6 +180,7 @@ var rules = map[string]func(name string, b board) []finding{
 }
 
 var (
+	ownSeries  = regexp.MustCompile(`\btrainyard_[a-z_]+`)
 	units      = map[string]bool{"short": true, "percentunit": true, "s": true, "bytes": true, "Bps": true, "celsius": true, "watt": true, "ops": true}
 	windows    = regexp.MustCompile(`\[([^\]:]*)`)
 	metrics    = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*`)
@@ -172,7 +188,7 @@ var (
 	grouping   = regexp.MustCompile(`^[a-z0-9_(., ]*by \(([^)]*)\)`)
 	names      = regexp.MustCompile(`{{([^}]*)}}`)
 	top        = regexp.MustCompile(`(?:top|bottom)k\((\d+)`)
-	aggregated = regexp.MustCompile(`\b(sum|avg|min|max|count|topk|bottomk|quantile|histogram_quantile)\b`)
+	aggregated = regexp.MustCompile(`^\(*(sum|avg|min|max|count|topk|bottomk|histogram_quantile)( by \(|\()`)
 )
 
 func (b board) variable(name string) (variable, bool) {

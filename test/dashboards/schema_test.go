@@ -43,7 +43,7 @@ func TestGrafanaKnowsAllFields(t *testing.T) {
 		"of a dashboard":       {`"schemaVersion": 39`, `"schemaVersion": "39"`},
 		"of a panel":           {`"gridPos"`, `"gridpos"`},
 		"of a panel's options": {`"mode": "multi"`, `"mode": "all"`},
-		"of how it is drawn":   {`"showPoints": "never"`, `"showPoints": false`},
+		"of how it is drawn":   {`"showPoints": "auto"`, `"showPoints": false`},
 	} {
 		boards[wrong] = []byte(strings.Replace(string(ours(t).texts["trainjob"]), change[0], change[1], 1))
 	}

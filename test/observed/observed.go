@@ -68,11 +68,15 @@ type Alert struct {
 			Series, Labels map[string]string
 			At, Says, Over string
 		}
-		Below, Explained struct {
-			Series map[string]string
-			At     string
-		}
+		Below, Pending Case
+		Explained      map[string]Case // by the alert that explains it
 	}
+}
+
+// Case is series, and when they are looked at.
+type Case struct {
+	Series map[string]string
+	At     string
 }
 
 // Group is one of Prometheus' rules.

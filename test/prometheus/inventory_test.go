@@ -3,6 +3,7 @@ package prometheus
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -39,30 +40,36 @@ func read(t *testing.T, expressions map[string]string) map[string]asked {
 	return all
 }
 
+// fetched are the labels that Prometheus gives to what it fetches, or renames.
+var fetched = []string{"job", "instance", "exported_pod", "exported_namespace"}
+
 // emitted are the labels of every series that somebody emits, by the series' name.
 func emitted(o observed.Grafana) map[string][]string {
 	all := map[string][]string{}
+	add := func(name string, labels []string, histogram bool) {
+		all[name] = slices.Concat(labels, fetched)
+		if histogram {
+			all[name+"_bucket"], all[name+"_sum"], all[name+"_count"] = append(all[name], "le"), all[name], all[name]
+			delete(all, name)
+		}
+	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
-				all[name+suffix] = append(slices.Clone(labels), "le", "exported_pod", "exported_namespace")
-			}
+			// Those of others that are histograms measure seconds, and no gauge of theirs that is asked for does.
+			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}
 	for name, m := range o.Metrics {
-		suffixes := []string{""}
-		if m.Type == "histogram" {
-			suffixes = []string{"_bucket", "_sum", "_count"}
-		}
-		for _, suffix := range suffixes {
-			all[name+suffix] = append(slices.Clone(m.Labels), "le", "exported_pod", "exported_namespace")
-		}
+		add(name, m.Labels, m.Type == "histogram")
 	}
 	for name, r := range o.Records {
 		all[name] = r.Labels
 	}
 	return all
 }
+
+// made are labels that expressions make with label_replace.
+var made = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod"}
 
 // TestRulesAskForWhatIsEmitted: every metric of every rule is in grafana/ as one of ours, of a source, or of
 // a rule; and so is every label that it is asked for by.
@@ -79,7 +86,9 @@ func expectEmitted(t *testing.T, o observed.Grafana, expressions map[string]stri
 		if a.Error != "" {
 			t.Errorf("%s: %s", name, a.Error)
 		}
+		groups := slices.Clone(made)
 		for metric, labels := range a.Metrics {
+			groups = append(groups, series[metric]...)
 			known, ok := series[metric]
 			if !ok {
 				t.Errorf("%s asks for %s, which nobody emits", name, metric)
@@ -91,17 +100,50 @@ func expectEmitted(t *testing.T, o observed.Grafana, expressions map[string]stri
 				}
 			}
 		}
+		for _, label := range a.Groups {
+			if !slices.Contains(groups, label) {
+				t.Errorf("%s groups or joins by %s, which nothing that it asks for has", name, label)
+			}
+		}
 	}
 }
 
 // TestUnknownMetricsAreFound: the test above can fail.
 func TestUnknownMetricsAreFound(t *testing.T) {
 	a := read(t, map[string]string{"rule": `sum by (b) (rate(kube_pod_inof{a="b"}[5m]))`, "text": "sum("})
-	if _, found := a["rule"].Metrics["kube_pod_inof"]; !found || a["text"].Error == "" {
-		t.Errorf("read %v, want the metric, and an error", a)
+	if _, found := a["rule"].Metrics["kube_pod_inof"]; !found || a["text"].Error == "" || !slices.Equal(a["rule"].Groups, []string{"b"}) {
+		t.Errorf("read %v, want the metric, the label, and an error", a)
 	}
-	if _, known := emitted(grafana(t))["kube_pod_inof"]; known {
-		t.Error("a metric is emitted that there is not")
+	series := emitted(grafana(t))
+	for _, unknown := range []string{"kube_pod_inof", "kube_pod_info_bucket", "trainyard_trainjob_duration_seconds"} {
+		if _, known := series[unknown]; known {
+			t.Errorf("%s is emitted, which there is not", unknown)
+		}
+	}
+	if slices.Contains(series["kube_pod_info"], "le") {
+		t.Error("kube_pod_info has buckets")
+	}
+}
+
+// TestWhatIsEmittedIsAskedFor: grafana/ names no metric for which there is neither rule nor panel.
+func TestWhatIsEmittedIsAskedFor(t *testing.T) {
+	o := grafana(t)
+	asked := map[string]bool{}
+	all := questions(t)
+	maps.Copy(all, expressions(o))
+	for _, a := range read(t, all) {
+		for metric := range a.Metrics {
+			asked[metric] = true
+		}
+	}
+	named := observed.Sorted(o.Metrics)
+	for _, s := range o.Sources {
+		named = append(named, observed.Sorted(s.Metrics)...)
+	}
+	for _, name := range named {
+		if !asked[name] && !asked[name+"_bucket"] {
+			t.Errorf("nobody asks for %s", name)
+		}
 	}
 }
 
@@ -116,10 +158,21 @@ func TestRulesAreInOrder(t *testing.T) {
 			}
 		}
 	}
+	var order []string
+	for _, rule := range o.Groups[len(o.Groups)-1].Rules {
+		name, _ := rule["alert"].(string)
+		order = append(order, name)
+	}
 	for name, a := range o.Alerts {
+		if !slices.Contains(order, name) {
+			t.Errorf("%s is not among the alerts that Prometheus gets", name)
+		}
 		for _, other := range a.Explained {
 			if _, known := o.Alerts[other]; !known {
 				t.Errorf("%s is explained by %s, which is no alert", name, other)
+			}
+			if slices.Index(order, other) > slices.Index(order, name) {
+				t.Errorf("%s is explained by %s, which is computed after it", name, other)
 			}
 		}
 	}

@@ -24,7 +24,11 @@ func questions(t *testing.T) map[string]string {
 	for _, d := range dashboards {
 		for _, p := range d.Panels {
 			for i, q := range p.Queries {
-				all[fmt.Sprintf("%s/%s/%d", d.Name, p.Key, i)] = chosen.Replace(q.Expr)
+				question := q.Expr
+				if p.Interval != "" {
+					question = strings.ReplaceAll(question, "$__rate_interval", p.Interval)
+				}
+				all[fmt.Sprintf("%s/%s/%d", d.Name, p.Key, i)] = chosen.Replace(question)
 			}
 		}
 	}
@@ -39,8 +43,8 @@ func TestPanelsAskForWhatIsEmitted(t *testing.T) {
 	expectEmitted(t, grafana(t), questions(t))
 }
 
-// waiting are questions about a TrainJob that waits: one that runs has no place in a queue.
-var waiting = []string{"trainjob/now/queue/0"}
+// waiting are questions about a TrainJob that waits, by panel: one that runs has no place in a queue, and places for all of its pods.
+var waiting = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectAnswers holds what panels show of recorded series against testdata/panels.txt.
 func expectAnswers(t *testing.T, s *Server) {
@@ -49,8 +53,8 @@ func expectAnswers(t *testing.T, s *Server) {
 	all := questions(t)
 	for _, name := range observed.Sorted(all) {
 		question := all[name]
-		if slices.Contains(waiting, name) {
-			question = strings.ReplaceAll(question, `"bert"`, `"resnet"`)
+		if trainjob := waiting[name]; trainjob != "" {
+			question = strings.ReplaceAll(question, `"bert"`, `"`+trainjob+`"`)
 		}
 		samples, err := s.Query(t.Context(), question)
 		if err != nil {

@@ -3,12 +3,16 @@ package prometheus
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/trainyard/trainyard/test/observed"
 )
@@ -38,12 +42,14 @@ func TestAlertsFireAndCease(t *testing.T) {
 		}}
 		files.alert(t, name, "fires", fires.Series, expected{fires.At, []any{firing}}, expected{fires.Over, nil})
 		files.alert(t, name, "below", a.Tests.Below.Series, expected{a.Tests.Below.At, nil})
-		explained := a.Tests.Explained
-		if (len(explained.Series) > 0) != (len(a.Explained) > 0) {
-			t.Errorf("%s: want a case for what explains it exactly where something does", name)
+		if diff := cmp.Diff(slices.Sorted(slices.Values(a.Explained)), observed.Sorted(a.Tests.Explained), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: want a case for each alert that explains it: -explained +tests:\n%s", name, diff)
 		}
-		if len(explained.Series) > 0 {
-			files.explained(t, name, a)
+		for _, other := range observed.Sorted(a.Tests.Explained) {
+			files.explained(t, name, a, other)
+		}
+		if len(a.Explained) > 0 {
+			files.pending(t, name, a)
 		}
 	}
 	files.run(t)
@@ -179,14 +185,29 @@ func (c *cases) alert(t *testing.T, name, what string, series map[string]string,
 	c.write(t, name, what, series, map[string]any{"alert_rule_test": looks})
 }
 
-// explained is a case that the alert would fire for, if none of the others did.
-func (c *cases) explained(t *testing.T, name string, a observed.Alert) {
+// explained is a case that the alert would fire for, if one of the others did not; the rest are silent.
+func (c *cases) explained(t *testing.T, name string, a observed.Alert, other string) {
 	t.Helper()
-	e := a.Tests.Explained
-	c.write(t, name, "explained", e.Series, map[string]any{
+	e := a.Tests.Explained[other]
+	rest := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertname!=%q})`, strings.Join(a.Explained, "|"), other)
+	c.write(t, name, "explained by "+other, e.Series, map[string]any{
 		"alert_rule_test":  []any{map[string]any{"eval_time": e.At, "alertname": name}},
-		"promql_expr_test": []any{map[string]any{"expr": "count(" + a.Finds + ") > bool 0", "eval_time": e.At, "exp_samples": []any{map[string]any{"labels": "{}", "value": 1}}}},
+		"promql_expr_test": []any{is(e.At, "count("+a.Finds+") > bool 0", 1), is(e.At, rest+" or vector(0)", 0)},
 	})
+}
+
+// pending is a case in which the alert fires although one of the others is about to.
+func (c *cases) pending(t *testing.T, name string, a observed.Alert) {
+	t.Helper()
+	e := a.Tests.Pending
+	about := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertstate="pending"}) > bool 0`, strings.Join(a.Explained, "|"))
+	fires := fmt.Sprintf(`count(ALERTS{alertname=%q, alertstate="firing"}) > bool 0`, name)
+	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{is(e.At, about, 1), is(e.At, fires, 1)}})
+}
+
+// is expects a number without labels at a time.
+func is(at, expression string, want float64) any {
+	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
 func (c *cases) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
