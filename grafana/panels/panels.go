@@ -28,11 +28,26 @@ type Panel struct {
 	Row         string   `json:"row"` // the title of its row
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Kind        string   `json:"kind"`               // timeseries, stat, gauge, bargauge, table or heatmap
-	Unit        string   `json:"unit"`               // by Grafana's name, such as s or percentunit
+	Kind        string   `json:"kind"` // timeseries, stat, gauge, bargauge, table or heatmap
+	Unit        string   `json:"unit"` // by Grafana's name, such as s or percentunit
+	X           int      `json:"x"`    // where it stands in its row, whose grid has 24 columns
+	Y           int      `json:"y"`
+	Width       int      `json:"width"`
+	Height      int      `json:"height"`
+	Min         *float64 `json:"min,omitempty"` // the ends of the scale, where they are known
+	Max         *float64 `json:"max,omitempty"`
+	Stacked     bool     `json:"stacked,omitempty"`  // whether the series are parts of a whole
+	Steps       []Step   `json:"steps,omitempty"`    // what values mean, lowest first
 	Interval    string   `json:"interval,omitempty"` // such as 1h: the least time between values, and the least $__rate_interval
 	Columns     []Column `json:"columns,omitempty"`  // the labels that a table shows, before the values
 	Queries     []Query  `json:"queries"`
+}
+
+// Step is what values mean from a number on; the first of them, what those below the second do.
+type Step struct {
+	From  float64 `json:"from"`
+	Level string  `json:"level"` // good, notice, bad or neutral
+	Text  string  `json:"text"`  // the same in words
 }
 
 // Column is a label in a table.

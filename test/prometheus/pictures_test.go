@@ -1,6 +1,9 @@
 package prometheus
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -9,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trainyard/trainyard/grafana/panels"
+	"github.com/trainyard/trainyard/test/repo"
 )
 
 // answer is what Prometheus has of a question over time.
@@ -29,12 +33,16 @@ func TestAnswersForPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop() })
-	answers := map[string][]answer{}
+	answers, from := map[string][]answer{}, Begin.Add(10*time.Minute)
+	var times []int64 // each minute that is asked for
+	for at := from; !at.After(End); at = at.Add(time.Minute) {
+		times = append(times, at.Unix())
+	}
 	for where, question := range questions(t) {
 		var read struct{ Data struct{ Result []answer } }
 		asked := url.Values{
 			"query": {question}, "step": {"60"},
-			"start": {fmt.Sprint(Begin.Add(10 * time.Minute).Unix())}, "end": {fmt.Sprint(End.Unix())},
+			"start": {fmt.Sprint(from.Unix())}, "end": {fmt.Sprint(End.Unix())},
 		}
 		if err := s.get(t.Context(), "/api/v1/query_range", asked, &read); err != nil {
 			t.Fatalf("%s: %v", where, err)
@@ -45,11 +53,49 @@ func TestAnswersForPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"dashboards": dashboards, "answers": answers})
+	text, err := json.Marshal(map[string]any{"dashboards": dashboards, "answers": answers, "times": times, "source": drawnFrom(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// drawnFrom tells one state of what pictures are made of from another.
+func drawnFrom(t *testing.T) string {
+	t.Helper()
+	hash := sha256.New()
+	for _, file := range []string{"tools/pictures/draw.py", "grafana/panels/panels.json", "test/prometheus/testdata/recorded.txt", "test/prometheus/testdata/panels.txt"} {
+		text, err := os.ReadFile(repo.Path(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash.Write(text)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// TestPicturesAreCurrent: docs/ shows each dashboard as it is, and no other.
+func TestPicturesAreCurrent(t *testing.T) {
+	dashboards, err := panels.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dashboards {
+		picture, err := os.ReadFile(repo.Path(t, "docs/pictures/"+d.Name+".png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(picture, []byte("drawn-from\x00"+drawnFrom(t))) {
+			t.Errorf("docs/pictures/%s.png is of what the dashboard was: run `make pictures`", d.Name)
+		}
+	}
+	pictures, err := os.ReadDir(repo.Path(t, "docs/pictures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pictures) != len(dashboards) {
+		t.Errorf("%d pictures of %d dashboards", len(pictures), len(dashboards))
 	}
 }

@@ -1,9 +1,10 @@
-"""Draws the panels of each dashboard with a plotting library.
+"""Draws the panels of each dashboard with a plotting library, each where Grafana has it.
 
 The input, on standard input, is what test/prometheus writes: the dashboards, and what Prometheus answered to each of
 their queries. The first argument is the folder for the pictures, one for each dashboard.
 """
 
+import datetime
 import json
 import math
 import re
@@ -13,10 +14,17 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 - only after the backend is chosen
+from matplotlib.patches import Rectangle  # noqa: E402
+from PIL import Image  # noqa: E402
+from PIL.PngImagePlugin import PngInfo  # noqa: E402
 
-COLUMNS = 4
-UNITS = {"percentunit": (100, " %"), "bytes": (2**-30, " GiB"), "Bps": (1e-6, " MB/s"), "s": (1, " s"),
-         "celsius": (1, " °C"), "watt": (1, " W"), "ops": (1, "/s"), "short": (1, "")}
+COLUMN, LINE, DPI = 0.62, 0.36, 100  # of Grafana's grid, in inches; and dots per inch
+GAP, TITLE = 0.05, 0.3  # between panels, and what a title takes
+COLOURS = {"good": "#2d8a3e", "notice": "#d9730d", "bad": "#c4162a", "neutral": "#1f60c4"}
+UNITS = {"percentunit": (100, " %"), "celsius": (1, " °C"), "watt": (1, " W"), "ops": (1, "/s"), "short": (1, "")}
+SIZES = {"bytes": ["B", "KiB", "MiB", "GiB", "TiB"], "Bps": ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]}
+
+plt.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#999999"})
 
 
 def legend(text, labels):
@@ -24,98 +32,278 @@ def legend(text, labels):
     return re.sub(r"{{\s*(\w+)\s*}}", lambda m: labels.get(m[1], ""), text)
 
 
-def number(series):
-    """The last value of a series."""
-    return float(series["values"][-1][1])
-
-
 def say(value, unit):
     """A value as a person reads it."""
+    if math.isnan(value):
+        return "–"
+    if unit in SIZES:
+        base = 1024 if unit == "bytes" else 1000
+        power = min(int(math.log(value, base)), len(SIZES[unit]) - 1) if value >= 1 else 0
+        return f"{value / base**power:.3g} {SIZES[unit][power]}"
+    if unit == "s":
+        for seconds, word in ((86400, "d"), (3600, "h"), (60, "min")):
+            if value >= 2 * seconds:
+                return f"{value / seconds:.3g} {word}"
+        return f"{value:.3g} s" if value >= 1 or value == 0 else f"{value * 1000:.3g} ms"
     factor, word = UNITS[unit]
-    if unit == "s" and value > 300:
-        factor, word = (1 / 60, " min") if value < 7200 else (1 / 3600, " h")
-    return "–" if math.isnan(value) else f"{value * factor:.3g}{word}"
+    return f"{value * factor:.3g}{word}" if abs(value * factor) < 1e4 else f"{value * factor:,.0f}{word}"
 
 
-def over_time(axes, panel, answers):
-    for query, found in zip(panel["queries"], answers):
-        factor, _ = UNITS[query["unit"]]
-        for series in found:
-            start = series["values"][0][0]
-            x = [(when - start) / 60 for when, _ in series["values"]]
-            y = [float(value) * factor for _, value in series["values"]]
-            axes.plot(x, y, linewidth=1.2, label=legend(query["legend"], series["metric"]) or "all")
-    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
-    axes.set_ylabel(UNITS[panel["unit"]][1].strip(), fontsize=6)
-    axes.grid(alpha=0.3)
-    if axes.lines:
-        axes.legend(fontsize=5, loc="best", frameon=False)
+def meaning(panel, value):
+    """The step that a value is on: its level, and what that means in words."""
+    found = {"level": "neutral", "text": ""}
+    for i, step in enumerate(panel.get("steps", [])):
+        if i == 0 or value >= step["from"]:
+            found = step
+    return found
 
 
-def one_number(axes, panel, answers):
-    found = [number(s) for s in answers[0]]
-    axes.axis("off")
-    axes.text(0.5, 0.5, say(found[0], panel["unit"]) if found else "none", ha="center", va="center", fontsize=20)
+class Answers:
+    """What Prometheus answered to the queries of a panel."""
+
+    def __init__(self, panel, found, times):
+        self.panel, self.found, self.times = panel, found, times
+
+    def now(self, i=0):
+        """The series that there are at the end, and their values. Those that ended before are none of them."""
+        for series in self.found[i]:
+            when, value = series["values"][-1]
+            if when == self.times[-1]:
+                yield series["metric"], float(value)
+
+    def over_time(self):
+        """Each series with its name, unit, and a value for every time: not a number where there is none."""
+        for query, series_of in zip(self.panel["queries"], self.found):
+            for series in series_of:
+                values = dict((when, float(value)) for when, value in series["values"])
+                yield legend(query["legend"], series["metric"]), [values.get(t, math.nan) for t in self.times]
 
 
-def bars(axes, panel, answers):
-    names = [legend(panel["queries"][0]["legend"], s["metric"]) for s in answers[0]]
-    factor, word = UNITS[panel["unit"]]
-    axes.barh(names, [number(s) * factor for s in answers[0]])
-    axes.set_xlabel(word.strip(), fontsize=6)
+def clock(times):
+    return [datetime.datetime.fromtimestamp(t, datetime.UTC) for t in times]
 
 
-def table(axes, panel, answers):
-    columns = panel["columns"]
+def timeseries(figure, box, panel, answers):
+    series = sorted(answers.over_time())
+    lines = math.ceil(min(len(series), 8) / 2)
+    axes = inside(figure, box, left=0.68, right=0.15, bottom=0.3 + 0.16 * lines)
+    x, below = clock(answers.times), [0.0] * len(answers.times)
+    for i, (name, values) in enumerate(series):
+        colour = f"C{i % 10}"
+        if panel.get("stacked"):
+            above = [b + (0 if math.isnan(v) else v) for b, v in zip(below, values)]
+            axes.fill_between(x, below, above, step="post", color=colour, alpha=0.45, linewidth=0)
+            axes.step(x, above, where="post", color=colour, linewidth=1)
+            below = above
+        else:
+            axes.plot(x, values, color=colour, linewidth=1.3)
+            axes.fill_between(x, values, color=colour, alpha=0.06, linewidth=0)
+        if i < 8:
+            last = [v for v in values if not math.isnan(v)][-1:] if not math.isnan(values[-1]) else []
+            text = f"{name}: {say(last[0], panel['unit'])}" if last else f"{name}: ended"
+            at = box.x + 0.2 + (i % 2) * (box.width - 0.3) / 2, box.y + 0.12 + 0.16 * (lines - 1 - i // 2)
+            mark(figure, at, colour)
+            write(figure, (at[0] + 0.16, at[1]), short(text, (box.width - 0.3) / 2 - 0.2), 7.5)
+    if not series:
+        return nothing(figure, box)
+    limits(axes, panel, below if panel.get("stacked") else [v for _, values in series for v in values])
+    for step in panel.get("steps", [])[1:]:
+        if axes.get_ylim()[0] <= step["from"] <= axes.get_ylim()[1]:
+            axes.axhline(step["from"], color=COLOURS[step["level"]], linestyle="--", linewidth=1)
+            axes.text(x[0], step["from"], " from here: " + step["text"], color=COLOURS[step["level"]], fontsize=7, va="bottom")
+    axes.set_xlim(x[0], x[-1])
+    axes.xaxis.set_major_locator(matplotlib.dates.MinuteLocator(byminute=[0, 15, 30, 45]))
+    axes.xaxis.set_major_formatter(matplotlib.dates.DateFormatter("%H:%M"))
+
+
+def round_unit(unit, high):
+    """What marks of an axis are multiples of, so that they are round for a person."""
+    if unit == "s":
+        return next((seconds for seconds in (3600, 60) if high >= 2 * seconds), 1)
+    if unit in SIZES:
+        base = 1024 if unit == "bytes" else 1000
+        return base ** max(int(math.log(max(high, 1), base)), 0)
+    return 1
+
+
+def limits(axes, panel, values):
+    known = [v for v in values if not math.isnan(v)]
+    low, high = panel.get("min", min(0, *known, 0)), panel.get("max", 1.12 * max(0, *known, 0) or 1)
+    axes.set_ylim(low, high)
+    unit = round_unit(panel["unit"], high)
+    marks = matplotlib.ticker.MaxNLocator(4).tick_values(low / unit, high / unit)
+    axes.set_yticks([mark * unit for mark in marks if low <= mark * unit <= high])
+    axes.yaxis.set_major_formatter(lambda v, _: say(v, panel["unit"]))
+    axes.grid(axis="y", alpha=0.25)
+    axes.tick_params(labelsize=7.5, length=2)
+
+
+def stat(figure, box, panel, answers):
+    found = list(answers.now())
+    if not found:
+        return nothing(figure, box)
+    value = found[0][1]
+    step = meaning(panel, value)
+    middle = box.x + box.width / 2
+    write(figure, (middle, box.y + 0.62 * (box.height - TITLE)), say(value, panel["unit"]), 22, COLOURS[step["level"]], "center")
+    write(figure, (middle, box.y + 0.16), short(step["text"], box.width - 0.1, 8), 8, COLOURS[step["level"]], "center")
+
+
+def gauge(figure, box, panel, answers):
+    stat(figure, box, panel, answers)
+    for _, value in list(answers.now())[:1]:
+        scale(figure, box.x + 0.15, box.y + 0.3, box.width - 0.3, panel, value, 0.08)
+
+
+def scale(figure, x, y, width, panel, value, height):
+    """A bar from the least to the greatest value, filled up to one."""
+    low, high = panel.get("min", 0), panel.get("max", max(1, value))
+    part = min(max((value - low) / (high - low), 0), 1)
+    rectangle(figure, x, y, width, height, "#e4e5e7")
+    rectangle(figure, x, y, width * part, height, COLOURS[meaning(panel, value)["level"]])
+
+
+def bargauge(figure, box, panel, answers):
+    found = sorted((legend(panel["queries"][0]["legend"], labels), value) for labels, value in answers.now())
+    if not found:
+        return nothing(figure, box)
+    room = min((box.height - TITLE - 0.15) / len(found), 0.7)
+    most = dict(panel, max=panel.get("max", max(1 if panel["unit"] == "percentunit" else 0, *(v for _, v in found), 0.001)))
+    for i, (name, value) in enumerate(found):
+        step = meaning(panel, value)
+        y = box.y + box.height - TITLE - (i + 0.9) * room
+        text = f"{say(value, panel['unit'])}  {step['text']}"
+        write(figure, (box.x + 0.15, y + 0.55 * room), short(name, box.width * 0.45), 8)
+        write(figure, (box.x + box.width - 0.15, y + 0.55 * room), text, 8, COLOURS[step["level"]], "right")
+        scale(figure, box.x + 0.15, y + 0.1 * room, box.width - 0.3, most, value, 0.22 * room)
+
+
+def table(figure, box, panel, answers):
     rows = {}
-    for i, found in enumerate(answers):
-        for series in found:
-            key = tuple(series["metric"].get(c["label"], "") for c in columns)
-            rows.setdefault(key, ["–"] * len(answers))[i] = say(number(series), panel["queries"][i]["unit"])
-    axes.axis("off")
-    heads = [c["title"] for c in columns] + [q["legend"] for q in panel["queries"]]
-    if rows:
-        drawn = axes.table([list(key) + values for key, values in sorted(rows.items())], colLabels=heads, loc="upper center")
-        drawn.auto_set_font_size(False)
-        drawn.set_fontsize(5)
-        drawn.auto_set_column_width(range(len(heads)))
+    for i in range(len(panel["queries"])):
+        for labels, value in answers.now(i):
+            key = tuple(labels.get(c["label"], "") for c in panel["columns"])
+            text = say(value, panel["queries"][i]["unit"])
+            rows.setdefault(key, ["–"] * len(panel["queries"]))[i] = text, COLOURS[meaning(panel, value)["level"]]
+    if not rows:
+        return nothing(figure, box)
+    heads = [c["title"] for c in panel["columns"]] + [q["legend"] for q in panel["queries"]]
+    lines = [list(key) + values for key, values in sorted(rows.items())]
+    needs = [max(len(line[i][0] if isinstance(line[i], tuple) else line[i]) for line in [heads] + lines) + 3 for i in range(len(heads))]
+    y, room = box.y + box.height - TITLE - 0.15, 0.24
+    for number, line in enumerate([heads] + lines):
+        x = box.x + 0.15
+        for i, cell in enumerate(line):
+            text, colour = cell if isinstance(cell, tuple) else (cell, "#222222")
+            width = needs[i] / sum(needs) * (box.width - 0.2)
+            write(figure, (x, y), short(text, width), 8, colour, weight="bold" if number == 0 else "normal")
+            x += width
+        y -= room
+        rectangle(figure, box.x + 0.1, y + room / 2, box.width - 0.2, 0.012, "#e0e0e0")
+        if y < box.y + 0.1:
+            return None
+    return None
 
 
-def heat(axes, panel, answers):
-    buckets = sorted(answers[0], key=lambda s: float(s["metric"]["le"]))
-    counts, before = [], None
-    for series in buckets:
-        values = [float(v) for _, v in series["values"]]
-        counts.append(values if before is None else [max(0, a - b) for a, b in zip(values, before)])
-        before = values
-    axes.imshow(counts, aspect="auto", origin="lower", cmap="Oranges")
-    axes.set_yticks(range(len(buckets)), [s["metric"]["le"] for s in buckets], fontsize=5)
+def heatmap(figure, box, panel, answers):
+    found = sorted(answers.found[0], key=lambda s: float(s["metric"]["le"]))
+    if not found:
+        return nothing(figure, box)
+    counts, before = [], [0.0] * len(answers.times)
+    for series in found:
+        values = dict((when, float(v)) for when, v in series["values"])
+        row = [values.get(t, 0.0) for t in answers.times]
+        counts.append([max(0, a - b) for a, b in zip(row, before)])
+        before = row
+    axes = inside(figure, box, left=0.75, right=0.5, bottom=0.35)
+    drawn = axes.imshow(counts, aspect="auto", origin="lower", cmap="Oranges", interpolation="nearest")
+    names = [s["metric"]["le"] for s in found]
+    every = range(0, len(names), 2)
+    axes.set_yticks(list(every), [("up to " + say(float(names[i]), "s")) if names[i] != "+Inf" else "more" for i in every])
+    ticks = [i for i, t in enumerate(answers.times) if t % 900 == 0]
+    axes.set_xticks(ticks, [clock([answers.times[i]])[0].strftime("%H:%M") for i in ticks])
+    axes.tick_params(labelsize=7, length=2)
+    bar = figure.colorbar(drawn, ax=axes, fraction=0.04, pad=0.02)
+    bar.ax.tick_params(labelsize=7, length=2)
 
 
-DRAW = {"timeseries": over_time, "stat": one_number, "gauge": one_number, "bargauge": bars, "table": table, "heatmap": heat}
+class Box:
+    """Where a panel is, in inches from the lower left of the picture."""
+
+    def __init__(self, x, y, width, height):
+        self.x, self.y, self.width, self.height = x, y, width, height
 
 
-def draw(dashboard, answers, file):
-    """Draws all panels of a dashboard into one picture."""
-    panels = dashboard["panels"]
-    lines = math.ceil(len(panels) / COLUMNS)
-    figure, grid = plt.subplots(lines, COLUMNS, figsize=(4 * COLUMNS, 2.3 * lines), squeeze=False)
-    for axes in grid.flat[len(panels):]:
-        axes.axis("off")
-    for axes, panel in zip(grid.flat, panels):
-        axes.set_title(panel["title"], fontsize=7, loc="left")
-        axes.tick_params(labelsize=6)
-        found = [answers[f"{dashboard['name']}/{panel['key']}/{i}"] or [] for i in range(len(panel["queries"]))]
-        DRAW[panel["kind"]](axes, panel, found)
-    figure.tight_layout()
-    figure.savefig(file, dpi=65, metadata={"Software": None})
+def inside(figure, box, left, right, bottom):
+    """Axes within a panel, with room for what is beside them."""
+    w, h = figure.get_size_inches()
+    return figure.add_axes(((box.x + left) / w, (box.y + bottom) / h, (box.width - left - right) / w, (box.height - bottom - TITLE - 0.08) / h))
+
+
+def rectangle(figure, x, y, width, height, colour, edge="none"):
+    w, h = figure.get_size_inches()
+    figure.patches.append(Rectangle((x / w, y / h), width / w, height / h, transform=figure.transFigure, facecolor=colour, edgecolor=edge, linewidth=0.8, zorder=-1))
+
+
+def mark(figure, at, colour):
+    rectangle(figure, at[0], at[1] - 0.03, 0.11, 0.06, colour)
+
+
+def write(figure, at, text, size, colour="#222222", align="left", weight="normal"):
+    w, h = figure.get_size_inches()
+    figure.text(at[0] / w, at[1] / h, text, fontsize=size, color=colour, ha=align, va="center", weight=weight)
+
+
+def short(text, width, size=7.5):
+    """A text that fits some inches."""
+    room = max(int(width * 72 / (size * 0.56)), 3)
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def nothing(figure, box):
+    write(figure, (box.x + box.width / 2, box.y + (box.height - TITLE) / 2), "No data", 10, "#888888", "center")
+
+
+DRAW = {"timeseries": timeseries, "stat": stat, "gauge": gauge, "bargauge": bargauge, "table": table, "heatmap": heatmap}
+
+
+def rows(dashboard):
+    """The rows of a dashboard, each with its panels, and how many lines of the grid it takes."""
+    found = {}
+    for panel in dashboard["panels"]:
+        found.setdefault(panel["row"], []).append(panel)
+    return [(title, panels, max(p["y"] + p["height"] for p in panels)) for title, panels in found.items()]
+
+
+def draw(dashboard, answers, times, source, file):
+    """Draws all panels of a dashboard into one picture, which says what it was drawn from."""
+    lines = sum(1 + height for _, _, height in rows(dashboard))
+    width, height = 24 * COLUMN + 0.2, lines * LINE + 0.5
+    figure = plt.figure(figsize=(width, height), facecolor="#f4f5f5")
+    write(figure, (0.15, height - 0.22), dashboard["title"], 12, weight="bold")
+    top = height - 0.4
+    for title, panels, taken in rows(dashboard):
+        write(figure, (0.15, top - LINE / 2), "▾ " + title, 10, weight="bold")
+        top -= LINE
+        for panel in panels:
+            x, y = 0.1 + panel["x"] * COLUMN, top - (panel["y"] + panel["height"]) * LINE
+            box = Box(x + GAP / 2, y + GAP / 2, panel["width"] * COLUMN - GAP, panel["height"] * LINE - GAP)
+            rectangle(figure, box.x, box.y, box.width, box.height, "white", "#d8d9da")
+            write(figure, (box.x + 0.1, box.y + box.height - 0.16), short(panel["title"], box.width - 0.1, 9), 8.5, weight="bold")
+            found = [answers[f"{dashboard['name']}/{panel['key']}/{i}"] or [] for i in range(len(panel["queries"]))]
+            DRAW[panel["kind"]](figure, box, panel, Answers(panel, found, times))
+        top -= taken * LINE
+    figure.savefig(file, dpi=DPI, metadata={"Software": None})
     plt.close(figure)
+    drawn = PngInfo()
+    drawn.add_text("drawn-from", source)
+    Image.open(file).convert("RGB").quantize(96).save(file, optimize=True, pnginfo=drawn)
 
 
 def main():
     given = json.load(sys.stdin)
     for dashboard in given["dashboards"]:
-        draw(dashboard, given["answers"], f"{sys.argv[1]}/{dashboard['name']}.png")
+        draw(dashboard, given["answers"], given["times"], given["source"], f"{sys.argv[1]}/{dashboard['name']}.png")
 
 
 if __name__ == "__main__":
