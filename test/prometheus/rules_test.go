@@ -224,7 +224,11 @@ func (c *cases) write(t *testing.T, name, what string, series map[string]string,
 		return r
 	}, name+" "+what)+".json")
 	rules := ruleFile(t, c.Grafana, name)
-	writeJSON(t, file, map[string]any{"rule_files": []string{rules}, "evaluation_interval": "1m", "tests": []any{test}})
+	var order []string // another each time, if nothing is said
+	for _, g := range groupsOf(c.Grafana, []string{name}) {
+		order = append(order, g.Name)
+	}
+	writeJSON(t, file, map[string]any{"rule_files": []string{rules}, "evaluation_interval": "1m", "group_eval_order": order, "tests": []any{test}})
 	c.files = append(c.files, file)
 }
 
