@@ -191,6 +191,11 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.around(line)
 		}},
 		{"truncate", func() {
+			for _, gone := range m.lines[line+1:] { // parts of spec, which others may count on
+				if part := keyAndValue.FindStringSubmatch(gone); part != nil && strings.HasPrefix(gone, "  "+part[1]) {
+					m.words = append(m.words, part[1])
+				}
+			}
 			m.lines = append(m.lines[:line], m.lines[line][:random.IntN(len(m.lines[line]))])
 			m.at = append(m.at, line) // the end of the text, where this line is empty
 		}},
