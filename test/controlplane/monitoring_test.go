@@ -18,7 +18,7 @@ spec:
     mpi: {from: openmpi-cpu, image: a}
   grafana:
     namespace: watching
-    rules: {delivery: prometheus-operator, labels: {release: prometheus, trainyard.dev/platform: other}, runbooks: "https://wiki.acme.example/runbooks"}
+    rules: {delivery: prometheus-operator, labels: {release: prometheus}, runbooks: "https://wiki.acme.example/runbooks"}
 `
 
 // TestRulesAreAppliedWithoutDrift, strictly, by the CRDs of the prometheus-operator.
@@ -31,7 +31,10 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	}
 	for _, obj := range objs {
 		if platform := obj.GetLabels()["trainyard.dev/platform"]; platform != "ruled" {
-			t.Errorf("%s is labelled as of platform %s, want ruled: labels are ours before they are the document's", obj.GetName(), platform)
+			t.Errorf("%s is labelled as of platform %s, want ruled", obj.GetName(), platform)
+		}
+		if release := obj.GetLabels()["release"]; obj.GetObjectKind().GroupVersionKind().Kind == "PrometheusRule" && release != "prometheus" {
+			t.Errorf("%s is labelled as of release %q, want prometheus", obj.GetName(), release)
 		}
 	}
 }
