@@ -133,6 +133,7 @@ trainer-manifests:
 	@for t in $(TRAINER_MANIFESTS); do \
 		(cd tools/$$t && GOWORK=off go mod download github.com/kubeflow/trainer/v2) || exit 1; \
 	done
+	@cd tools/kueue-0.14 && GOWORK=off go mod download sigs.k8s.io/kueue
 
 # The operators that take dashboards to people, of which only CRDs are read.
 .PHONY: dashboard-manifests

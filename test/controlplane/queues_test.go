@@ -53,7 +53,7 @@ spec:
     queue-team: {queues: {default: plain, other: research}}
 `
 
-// TestQueuesAreAppliedWithoutDrift holds what Kueue reads against its own CRDs, in both versions of its
+// TestQueuesAreAppliedWithoutDrift holds what Kueue reads against its own CRDs, of three releases, in both versions of its
 // API: the API server takes everything strictly, adds nothing, and has nothing to do when it is applied again.
 func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -63,6 +63,9 @@ func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 		"Kueue 0.19": {"2.3", "0.19", "kueue.x-k8s.io/v1beta2", nil},
 		"Kueue 0.15": {"2.1", "0.15", "kueue.x-k8s.io/v1beta1", []controlplane.Option{
 			controlplane.Trainer("trainer-2.1"), controlplane.CRDsOnly(), controlplane.Kueue("kueue-0.15"),
+		}},
+		"Kueue 0.14": {"2.1", "0.14", "kueue.x-k8s.io/v1beta1", []controlplane.Option{
+			controlplane.Trainer("trainer-2.1"), controlplane.CRDsOnly(), controlplane.Kueue("kueue-0.14"),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
