@@ -101,9 +101,36 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4000m, cpu: 64}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 2}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 0, amd.com/GPU: 4}}}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {numProcPerNode: 1, resourcesPerNode: {requests: {nvidia.com/gpu: "4001m"}}}}`,
-			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 3}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 3}}}}`,
 			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1Ki}}}}`,
 			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5, amd.com/gpu: -4}}}}`),
+	},
+	"GPUs are laid over the runtime's": {
+		rule: RuleGPUs, only: "2.3", at: "spec.trainer.resourcesPerNode", says: "got 5",
+		refuses: specs(`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 3}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 3}}}}`),
+	},
+	"GPUs take the place of the runtime's": {
+		rule: RuleGPUs, only: "2.1 2.2", at: "spec.trainer.resourcesPerNode", says: "got 5",
+		accepts: specs(`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 3}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 4}}}}`),
+		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
+	},
+	"nodes have CPU and memory": {
+		rule: RuleResources, only: "2.1 2.2", data: granting("mpi.asks", "cpu=2 memory=4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
+		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, memory: 1Gi}}}}`, `{trainer: {resourcesPerNode: {limits: {memory: 1Gi}, requests: {cpu: 1}}}}`,
+			`{trainer: {resourcesPerNode: null}}`, `{trainer: {resourcesPerNode: {limits: null}}}`),
+		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`, `{trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}}`),
+	},
+	"nodes keep the CPU and memory of the runtime": {
+		rule: RuleResources, only: "2.3", data: granting("mpi.asks", "cpu=2 memory=4Gi"),
+		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`),
+	},
+	"what is encrypted does not go by RDMA": {
+		rule: RuleEncryption, data: granting("encryption", "ipsec"), at: "spec.trainer.resourcesPerNode", says: "goes around the pod network, which ipsec encrypts here",
+		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, nvidia.com/gpu: 1, acme.example/fibre: 1}}}}`),
+		refuses: specs(`{trainer: {resourcesPerNode: {limits: {rdma/hca_shared: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {vpc.amazonaws.com/efa: 1}}}}`,
+			`{trainer: {resourcesPerNode: {limits: {openshift.io/mlnx_ib: 0}}}}`),
+	},
+	"what is plain may go by RDMA": {
+		rule: RuleEncryption, accepts: specs(`{trainer: {resourcesPerNode: {limits: {rdma/hca_shared: 1}}}}`),
 	},
 	"images are the runtime's": {
 		rule: RuleImage, at: "spec.trainer.image", says: "nodes would run quay.io/acme/mpi:1 all the same",

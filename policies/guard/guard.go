@@ -17,6 +17,8 @@ const (
 	RuleNodes             Rule = "nodes"
 	RuleProcesses         Rule = "processes"
 	RuleGPUs              Rule = "gpus"
+	RuleResources         Rule = "resources"
+	RuleEncryption        Rule = "encryption"
 	RuleImage             Rule = "image"
 	RuleEnvironment       Rule = "environment"
 	RuleEnvSources        Rule = "env-sources"
@@ -46,6 +48,8 @@ func Rules() []Definition {
 		{RuleNodes, "A TrainJob asks for no more nodes than its runtime allows", nodesAreFew},
 		{RuleProcesses, "A TrainJob asks for no more processes on a node than its runtime allows", processesAreFew},
 		{RuleGPUs, "A TrainJob asks for no more GPUs on a node than its runtime allows", gpusAreFew},
+		{RuleResources, "A TrainJob that says what nodes get says their CPU and memory, where Trainer forgets those of the runtime", resourcesAreComplete},
+		{RuleEncryption, "A TrainJob asks for no RDMA where the network is encrypted, because RDMA is not", networkIsEncrypted},
 		{RuleImage, "A TrainJob runs the image of its runtime, because its nodes do so anyway", imageIsTheRuntimes},
 		{RuleEnvironment, "A TrainJob leaves it to its runtime to say where ranks run", environmentIsTheRuntimes},
 		{RuleEnvSources, "Variables come from sources that somebody has decided on", odd(RuleEnvSources)},

@@ -27,6 +27,9 @@ type Job struct {
 	Processes *intstr.IntOrString
 	// Limits and Requests are spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
+	// Replaces is the version of Trainer, if it takes Limits and Requests for all that nodes get and they are given; 2.3 lays
+	// them over the runtime's.
+	Replaces string
 	// Env are the trainer's variables.
 	Env []Named
 	// Secrets are those that the job reads, in whatever way.

@@ -20,6 +20,8 @@ type Parameters struct {
 	Labels, Annotations, NodeLabels []string
 	// Managers are what managedBy may say.
 	Managers []string
+	// Encryption is what encrypts the network, or none.
+	Encryption string
 }
 
 // Runtime is what the rules need to know of a runtime.
@@ -30,6 +32,8 @@ type Runtime struct {
 	// NumProcPerNode and GPUs are the runtime's own, the latter by resource.
 	NumProcPerNode int64
 	GPUs           map[string]int64
+	// Asks are the amounts of CPU and memory that the runtime gives to nodes, such as cpu=4.
+	Asks []string
 	// MaxName is how long a TrainJob's name may be.
 	MaxName int64
 }
@@ -43,7 +47,7 @@ func ReadParameters(data map[string]string) (Parameters, error) {
 	p := Parameters{
 		Runtimes: map[string]Runtime{},
 		Exempt:   r.words("exempt"), Labels: r.words("labels"), Annotations: r.words("annotations"), NodeLabels: r.words("nodeLabels"),
-		Managers: r.words("managers"),
+		Managers: r.words("managers"), Encryption: r.text("encryption"),
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if name, ok := strings.CutSuffix(key, ".kind"); ok {
@@ -99,7 +103,7 @@ func (r *parameterReader) runtime(name string) Runtime {
 	runtime := Runtime{
 		MaxNodes: r.number(at("maxNodes")), MaxProcPerNode: r.number(at("maxProcPerNode")), MaxGPUsPerNode: r.number(at("maxGPUsPerNode")),
 		NumProcPerNode: r.number(at("numProcPerNode")), MaxName: r.number(at("maxName")),
-		GPUs: map[string]int64{},
+		GPUs: map[string]int64{}, Asks: r.words(at("asks")),
 	}
 	for _, word := range r.words(at("gpus")) {
 		resource, count, _ := strings.Cut(word, "=")

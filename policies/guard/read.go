@@ -14,6 +14,8 @@ import (
 // Reader reads the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob shape
+	// replaces is the version, if it takes a TrainJob's resources for all that nodes get.
+	replaces string
 	// parts are where patches say what pods, and what is around them, are to be.
 	parts func(spec tree) parts
 }
@@ -49,6 +51,9 @@ func (r Reader) Read(fields map[string]any) (Job, field.ErrorList) {
 		job.ManagedBy = &text
 	}
 	job.trainer(spec.get("trainer"))
+	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").given() || resources.get("requests").given() {
+		job.Replaces = r.replaces
+	}
 	patches := r.parts(spec)
 	job.mark(append([]tree{spec}, patches.metadata...))
 	job.pods(patches.pods, spec)
@@ -66,7 +71,12 @@ func nameOf(metadata tree) string {
 	if name := metadata.get("name").text(); name != "" || generated == "" {
 		return name
 	}
-	return generated[:min(len(generated), longest-suffix)] + strings.Repeat("x", suffix)
+	return Generated(generated)
+}
+
+// Generated is a name such as the API server makes of a generateName.
+func Generated(prefix string) string {
+	return prefix[:min(len(prefix), longest-suffix)] + strings.Repeat("x", suffix)
 }
 
 func runtimeOf(ref tree) RuntimeRef {

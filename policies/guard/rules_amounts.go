@@ -47,13 +47,16 @@ func counted(amounts map[string]resource.Quantity, runtime Runtime) resource.Qua
 	return highest
 }
 
-// gpusAreFew: a job's GPUs replace those of the runtime of the same name, and join all others.
+// gpusAreFew: a job's GPUs replace those of the runtime of the same name, and join all others; before Trainer 2.3
+// they replace all.
 func gpusAreFew(job Job, p Parameters) field.ErrorList {
 	runtime, known := p.runtime(job.Runtime)
 	if !known {
 		return nil
 	}
-	got := most(job, func(amounts map[string]resource.Quantity) resource.Quantity { return gpus(amounts, runtime) })
+	got := most(job, func(amounts map[string]resource.Quantity) resource.Quantity {
+		return gpus(amounts, runtime, job.Replaces != "")
+	})
 	if got.CmpInt64(runtime.MaxGPUsPerNode) <= 0 {
 		return nil
 	}
@@ -61,7 +64,7 @@ func gpusAreFew(job Job, p Parameters) field.ErrorList {
 		runtime.MaxGPUsPerNode, shown(job.Runtime.Name), got.String())
 }
 
-func gpus(amounts map[string]resource.Quantity, runtime Runtime) resource.Quantity {
+func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaced bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
 		if gpuNames().MatchString(name) && amount.Sign() > 0 {
@@ -69,7 +72,7 @@ func gpus(amounts map[string]resource.Quantity, runtime Runtime) resource.Quanti
 		}
 	}
 	for name, count := range runtime.GPUs {
-		if _, named := amounts[name]; !named {
+		if _, named := amounts[name]; !named && !replaced {
 			sum.Add(*resource.NewQuantity(count, resource.DecimalSI))
 		}
 	}

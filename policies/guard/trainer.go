@@ -4,6 +4,7 @@ package guard
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of each version, as are the others.
 func trainer21() Reader {
 	return Reader{
+		replaces: "2.1",
 		trainJob: trainJob(map[string]shape{
 			"trainer": trainer(word), "labels": mapping{text}, "annotations": mapping{text},
 			"podTemplateOverrides": list{patched(map[string]shape{
@@ -21,7 +22,7 @@ func trainer21() Reader {
 
 // Trainer 2.2 patches the runtime, as deep as it goes.
 func trainer22() Reader {
-	return Reader{trainJob: patching(map[string]shape{"securityContext": contexts}), parts: runtimeParts}
+	return Reader{replaces: "2.2", trainJob: patching(map[string]shape{"securityContext": contexts}), parts: runtimeParts}
 }
 
 // Trainer 2.3 has one field more.

@@ -90,7 +90,7 @@ func (p *policy) judge(ctx context.Context, attributes *admission.VersionedAttri
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
 	inputs := cel.OptionalVariableBindings{VersionedParams: parameters}
-	budget := int64(celconfig.RuntimeCELCostBudget)
+	budget := int64(celconfig.RuntimeCELCostBudgetMatchConditions)
 	evaluate := func(of cel.ConditionEvaluator) []cel.EvaluationResult {
 		results, left, err := of.ForInput(ctx, attributes, request, inputs, nil, budget)
 		if err != nil {
@@ -99,13 +99,17 @@ func (p *policy) judge(ctx context.Context, attributes *admission.VersionedAttri
 		budget = left
 		return results
 	}
+	var failed []string
 	for _, result := range evaluate(p.conditions) {
-		if result.Error != nil {
-			return []string{result.Error.Error()}
+		switch {
+		case result.EvalResult == types.False:
+			return nil // whatever becomes of the others
+		case result.Error != nil:
+			failed = append(failed, result.Error.Error())
 		}
-		if result.EvalResult != types.True {
-			return nil
-		}
+	}
+	if len(failed) > 0 {
+		return failed[:1]
 	}
 	budget = celconfig.RuntimeCELCostBudget
 	verdicts := evaluate(p.validations)

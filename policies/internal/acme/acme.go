@@ -11,14 +11,17 @@ import (
 // file is the example's document.
 const file = "examples/acme/platform.yaml"
 
-// Objects are those of the example in production, as decoded JSON.
-func Objects(t testing.TB) []map[string]any {
+// Objects are those of the example in production, as decoded JSON, with layers over it.
+func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()
 	text, err := trainyard.Examples.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := generator.Request{Layers: []generator.Input{{Name: file, Text: text}}, Environments: []string{"prod"}}
+	for _, layer := range layers {
+		request.Layers = append(request.Layers, generator.Input{Name: "layer.yaml", Text: []byte(layer)})
+	}
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
