@@ -27,6 +27,7 @@ var published = []string{
 	"a-queue-has-each-resource-and-flavor-in-one-group",
 	"a-queue-lends-of-its-own",
 	"a-queue-of-a-tenant-leads-to-a-clusterqueue",
+	"a-queue-takes-jobs-of-the-namespace",
 	"a-queue-takes-the-jobs-that-name-none",
 	"a-runtime-of-a-namespace-has-one",
 	"a-tenant-has-a-queue",
@@ -44,6 +45,7 @@ var published = []string{
 	"defaults-respect-the-limits",
 	"devices-are-devices",
 	"encryption-is-the-clusters-to-do",
+	"everybody-is-many-people",
 	"flavors-of-a-group-have-the-same-resources",
 	"folders-and-instances-are-grafanas",
 	"gpus-respect-the-limit",
@@ -53,6 +55,7 @@ var published = []string{
 	"kubernetes-keeps-names-with-system-to-itself",
 	"kueue-and-trainer-know-each-others-fields",
 	"kueue-is-what-admits-jobs",
+	"kueue-minds-the-namespace",
 	"kueue-takes-so-many-and-no-more",
 	"labels-of-a-namespace-have-one-author",
 	"labels-of-rules-have-one-author",
@@ -101,6 +104,7 @@ var published = []string{
 	"what-is-called-encrypted-does-not-go-by-rdma",
 	"what-watches-has-a-namespace",
 	"who-borrows-and-lends-has-a-cohort",
+	"who-is-exempt-is-a-user",
 	"who-preempts-to-borrow-also-reclaims",
 }
 

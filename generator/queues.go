@@ -112,7 +112,8 @@ func lentBy(queues map[string]clusterQueue) lent {
 	for _, queue := range queues {
 		for _, s := range slices.Concat(queue.groups...) {
 			for resource := range s.quota {
-				all[part{queue.cohort, s.flavor, resource}] += s.lends(resource)
+				at := part{queue.cohort, s.flavor, resource}
+				all[at] = fit.Plus(all[at], s.lends(resource))
 			}
 		}
 	}
@@ -149,7 +150,7 @@ func rooms(queues map[string]clusterQueue, flavors map[string]any) map[string]fi
 // most is how much of a resource there is where the cohort lends so much in all, of which some is the queue's own.
 // Source: Kueue's potentialAvailable.
 func (s share) most(resource string, cohort int64) int64 {
-	most := s.quota[resource] - s.lends(resource) + cohort
+	most := fit.Plus(s.quota[resource]-s.lends(resource), cohort)
 	if limit, limited := s.borrowing[resource]; limited {
 		most = min(most, s.quota[resource]+limit)
 	}
@@ -222,8 +223,8 @@ func never(s fit.Shortage, queue string) string {
 	case s.Lacking:
 		return fmt.Sprintf("%s asks for %s, of which ClusterQueue %s has none", who, s.Resource, queue)
 	}
-	return fmt.Sprintf("%s asks for %s, and ClusterQueue %s with all that its cohort lends has %s",
-		who, fit.Words(s.Resource, s.Asks), queue, fit.Words(s.Resource, s.Bound))
+	return fmt.Sprintf("%s asks for %s, and flavor %s of ClusterQueue %s with all that its cohort lends has %s",
+		who, fit.Words(s.Resource, s.Asks), s.Flavor, queue, fit.Words(s.Resource, s.Bound))
 }
 
 // queueBound names a bound of a queue, or the runtime's own.

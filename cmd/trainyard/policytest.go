@@ -122,6 +122,9 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 	if err != nil {
 		return err
 	}
+	if err := misfits(files, platforms); err != nil {
+		return err
+	}
 	var all []outcome
 	for _, platform := range platforms {
 		for _, file := range slices.Sorted(maps.Keys(files)) {
@@ -136,6 +139,27 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 		return fmt.Errorf("printing outcomes: %w", err)
 	}
 	return failures(all, format == "text" && f.report.words())
+}
+
+// misfits are values that no API server takes, as an error: what is wrong with a test is no verdict.
+func misfits(files map[string][]trainjob.Case, platforms []generator.Platform) error {
+	var found problem.List
+	for _, platform := range platforms {
+		rules, err := trainjob.NewPlatform(platform.Environment, platform.Objects)
+		if err != nil {
+			return err
+		}
+		for _, tried := range files {
+			for _, c := range tried {
+				for _, p := range c.Misfits(rules) {
+					if !slices.Contains(found, p) { // it may be so in each environment
+						found = append(found, p)
+					}
+				}
+			}
+		}
+	}
+	return found.Err()
 }
 
 // try asks the evaluator about the cases of a file.
@@ -185,8 +209,11 @@ func evaluate(ctx context.Context, question cases.Question) ([]cases.Outcome, er
 		return nil, &usageError{fmt.Errorf("want the program %s beside trainyard or in PATH: %w", evaluator, err)}
 	}
 	cmd := exec.CommandContext(ctx, program)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(text), os.Stderr
+	cmd.Stdin = bytes.NewReader(text)
 	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", program, err)
 	}

@@ -31,7 +31,8 @@ type Pod struct {
 // Shortage is a bound that something exceeds.
 type Shortage struct {
 	Resource string
-	Who      string // what asks: the name of a Pod that runs before, or "" for launcher and nodes
+	Who      string // what asks: launcher, node or the name of a Pod that runs before, or "" for launcher and nodes together
+	Flavor   string // of a queue, which has the Bound
 	Asks     int64
 	Bound    int64
 	Lacking  bool // whether a queue has nothing of the resource at all or, without one, no flavor for the pods
@@ -65,7 +66,7 @@ func (j Job) nodes(hosts int64) int {
 
 // asks is what launcher and nodes ask for of a resource.
 func (j Job) asks(resource string, hosts int64) int64 {
-	return plus(j.Launcher[resource], times(j.Node[resource], hosts))
+	return Plus(j.Launcher[resource], times(j.Node[resource], hosts))
 }
 
 // Asks is what launcher and nodes of a TrainJob ask for together.
@@ -116,8 +117,8 @@ func (j Job) fit(hosts int64, bound func(nodes int) Shortage) Fit {
 	return f
 }
 
-// Least is the smaller of two.
-func Least(a, b Fit) Fit {
+// least is the smaller of two.
+func least(a, b Fit) Fit {
 	return slices.MinFunc([]Fit{a, b}, func(a, b Fit) int { return cmp.Compare(a.Nodes, b.Nodes) })
 }
 
@@ -132,8 +133,8 @@ func room(amount, bound int64) int64 {
 	return bound / amount
 }
 
-// plus adds amounts, neither of which is negative, and stops at the largest number there is.
-func plus(a, b int64) int64 {
+// Plus adds amounts, neither of which is negative, and stops at the largest number there is.
+func Plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}

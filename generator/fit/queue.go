@@ -37,7 +37,7 @@ func (j Job) InQueue(q Queue) Fit {
 	}
 	fits := Fit{Nodes: j.Most}
 	for _, group := range left {
-		fits = Least(fits, j.inGroup(group))
+		fits = least(fits, j.inGroup(group))
 	}
 	return fits
 }
@@ -98,6 +98,7 @@ func (g Group) first(asks Amounts, selector map[string]string) (int, Shortage) {
 func (j Job) inGroup(group Group) Fit {
 	chosen, short := group.first(j.Launcher, j.Selector)
 	if chosen < 0 {
+		short.Who = "launcher"
 		return Fit{Bound: short}
 	}
 	best := Fit{Bound: Shortage{Lacking: true}}
@@ -144,9 +145,9 @@ func (f Flavor) short(j Job, nodes int, withLauncher bool) Shortage {
 			continue
 		}
 		if withLauncher {
-			asks, left = plus(asks, j.Launcher[resource]), left+j.Launcher[resource]
+			return Shortage{Resource: resource, Flavor: f.Name, Asks: Plus(asks, j.Launcher[resource]), Bound: left + j.Launcher[resource]}
 		}
-		return Shortage{Resource: resource, Asks: asks, Bound: left}
+		return Shortage{Resource: resource, Who: "node", Flavor: f.Name, Asks: asks, Bound: left}
 	}
 	return Shortage{}
 }
@@ -155,7 +156,7 @@ func (f Flavor) short(j Job, nodes int, withLauncher bool) Shortage {
 func (f Flavor) over(asks Amounts) (Shortage, bool) {
 	for _, resource := range names(f.Room) {
 		if asks[resource] > f.Room[resource] {
-			return Shortage{Resource: resource, Asks: asks[resource], Bound: f.Room[resource]}, true
+			return Shortage{Resource: resource, Flavor: f.Name, Asks: asks[resource], Bound: f.Room[resource]}, true
 		}
 	}
 	return Shortage{}, false

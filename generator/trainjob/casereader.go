@@ -88,6 +88,8 @@ func (r *caseReader) oneCase(n *document.Node) {
 	c.Admitted, c.Refused = r.truth(n, "admitted"), r.rules(n.Get("refused"))
 	if len(r.problems) == found { // else what is missing may be what was written wrong
 		r.complete(n, c)
+		r.addressed(n.Get("before"), c.Tenant)
+		r.addressed(n.Get("trainJob"), c.Tenant)
 	}
 	r.seen[c.Name] = true
 	r.cases = append(r.cases, Case{c.Completed(), n})
@@ -107,6 +109,23 @@ func (r *caseReader) complete(n *document.Node, c cases.Case) {
 		r.add(n, "want either admitted: true or refused: [RULE, ...]")
 	case c.Admitted && c.Says != "":
 		r.add(n.Get("says"), "not allowed with admitted: what is admitted says nothing")
+	}
+}
+
+// addressed finds a TrainJob that the tenant's rules would never see.
+func (r *caseReader) addressed(job *document.Node, tenant string) {
+	for _, want := range []struct {
+		value *document.Node
+		key   string
+		text  string
+	}{
+		{job.Get("apiVersion"), "apiVersion", cases.TrainJobAPI},
+		{job.Get("kind"), "kind", cases.TrainJobKind},
+		{job.Get("metadata").Get("namespace"), "namespace", tenant},
+	} {
+		if want.value != nil && textOf(want.value) != want.text {
+			r.add(want.value, "want %s: %s, or none: rules of %s judge nothing else", want.key, want.text, tenant)
+		}
 	}
 }
 

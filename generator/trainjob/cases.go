@@ -67,6 +67,26 @@ func casesIn(name string, text []byte) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
+// Misfits are values of its TrainJob that no API server of a platform takes, so that nobody would
+// come to judge it.
+func (c Case) Misfits(p Platform) problem.List {
+	terms, ok := p.tenants[c.Tenant]
+	if !ok {
+		return nil
+	}
+	var found problem.List
+	for key, fields := range map[string]map[string]any{"before": c.Before, "trainJob": c.TrainJob} {
+		if fields == nil {
+			continue
+		}
+		_, wrong := terms.reader.Read(fields)
+		for _, err := range wrong {
+			found = append(found, at(c.node.Get(key), err.Field, wrongType, err.Detail))
+		}
+	}
+	return found
+}
+
 // Place is where a case says a thing, or where it should: admitted, refused, tenant and so on.
 func (c Case) Place(key string) problem.Position { return c.node.Locate(key) }
 

@@ -2,6 +2,7 @@ package trainjob
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
@@ -23,7 +24,7 @@ func steps(path string) []string {
 	for path != "" {
 		path = strings.TrimPrefix(path, ".")
 		if inside, ok := strings.CutPrefix(path, "["); ok {
-			step, rest, _ := strings.Cut(inside, "]")
+			step, rest := bracketed(inside)
 			steps, path = append(steps, step), rest
 			continue
 		}
@@ -34,6 +35,16 @@ func steps(path string) []string {
 		steps, path = append(steps, path[:end]), path[end:]
 	}
 	return steps
+}
+
+// bracketed parts what stands in brackets from what follows them. A key that could be taken for something else stands in quotes.
+func bracketed(inside string) (step, rest string) {
+	if quoted, err := strconv.QuotedPrefix(inside); err == nil {
+		step, _ = strconv.Unquote(quoted) // it has just been recognised
+		return step, strings.TrimPrefix(inside[len(quoted):], "]")
+	}
+	step, rest, _ = strings.Cut(inside, "]")
+	return step, rest
 }
 
 // verdicts are those of several environments, each once.

@@ -139,7 +139,7 @@ func (e *TenantError) Error() string {
 		who += " in environment " + e.Environment
 	}
 	if len(e.Known) == 0 {
-		return who + ": want a tenant that lists runtimes"
+		return who + ": want a document with tenants"
 	}
 	if meant := problem.Nearest(e.Tenant, e.Known); meant != "" && e.Tenant != "" {
 		return fmt.Sprintf("%s: did you mean --tenant %s?", who, meant)

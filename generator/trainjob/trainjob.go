@@ -31,20 +31,29 @@ var (
 // Vet checks every TrainJob of a YAML stream or JSON file, also inside a List as kubectl writes
 // it; documents of other kinds are passed over. Each is held against the rules of a tenant, by
 // default that of its own namespace, on each of the platforms. A text that cannot be read gives a problem.List as
-// error; a tenant that has no rules is a *TenantError.
+// error; where there are rules for none of the TrainJobs, it is a *TenantError.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
 		return Report{}, unreadable(err)
 	}
 	var report Report
+	var nobodys []error // as many as there are TrainJobs for which nobody has rules
 	for _, n := range documents {
 		for _, job := range jobsIn(n) {
 			report.TrainJobs++
-			if err := report.add(job, tenant, platforms); err != nil {
+			var without *TenantError
+			switch err := report.add(job, tenant, platforms); {
+			case errors.As(err, &without):
+				nobodys = append(nobodys, err)
+				report.Wrong = append(report.Wrong, at(job, "metadata.namespace", elsewhere, without.Error()))
+			case err != nil:
 				return Report{}, err
 			}
 		}
+	}
+	if len(nobodys) > 0 && len(nobodys) == report.TrainJobs {
+		return Report{}, nobodys[0]
 	}
 	// Err brings a list into the order of the text; here it is no error.
 	_, _, _ = report.Wrong.Err(), report.Denied.Err(), report.Lenient.Err()

@@ -21,9 +21,9 @@ func parametersOf(t testing.TB, trainer, tenant, nodes string) object.Object {
 			"name": "trainyard-" + tenant, "namespace": "trainyard-system", "labels": map[string]any{"trainyard.dev/tenant": tenant},
 		},
 		"data": map[string]any{
-			"trainer": trainer, "runtimes": "mpi", "ownRuntimes": "false", "exempt": "", "labels": "", "annotations": "", "nodeLabels": "", "managers": "trainer.kubeflow.org/trainjob-controller",
+			"trainer": trainer, "runtimes": "mpi", "ownRuntimes": "false", "exempt": "", "labels": "", "annotations": "", "nodeLabels": "", "managers": "trainer.kubeflow.org/trainjob-controller", "encryption": "none",
 			"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": nodes, "mpi.maxProcPerNode": "4",
-			"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "", "mpi.maxName": "44",
+			"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "", "mpi.asks": "", "mpi.maxName": "44",
 		},
 	}, object.Origin{}, nil)
 	if err != nil {
@@ -66,10 +66,12 @@ func TestVetSaysWhere(t *testing.T) {
 		"another version":         {strings.Replace(good, "v1alpha1", "v2", 1), "1:13 type", ""},
 		"another namespace":       {strings.Replace(good, "team-a", "team-b", 1), "3:36 namespace", ""},
 		"jobs of a list":          {"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.Replace(good, "mpi}", "torch}", 1), "\n", "\n  "), "", "8:24 runtime"},
-		"a key that is hostile":   {good + "  \"\\e[2J.x\": 1\n", "", "4:1 fields"},
+		"a key that is hostile":   {good + "  \"\\e[2J.x\": 1\n", "", "7:14 fields"},
 		"a denial and a mistake":  {strings.Replace(good, "numNodes: 2", "numNodes: 9, image: 3", 1), "6:33 type", "6:23 nodes"},
 		"nothing in a document":   {good + "---\n---\n", "", ""},
 		"a patch of Trainer 2.2":  {good + "  runtimePatches: []\n", "", "7:3 fields"},
+		"a label in quotes":       {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n        fine: a\n        \"acme.example/te]am\": a\n", "", "10:15 patch-labels, 11:31 patch-labels"},
+		"a label with a blank":    {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n\n        \"a b\": a\n", "", "11:16 patch-labels"},
 		"words for words, nested": {good + "  suspend: {a: b}\n", "7:3 type", ""},
 	}
 	for name, tc := range cases {
@@ -114,6 +116,19 @@ func TestVetNamesEnvironments(t *testing.T) {
 	}
 }
 
+// TestOneOfManyHasNoRules: the others are judged all the same, and it is told where it stands.
+func TestOneOfManyHasNoRules(t *testing.T) {
+	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
+	many := strings.Replace(good, "numNodes: 2", "numNodes: 9", 1)
+	got, err := Vet("job.yaml", []byte(nameless+"---\n"+many), "", []Platform{platform(t, "", parametersOf(t, "2.3", "team-a", "8"))})
+	if err != nil || got.TrainJobs != 2 {
+		t.Fatalf("Vet() = %+v, %v, want two TrainJobs", got, err)
+	}
+	if diff := cmp.Diff([]string{"3:1 namespace", "13:23 nodes"}, []string{words(got.Wrong), words(got.Denied)}); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestTenantsHaveRules(t *testing.T) {
 	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
 	cases := map[string]struct{ text, tenant, want string }{
@@ -133,7 +148,7 @@ func TestTenantsHaveRules(t *testing.T) {
 		})
 	}
 	_, err := Vet("job.yaml", []byte(good), "", []Platform{platform(t, "")})
-	if err == nil || !strings.Contains(err.Error(), "want a tenant that lists runtimes") {
+	if err == nil || !strings.Contains(err.Error(), "want a document with tenants") {
 		t.Errorf("Vet() without any rules = %v", err)
 	}
 }

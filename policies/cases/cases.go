@@ -2,12 +2,22 @@
 // a cluster. Files of them are read where text has places, in generator/trainjob.
 package cases
 
-import "math"
+import (
+	"math"
+
+	"github.com/trainyard/trainyard/policies/guard"
+)
 
 // What a file of cases says of itself.
 const (
 	APIVersion = "trainyard.dev/v1alpha1"
 	Kind       = "PolicyTest"
+)
+
+// What a TrainJob says of itself.
+const (
+	TrainJobAPI  = "trainer.kubeflow.org/v1alpha1"
+	TrainJobKind = "TrainJob"
 )
 
 // somebody is who submits where a case does not say.
@@ -76,10 +86,14 @@ func complete(job map[string]any, tenant string) {
 		inner, _ := in[key].(map[string]any)
 		return inner
 	}
-	fill(job, "apiVersion", "trainer.kubeflow.org/v1alpha1")
-	fill(job, "kind", "TrainJob")
+	fill(job, "apiVersion", TrainJobAPI)
+	fill(job, "kind", TrainJobKind)
 	if metadata := fill(job, "metadata", map[string]any{}); metadata != nil {
-		fill(metadata, "name", "job")
+		name := "job"
+		if prefix, _ := metadata["generateName"].(string); prefix != "" {
+			name = guard.Generated(prefix)
+		}
+		fill(metadata, "name", name)
 		fill(metadata, "namespace", tenant)
 	}
 	spec := fill(job, "spec", map[string]any{})
