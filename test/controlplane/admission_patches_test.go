@@ -32,7 +32,7 @@ func (d dice) podSpec() string {
 	fields := []string{"volumes: [" + strings.Join(d.volumes(), ", ") + "]", d.of("containers", "initContainers") + ": [" + d.container() + "]"}
 	if d.seldom() {
 		odd := []string{
-			"nodeSelector: {pool: a}", `nodeSelector: {"": a}`, "serviceAccountName: admin", "tolerations: [{operator: Exists}]", "affinity: {nodeAffinity: {}}",
+			"nodeSelector: {pool: a}", "nodeSelector: {zone: b, pool: a}", "nodeSelector: {acme.example/rack: c}", `nodeSelector: {"": a}`, "serviceAccountName: admin", "tolerations: [{operator: Exists}]", "affinity: {nodeAffinity: {}}",
 			"schedulingGates: [{name: a}]", "imagePullSecrets: [{name: " + d.secret() + "}]",
 		}
 		if !d.overrides {

@@ -48,7 +48,7 @@ func (cp *ControlPlane) startControllers() error {
 		return err
 	}
 	p, err := process.Run(exec.Command(home.start, "--kubeconfig="+cp.Kubeconfig(),
-		"--controllers=job-controller,resourcequota-controller", "--leader-elect=false", "--secure-port=0",
+		"--controllers=garbage-collector-controller,job-controller,resourcequota-controller", "--leader-elect=false", "--secure-port=0",
 	), home.log)
 	if err == nil {
 		cp.managers = append(cp.managers, p)

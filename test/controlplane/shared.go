@@ -39,8 +39,8 @@ func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
 
-// Pods has Jobs become pods, which nobody runs, and ResourceQuotas counted, by Kubernetes' own
-// controllers of both.
+// Pods has Jobs become pods, which nobody runs, ResourceQuotas counted, and what belongs to something deleted
+// deleted with it, by Kubernetes' own controllers.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
 }

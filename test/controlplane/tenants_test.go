@@ -32,7 +32,7 @@ var everything = []string{
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",
-	"create localqueues.kueue.x-k8s.io", "patch workloads.kueue.x-k8s.io", "bind roles.rbac.authorization.k8s.io", "escalate roles.rbac.authorization.k8s.io",
+	"list localqueues.kueue.x-k8s.io", "list workloads.kueue.x-k8s.io", "create localqueues.kueue.x-k8s.io", "patch workloads.kueue.x-k8s.io", "bind roles.rbac.authorization.k8s.io", "escalate roles.rbac.authorization.k8s.io",
 	"cluster impersonate users", "cluster impersonate groups", "cluster bind clusterroles.rbac.authorization.k8s.io",
 	"cluster patch validatingadmissionpolicybindings.admissionregistration.k8s.io",
 	"cluster list clustertrainingruntimes.trainer.kubeflow.org", "cluster create clustertrainingruntimes.trainer.kubeflow.org",
@@ -43,6 +43,7 @@ var (
 	mayLook = []string{
 		"list trainjobs.trainer.kubeflow.org", "list trainingruntimes.trainer.kubeflow.org", "list jobsets.jobset.x-k8s.io",
 		"list pods", "get pods/log", "list events", "get resourcequotas", "list persistentvolumeclaims",
+		"list localqueues.kueue.x-k8s.io", "list workloads.kueue.x-k8s.io",
 		"cluster list clustertrainingruntimes.trainer.kubeflow.org",
 	}
 	mayTrain = append([]string{
