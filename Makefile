@@ -49,6 +49,10 @@ scale: scale-tools ## Run TrainJobs of many nodes on simulated ones
 kueue: kueue-tools ## Run TrainJobs that wait for quota on simulated nodes
 	TRAINYARD_KUEUE=1 go test -count=1 -timeout 15m ./test/scale
 
+.PHONY: argocd
+argocd: argocd-packages argocd-tools ## Have Argo CD deliver a platform from Git
+	TRAINYARD_ARGOCD=1 go test -count=1 -timeout 30m ./test/argocd
+
 .PHONY: packets
 packets: packages packets-tools ## Try network policies with connections
 	TRAINYARD_PACKETS=1 go test -count=1 -timeout 15m ./test/packets

@@ -54,7 +54,11 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 		}
 		files = append(files, File{Path: path.Join(argocdFolder, name+".yaml"), Content: Text(text)})
 	}
-	return NewTree(append(files, File{Path: path.Join(argocdFolder, "argocd-cm.yaml"), Content: Text(b.settings())})...)
+	name, text, err := b.settings()
+	if err != nil {
+		return Tree{}, fmt.Errorf("writing %s: %w", name, err)
+	}
+	return NewTree(append(files, File{Path: path.Join(argocdFolder, name), Content: Text(text)})...)
 }
 
 // argocdObjects are those of Argo CD's own kinds, by the name of their file.

@@ -57,7 +57,6 @@ var syncOptions = []string{
 	"ServerSideApply=true",    // so that it owns what it says and nothing else
 	"ApplyOutOfSyncOnly=true", // a platform has thousands of objects
 	"PruneLast=true",          // nothing goes before what takes its place is there
-	"PrunePropagationPolicy=foreground",
 }
 
 // application has Argo CD apply the objects. It has no finalizer: whoever deletes it keeps the platform.

@@ -14,8 +14,17 @@ import (
 //go:embed argocd
 var argocdSettings embed.FS
 
-// settings are a ConfigMap that is laid over Argo CD's own.
-func (b Bundle) settings() []byte {
+// settings are the file for whoever runs Argo CD.
+func (b Bundle) settings() (name string, text []byte, err error) {
+	if b.Delivery.OpenShift {
+		text, err = b.operatorSettings()
+		return "argocd.yaml", text, err
+	}
+	return "argocd-cm.yaml", b.configMap(), nil
+}
+
+// configMap is laid over Argo CD's own.
+func (b Bundle) configMap() []byte {
 	data := map[string]string{}
 	for _, file := range settingsIn("health") {
 		data["resource.customizations.health."+kindOf(file)] = settingsFile("health", file)

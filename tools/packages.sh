@@ -2,6 +2,7 @@
 # Installs the Debian packages of a lane, where their commands are missing.
 #
 #   packages.sh test     shellcheck for our scripts, sshd, Open MPI, Prometheus and npm, for tests
+#   packages.sh argocd   what Argo CD needs beside itself
 #   packages.sh cluster  what runs containers and makes their images, for test/cluster
 #
 # No package of them is wanted as a service.
@@ -34,8 +35,13 @@ cluster)
 	python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 	services=containerd.service
 	;;
+argocd)
+	need git git
+	need redis-server redis-server
+	services=redis-server.service
+	;;
 *)
-	echo "usage: $0 test|cluster" >&2
+	echo "usage: $0 test|cluster|argocd" >&2
 	exit 2
 	;;
 esac
@@ -56,7 +62,7 @@ apt-get update -qq
 apt-get install -y -qq --no-install-recommends $missing >/dev/null || give_up "apt-get failed"
 
 # systemd does not look at RUNLEVEL; nobody wanted a service that came with a program.
-case "$missing" in *openssh-server* | *containerd* | *prometheus*)
+case "$missing" in *openssh-server* | *containerd* | *prometheus* | *redis*)
 	if test -d /run/systemd/system; then
 		# shellcheck disable=SC2086 # one argument per service
 		systemctl disable --now $services 2>/dev/null || true

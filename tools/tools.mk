@@ -30,6 +30,9 @@ KUEUE_TOOLS := kueue-0.19 kueue-0.15
 QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
+# What delivers a platform from Git.
+ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager argocd trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
+
 # $(call build-tool,package,how long it takes the first time,more arguments of go build)
 # The touch matters: go build leaves a binary alone that would come out the same.
 define build-tool
@@ -60,6 +63,10 @@ packets-tools: ## Build what decides on packets
 kueue-tools: ## Build Kueue, and the rest of a cluster that queues jobs
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(QUEUE_TOOLS)
 
+.PHONY: argocd-tools
+argocd-tools: ## Build what delivers a platform from Git
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(ARGOCD_TOOLS)
+
 ifdef ONE_AT_A_TIME
 .NOTPARALLEL:
 endif
@@ -68,12 +75,19 @@ endif
 packages: ## Install the Debian packages the tests use, where missing
 	@tools/packages.sh test
 
+.PHONY: argocd-packages
+argocd-packages: ## Install the Debian packages that Argo CD needs, where missing
+	@tools/packages.sh argocd
+
 .PHONY: cluster-packages
 cluster-packages: ## Install the Debian packages that a cluster with pods runs
 	@tools/packages.sh cluster
 
 # The version that a Kubernetes binary reports comes from its module.
 KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)"
+
+$(TOOLS_BIN)/argocd: tools/argocd/go.mod tools/argocd/go.sum
+	$(call build-tool,github.com/argoproj/argo-cd/v3/cmd,5 minutes)
 
 $(TOOLS_BIN)/etcd: tools/kubernetes/go.mod tools/kubernetes/go.sum
 	$(call build-tool,go.etcd.io/etcd/server/v3,30 seconds)

@@ -1,0 +1,49 @@
+package argocd
+
+import (
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// backend is Git's own program that serves repositories over HTTP.
+const backend = "/usr/lib/git-core/git-http-backend"
+
+// repository is one that somebody works in, and that is served to others.
+type repository struct {
+	dir string // the working copy
+	url string
+}
+
+// newRepository serves an empty repository until the test ends.
+func newRepository(t *testing.T) repository {
+	t.Helper()
+	root := t.TempDir()
+	served, dir := filepath.Join(root, "served"), filepath.Join(root, "work")
+	git(t, root, "init", "-q", "--bare", "-b", "main", filepath.Join(served, "platform.git"))
+	git(t, root, "clone", "-q", filepath.Join(served, "platform.git"), dir)
+	server := httptest.NewServer(&cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + served, "GIT_HTTP_EXPORT_ALL=1"}})
+	t.Cleanup(server.Close)
+	return repository{dir: dir, url: server.URL + "/platform.git"}
+}
+
+// push publishes what the working copy holds.
+func (r repository) push(t *testing.T, message string) {
+	t.Helper()
+	git(t, r.dir, "add", "-A")
+	git(t, r.dir, "commit", "-q", "-m", message)
+	git(t, r.dir, "push", "-q", "origin", "HEAD:main")
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=admin", "-c", "user.email=admin@acme.example", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}

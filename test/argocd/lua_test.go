@@ -1,0 +1,151 @@
+package argocd
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// settings are those that the example for Argo CD's own installation brings.
+const settings = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
+
+// withLibraries lets scripts use Lua's libraries, as the tests of Argo CD's own scripts do.
+const withLibraries = `
+  resource.customizations.useOpenLibs.trainer.kubeflow.org_TrainJob: "true"
+  resource.customizations.useOpenLibs.jobset.x-k8s.io_JobSet: "true"
+`
+
+// health is what Argo CD is to say of an object.
+var health = map[string]struct{ object, status, message string }{
+	"a TrainJob that nobody has seen": {trainJob(""), "Progressing", "Waiting for Trainer"},
+	"a TrainJob without pods":         {trainJob("{conditions: []}"), "Progressing", "Waiting for its pods"},
+	"a TrainJob that runs": {
+		trainJob("{jobsStatus: [{name: launcher, active: 1, ready: 1}, {name: node, active: 4, ready: 3, failed: 1}]}"),
+		"Progressing", "launcher: 1 active, 1 ready; node: 4 active, 3 ready, 1 failed",
+	},
+	"a TrainJob that failed": {
+		trainJob(`{conditions: [{type: Suspended, status: "False", reason: Resumed}, {type: Failed, status: "True", reason: DeadlineExceeded, message: too long}]}`),
+		"Degraded", "DeadlineExceeded: too long",
+	},
+	"a TrainJob that is done": {
+		trainJob(`{conditions: [{type: Complete, status: "True", reason: AllJobsCompleted}]}`), "Healthy", "AllJobsCompleted",
+	},
+	"a TrainJob that waits": {
+		trainJob(`{conditions: [{type: Suspended, status: "True", reason: Suspended, message: TrainJob is suspended}]}`), "Suspended", "Suspended: TrainJob is suspended",
+	},
+	"a TrainJob that was resumed": {
+		trainJob(`{conditions: [{type: Suspended, status: "False", reason: Resumed}]}`), "Progressing", "Waiting for its pods",
+	},
+	"a JobSet without jobs": {jobSet("{}"), "Progressing", "Waiting for its jobs"},
+	"a JobSet that runs":    {jobSet("{replicatedJobsStatus: [{name: launcher, active: 1, ready: 0}]}"), "Progressing", "launcher: 1 active, 0 ready"},
+	"a JobSet that is done": {jobSet(`{conditions: [{type: Completed, status: "True", reason: AllJobsCompleted, message: done}]}`), "Healthy", "AllJobsCompleted: done"},
+	"a JobSet that failed":  {jobSet(`{conditions: [{type: Failed, status: "True", reason: FailedJobs}]}`), "Degraded", "FailedJobs"},
+	"a JobSet that waits":   {jobSet(`{conditions: [{type: Suspended, status: "True", reason: SuspendedJobs}]}`), "Suspended", "SuspendedJobs"},
+}
+
+func trainJob(status string) string {
+	text := "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: false}"
+	if status == "" {
+		return text + "}"
+	}
+	return text + ", status: " + status + "}"
+}
+
+func jobSet(status string) string {
+	return "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a, namespace: b}, status: " + status + "}"
+}
+
+// TestHealthIsTold by Argo CD itself, which runs scripts without Lua's libraries, and with them where an admin lets it.
+func TestHealthIsTold(t *testing.T) {
+	for libraries, more := range map[string]string{"without libraries": "", "with libraries": withLibraries} {
+		for name, tc := range health {
+			t.Run(name+" "+libraries, func(t *testing.T) {
+				said := ask(t, more, tc.object, "health")
+				if want := "STATUS: " + tc.status + "\nMESSAGE: " + tc.message + "\n"; said != want {
+					t.Errorf("Argo CD says\n%swant\n%s", said, want)
+				}
+			})
+		}
+	}
+}
+
+// TestTrainJobsAreSuspendedAndResumed by Argo CD, and those that have ended are neither.
+func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
+	running := trainJob("{}")
+	suspended := strings.Replace(running, "suspend: false", "suspend: true", 1)
+	ended := trainJob(`{conditions: [{type: Complete, status: "True"}]}`)
+	for name, tc := range map[string]struct{ object, resume, suspend string }{
+		"one that runs":      {running, "true", "false"},
+		"one that waits":     {suspended, "false", "true"},
+		"one that has ended": {ended, "true", "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := strings.Fields(ask(t, "", tc.object, "list-actions"))
+			want := []string{"NAME", "DISABLED", "resume", tc.resume, "suspend", tc.suspend}
+			if strings.Join(said, " ") != strings.Join(want, " ") {
+				t.Errorf("Argo CD offers %v, want %v", said, want)
+			}
+		})
+	}
+	if said := ask(t, "", running, "run-action", "suspend"); !strings.Contains(said, "suspend: true") {
+		t.Errorf("suspending says %s", said)
+	}
+	if said := ask(t, "", suspended, "run-action", "resume"); !strings.Contains(said, "suspend: false") {
+		t.Errorf("resuming says %s", said)
+	}
+}
+
+// TestWhatKueueWritesIsNoDifference: Argo CD would write it back for ever.
+func TestWhatKueueWritesIsNoDifference(t *testing.T) {
+	job := `{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: true, runtimeRef: {name: mpi},
+		runtimePatches: [{manager: kueue.x-k8s.io/manager, time: "2026-01-01T00:00:00Z"}, {manager: somebody}], podTemplateOverrides: [{targetJobs: [{name: node}]}]}}`
+	said := ask(t, "", job, "ignore-differences")
+	for _, gone := range []string{"suspend: true", "kueue.x-k8s.io/manager", "podTemplateOverrides"} {
+		if !strings.Contains(said, gone) {
+			t.Errorf("Argo CD minds %s:\n%s", gone, said)
+		}
+	}
+	for line := range strings.Lines(said) {
+		if strings.HasPrefix(line, "<") && strings.Contains(line, "somebody") {
+			t.Errorf("Argo CD does not mind what somebody else has written:\n%s", said)
+		}
+	}
+}
+
+// ask has Argo CD's own command apply the settings to an object.
+func ask(t *testing.T, more, object string, question ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	file, cm := filepath.Join(dir, "object.yaml"), filepath.Join(dir, "argocd-cm.yaml")
+	text, err := os.ReadFile(repo.Path(t, settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "\nkind: ConfigMap\n", more+"kind: ConfigMap\n", 1)
+	if more == "" {
+		changed = string(text)
+	}
+	for path, text := range map[string]string{file: object, cm: changed} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := append([]string{"admin", "settings", "resource-overrides", question[0], file}, question[1:]...)
+	cmd := exec.Command(repo.Tool(t, "argocd"), append(args, "--argocd-cm-path", cm)...)
+	cmd.Env = append(os.Environ(), "ARGOCD_BINARY_NAME=argocd", "HOME="+dir)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	var said strings.Builder
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "{") { // a log
+			said.WriteString(line)
+		}
+	}
+	return said.String()
+}

@@ -1,0 +1,271 @@
+package argocd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// namespace is where Argo CD's own objects are.
+const namespace = "argocd"
+
+// local is laid over the example acme: a cluster that can be had here, and a team whose namespace is made.
+const local = `
+spec:
+  target: {openshift: false}
+  grafana: {delivery: sidecar}
+  delivery: {argocd: {repoURL: %s, path: deploy}}
+  tenants:
+    team-new: {runtimes: [mpi-openmpi-cpu], namespace: {create: true}, queues: {default: research}, editors: {groups: [new]}, quota: {pods: 100}}
+  environments:
+    prod: {delivery: {argocd: {cluster: null, revision: null}}}
+`
+
+// world is a cluster, a repository, and Argo CD between them.
+type world struct {
+	*controlplane.ControlPlane
+	repository
+	program, layers string
+}
+
+// newWorld has Argo CD apply the example acme, as an admin sets that up.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods()), repository: newRepository(t), program: repo.Build(t, repo.Path(t)), layers: t.TempDir()}
+	w.layer(t, "local.yaml", fmt.Sprintf(local, w.url))
+	w.generate(t)
+	w.push(t, "Deliver the platform")
+	w.namespaces(t)
+	w.install(t)
+	startArgoCD(t, w.ControlPlane)
+	w.applyFiles(t, filepath.Join(w.dir, "deploy", "prod", "argocd", "*.yaml"))
+	return w
+}
+
+func (w *world) layer(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(w.layers, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// generate writes the bundle into the working copy, as a person does who has changed a layer.
+func (w *world) generate(t *testing.T, args ...string) {
+	t.Helper()
+	all := []string{"generate", "-f", repo.Path(t, "examples/acme/platform.yaml"), "-f", repo.Path(t, "examples/layers/trainer-2.3.yaml")}
+	layers, err := filepath.Glob(filepath.Join(w.layers, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, layer := range layers {
+		all = append(all, "-f", layer)
+	}
+	all = append(all, "--env", "prod", "--format", "argocd", "-o", filepath.Join(w.dir, "deploy", "prod"))
+	if out, err := exec.Command(w.program, append(all, args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("generate: %v\n%s", err, out)
+	}
+}
+
+// namespaces makes those that are there before the platform.
+func (w *world) namespaces(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{namespace, "team-vision", "team-speech", "team-physics"} {
+		if err := w.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// install makes what Argo CD's servers find in its namespace, but for the settings that the bundle brings.
+func (w *world) install(t *testing.T) {
+	t.Helper()
+	crds := filepath.Join(argoModule(t), "manifests", "crds")
+	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true}); err != nil {
+		t.Fatal(err)
+	}
+	ours := metav1.ObjectMeta{Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"}}
+	for _, name := range []string{"argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm"} {
+		ours.Name = name
+		if err := w.Client().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: *ours.DeepCopy()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ours.Name = "argocd-secret"
+	if err := w.Client().Create(t.Context(), &corev1.Secret{ObjectMeta: ours, Data: map[string][]byte{"server.secretkey": []byte("a")}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// argoModule is Argo CD's source, of which manifests are read.
+func argoModule(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("go", "mod", "download", "-json", "github.com/argoproj/argo-cd/v3")
+	cmd.Dir = repo.Path(t, "tools/argocd")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	var module struct{ Dir string }
+	if err := errors.Join(err, json.Unmarshal(out, &module)); err != nil {
+		t.Fatal(err)
+	}
+	return module.Dir
+}
+
+// applyFiles applies what an admin applies by hand.
+func (w *world) applyFiles(t *testing.T, pattern string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	objs, err := controlplane.ReadObjects(files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Apply(t.Context(), objs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// application is what Argo CD says of the platform.
+func (w *world) application(ctx context.Context) (*unstructured.Unstructured, error) {
+	app := &unstructured.Unstructured{}
+	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
+	err := w.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "acme-prod"}, app)
+	return app, err
+}
+
+// annotate asks Argo CD for something.
+func (w *world) annotate(t *testing.T, key, value string) {
+	t.Helper()
+	app, err := w.application(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %q}}}`, key, value)
+	if err := w.Client().Patch(t.Context(), app, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refresh has Argo CD look at Git now, and waits until it has.
+func (w *world) refresh(t *testing.T) {
+	t.Helper()
+	w.annotate(t, "argocd.argoproj.io/refresh", "normal")
+	w.eventually(t, "Argo CD looks at Git", func(app *unstructured.Unstructured) error {
+		if _, asked := app.GetAnnotations()["argocd.argoproj.io/refresh"]; asked {
+			return errors.New("it has not yet")
+		}
+		return nil
+	})
+}
+
+// eventually waits until something holds of the Application.
+func (w *world) eventually(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		app, err := w.application(t.Context())
+		if err == nil {
+			err = holds(app)
+		}
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %v\n%s", what, err, told(app))
+		}
+	}
+}
+
+// told is what Argo CD says, for messages.
+func told(app *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+	message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message")
+	var lines []string
+	for _, r := range resources(app) {
+		if r.Status != "Synced" || r.Health.Status != "" && r.Health.Status != "Healthy" {
+			lines = append(lines, fmt.Sprintf("%+v", r))
+		}
+	}
+	return fmt.Sprintf("conditions %v\noperation %s\n%s", conditions, message, strings.Join(lines, "\n"))
+}
+
+// resource is an object, as Argo CD sees it.
+type resource struct {
+	Group, Kind, Namespace, Name, Status string
+
+	Health          struct{ Status, Message string }
+	RequiresPruning bool
+}
+
+func resources(app *unstructured.Unstructured) []resource {
+	list, _, _ := unstructured.NestedSlice(app.Object, "status", "resources")
+	text, _ := json.Marshal(list) // it has come as JSON
+	var all []resource
+	_ = json.Unmarshal(text, &all)
+	return all
+}
+
+// in tells whether the platform is as Git says, and healthy.
+func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
+	return func(app *unstructured.Unstructured) error {
+		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
+		health, _, _ := unstructured.NestedString(app.Object, "status", "health", "status")
+		revision, _, _ := unstructured.NestedString(app.Object, "status", "sync", "revision")
+		if sync != "Synced" || health != "Healthy" || commit != "" && revision != commit {
+			return fmt.Errorf("%s and %s at %q, want Synced and Healthy at %q", sync, health, revision, commit)
+		}
+		return nil
+	}
+}
+
+// head is the commit that was pushed last.
+func (w *world) head(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("git", "rev-parse", "HEAD")
+	cmd.Dir = w.dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// has tells whether the cluster has an object.
+func (w *world) has(ctx context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) bool {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
+}
+
+// objectFiles are how many files of objects the bundle has.
+func (w *world) objectFiles(t *testing.T) int {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(filepath.Join(w.dir, "deploy", "prod", "objects"), func(_ string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
