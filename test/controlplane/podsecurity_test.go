@@ -37,7 +37,8 @@ spec:
 // pods of every shipped runtime into a namespace that we make, and none that asks for more.
 func TestNamespacesLetRuntimesInAndLittleElse(t *testing.T) {
 	cp := controlplane.Start(t)
-	objs := fromLayers(t, layer(t, "vanilla/platform.yaml"), generator.Input{Name: "teams.yaml", Text: []byte(teamsOfItsOwn)})
+	objs := fromLayers(t, layer(t, "vanilla/platform.yaml"), generator.Input{Name: "teams.yaml", Text: []byte(teamsOfItsOwn)},
+		generator.Input{Name: "unwatched.yaml", Text: []byte("spec: {grafana: null}")})
 	apply(t, cp, objs...)
 	pods := described(t, objs)
 	if len(pods) < 2*8 {
