@@ -41,7 +41,7 @@ type ArgoCD struct {
 // Render writes objects below objects/, as kustomize has them, and below argocd/ what is Argo CD's own.
 func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if b.Delivery.ArgoCD == nil {
-		return Tree{}, &Missing{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}
+		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}
 	}
 	files, err := objectFiles(ctx, b.Objects, objectsFolder)
 	if err != nil {

@@ -63,11 +63,11 @@ func (b Bundle) name() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// Missing is an error about what a document lacks for a format.
-type Missing struct {
+// MissingError is an error about what a document lacks for a format.
+type MissingError struct {
 	Path    string // of the field, such as spec.delivery.argocd
 	Message string // why the format needs it, and what is wanted
 }
 
 // Error names the field before what is wanted.
-func (m *Missing) Error() string { return m.Path + ": " + m.Message }
+func (m *MissingError) Error() string { return m.Path + ": " + m.Message }

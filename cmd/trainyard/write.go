@@ -90,7 +90,7 @@ func render(ctx context.Context, format bundles.Format, p generator.Platform) (b
 		return bundles.Tree{}, err
 	}
 	tree, err := format.Render(ctx, bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: delivery})
-	if missing := (*bundles.Missing)(nil); errors.As(err, &missing) {
+	if missing := (*bundles.MissingError)(nil); errors.As(err, &missing) {
 		return tree, problem.List{{Position: p.Delivery.Position, Rule: formatNeeds, Path: missing.Path, Message: missing.Message}}
 	}
 	if err != nil {

@@ -83,6 +83,6 @@ func freePort(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }() // nothing was sent
 	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }
