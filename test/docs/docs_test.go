@@ -5,7 +5,7 @@
 // and "..." for any number of lines. A fence marked "cue file=PATH" or "yaml
 // file=PATH" is a file that the reader creates, or one of ours, shown as it is. All of one Markdown file runs in
 // order, in one copy of the repository. Where it uses kubectl, it gets a real
-// control plane with Trainer and JobSet, and no kubelet; where it uses cue, it gets that.
+// control plane with Trainer and JobSet, and no kubelet; where it uses cue or kustomize, it gets that.
 package docs
 
 import (
@@ -45,8 +45,10 @@ func TestDocumentationIsTrue(t *testing.T) {
 			if strings.Contains(string(text), "$ kubectl ") {
 				reader.cluster(t)
 			}
-			if strings.Contains(string(text), "$ cue ") {
-				reader.environment = append(reader.environment, "PATH="+filepath.Dir(repo.Tool(t, "cue"))+":"+os.Getenv("PATH"))
+			for _, tool := range []string{"cue", "kustomize"} {
+				if strings.Contains(string(text), "$ "+tool+" ") {
+					reader.environment = append(reader.environment, "PATH="+filepath.Dir(repo.Tool(t, tool))+":"+os.Getenv("PATH"))
+				}
 			}
 			for _, s := range steps {
 				reader.follow(t, s)

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/yaml"
+)
+
+// maxList bounds what is read before anything is parsed.
+const maxList = 64 << 20 // bytes
+
+// listVersions are those that hosts send; the answer has the same.
+var listVersions = []string{"config.kubernetes.io/v1", "config.kubernetes.io/v1beta1"}
+
+// resourceList is what a host and a function hand to each other.
+// Source: kustomize, cmd/config/docs/api-conventions/functions-spec.md.
+type resourceList struct {
+	APIVersion     string           `json:"apiVersion"`
+	Kind           string           `json:"kind"`
+	Items          []map[string]any `json:"items"`
+	FunctionConfig map[string]any   `json:"functionConfig,omitempty"`
+	Results        []result         `json:"results,omitempty"`
+
+	made []byte // more items, as YAML: those that were generated
+}
+
+// result is one thing that a function has to say.
+type result struct {
+	Message     string       `json:"message"`
+	Severity    string       `json:"severity"` // error, warning or info
+	ResourceRef *resourceRef `json:"resourceRef,omitempty"`
+	Field       *resultField `json:"field,omitempty"`
+	File        *resultFile  `json:"file,omitempty"`
+	Tags        tags         `json:"tags,omitempty"`
+}
+
+type resourceRef struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace,omitempty"`
+}
+
+type resultField struct {
+	Path string `json:"path"`
+}
+
+type resultFile struct {
+	Path string `json:"path"`
+}
+
+type tags map[string]string
+
+// line is a result as a person reads it.
+func (r result) line() string {
+	var b bytes.Buffer
+	if r.File != nil {
+		fmt.Fprintf(&b, "%s: ", r.File.Path)
+	}
+	if r.ResourceRef != nil {
+		fmt.Fprintf(&b, "%s %s: ", r.ResourceRef.Kind, r.ResourceRef.Name)
+	}
+	if r.Field != nil {
+		fmt.Fprintf(&b, "%s: ", r.Field.Path)
+	}
+	return b.String() + r.Message
+}
+
+// readList reads exactly one ResourceList.
+func readList(in io.Reader) (*resourceList, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxList+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	if len(text) > maxList {
+		return nil, fmt.Errorf("standard input has more than %d MiB", maxList>>20)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, errors.New("standard input is empty: want a ResourceList, as kustomize and kpt send it; --help shows how")
+	}
+	list := &resourceList{}
+	if err := yaml.Unmarshal(text, list); err != nil {
+		return nil, fmt.Errorf("standard input is no ResourceList: %w", err)
+	}
+	for _, version := range listVersions {
+		if list.APIVersion == version && list.Kind == "ResourceList" {
+			return list, nil
+		}
+	}
+	return nil, fmt.Errorf("want apiVersion %s and kind ResourceList on standard input, got %q and %q", listVersions[0], list.APIVersion, list.Kind)
+}
+
+// write writes the list. What was generated is laid out already.
+func (l *resourceList) write(to io.Writer) error {
+	head := struct {
+		APIVersion string   `json:"apiVersion"`
+		Kind       string   `json:"kind"`
+		Results    []result `json:"results,omitempty"`
+	}{l.APIVersion, l.Kind, l.Results}
+	text, err := yaml.Marshal(head)
+	if err != nil {
+		return fmt.Errorf("writing the list: %w", err)
+	}
+	items, err := l.itemsText()
+	if err != nil {
+		return fmt.Errorf("writing items: %w", err)
+	}
+	if _, err := to.Write(append(text, items...)); err != nil {
+		return fmt.Errorf("writing the list: %w", err)
+	}
+	return nil
+}
+
+func (l *resourceList) itemsText() ([]byte, error) {
+	if len(l.Items) == 0 && len(l.made) == 0 {
+		return []byte("items: []\n"), nil
+	}
+	text := []byte("items:\n")
+	if len(l.Items) > 0 {
+		given, err := yaml.Marshal(l.Items)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, given...)
+	}
+	return append(text, l.made...), nil
+}
+
+// annotation is one of an object's.
+func annotation(object map[string]any, key string) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	value, _ := annotations[key].(string)
+	return value
+}
+
+// local tells what a host keeps for itself, such as the functionConfig among the items.
+func local(object map[string]any) bool {
+	return annotation(object, "config.kubernetes.io/local-config") == "true"
+}
+
+// refOf names an object.
+func refOf(object map[string]any) *resourceRef {
+	var read struct {
+		APIVersion string
+		Kind       string
+		Metadata   struct{ Name, Namespace string }
+	}
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &read)
+	}
+	if err != nil {
+		return nil
+	}
+	return &resourceRef{read.APIVersion, read.Kind, read.Metadata.Name, read.Metadata.Namespace}
+}
+
+// fileOf is where an object comes from, as far as the host says it.
+func fileOf(object map[string]any) *resultFile {
+	for _, key := range []string{"internal.config.kubernetes.io/path", "config.kubernetes.io/path"} {
+		if path := annotation(object, key); path != "" {
+			return &resultFile{path}
+		}
+	}
+	return nil
+}
