@@ -96,7 +96,7 @@ func (w *world) namespaces(t *testing.T) {
 // install makes what Argo CD's servers find in its namespace, but for the settings that the bundle brings.
 func (w *world) install(t *testing.T) {
 	t.Helper()
-	crds := filepath.Join(argoModule(t), "manifests", "crds")
+	crds := filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
 	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,18 +113,18 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// argoModule is Argo CD's source, of which manifests are read.
-func argoModule(t *testing.T) string {
+// moduleOf is the source of a module that a folder below tools/ pins, of which manifests are read.
+func moduleOf(t *testing.T, tools, module string) string {
 	t.Helper()
-	cmd := exec.Command("go", "mod", "download", "-json", "github.com/argoproj/argo-cd/v3")
-	cmd.Dir = repo.Path(t, "tools/argocd")
+	cmd := exec.Command("go", "mod", "download", "-json", module)
+	cmd.Dir = repo.Path(t, "tools", tools)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
-	var module struct{ Dir string }
-	if err := errors.Join(err, json.Unmarshal(out, &module)); err != nil {
+	var found struct{ Dir string }
+	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil {
 		t.Fatal(err)
 	}
-	return module.Dir
+	return found.Dir
 }
 
 // applyFiles applies what an admin applies by hand.
