@@ -2,7 +2,6 @@ package guard_test
 
 import (
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +10,7 @@ import (
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
 	"github.com/trainyard/trainyard/policies/internal/acme"
+	"github.com/trainyard/trainyard/test/guarded"
 )
 
 // versionsOf says for which versions of Trainer the files of policies/testdata are.
@@ -43,7 +43,7 @@ func TestCasesOfThePolicy(t *testing.T) {
 	}
 }
 
-// rulesBroken are the rules that guard finds broken, each once.
+// rulesBroken are the rules that guard finds broken with a version of Trainer.
 func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases.Case) []string {
 	t.Helper()
 	parameters, _, err := guard.Find(objects, c.Tenant)
@@ -54,15 +54,7 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	if err != nil {
 		t.Fatal(err)
 	}
-	denials, wrong := reader.Judge(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before}, parameters)
-	if len(wrong) > 0 {
-		t.Fatalf("values of wrong types: %v", wrong)
-	}
-	var rules []string
-	for _, d := range denials {
-		rules = append(rules, string(d.Rule))
-	}
-	return slices.Compact(rules)
+	return guarded.Rules(t, reader, parameters, c)
 }
 
 // TestSlotConfigurationMismatch is the edge case of that name, before anybody submits: more processes

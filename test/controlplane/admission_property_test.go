@@ -14,6 +14,7 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 	"github.com/trainyard/trainyard/policies/offline"
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/guarded"
 )
 
 // judged is how many TrainJobs are submitted to each version of Trainer, and least how many of
@@ -48,7 +49,7 @@ func TestAllJudgesAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rules := guardRules(t, reader, parameters, c)
+			rules := guarded.Rules(t, reader, parameters, c)
 			if diff := cmp.Diff(outcome.Rules, rules); diff != "" {
 				t.Fatalf("seed %d: -offline +guard:\n%s\n%s", seed, diff, text)
 			}
@@ -82,22 +83,6 @@ func (v version) keeps(rule guard.Rule) bool {
 		unbroken = append(unbroken, guard.RuleResources)
 	}
 	return slices.Contains(unbroken, rule)
-}
-
-// guardRules are the rules that guard finds broken, each once.
-func guardRules(t *testing.T, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
-	t.Helper()
-	job, wrong := reader.Read(c.TrainJob)
-	if len(wrong) > 0 {
-		t.Fatalf("no TrainJob that an API server takes: %v", wrong)
-	}
-	var rules []string
-	for _, denial := range guard.Judge(job, parameters) {
-		if len(rules) == 0 || rules[len(rules)-1] != string(denial.Rule) {
-			rules = append(rules, string(denial.Rule))
-		}
-	}
-	return rules
 }
 
 // dice make TrainJobs that a version's API takes.
