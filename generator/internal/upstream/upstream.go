@@ -32,9 +32,11 @@ var types = map[schema.GroupVersionKind]func() any{
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"):                             func() any { return new(corev1.ConfigMap) },
 }
 
+var all = []map[schema.GroupVersionKind]func() any{types, queueTypes, dashboardTypes}
+
 // New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.
 func New(kind schema.GroupVersionKind) any {
-	for _, known := range []map[schema.GroupVersionKind]func() any{types, queueTypes, dashboardTypes} {
+	for _, known := range all {
 		if empty, ok := known[kind]; ok {
 			return empty()
 		}
