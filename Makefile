@@ -74,7 +74,7 @@ bench-docs: $(BENCH_TOOLS) ## The same, and write the figures into docs/benchmar
 
 # Fuzz targets, as PACKAGE:NAME. Coverage depends on what earlier inputs left in caches, so that
 # making an input smaller would take longer than finding others.
-FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/foreign:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzJudge
+FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/foreign:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzJudge ./cmd/trainyard-fn:FuzzRun
 FUZZTIME ?= 10m
 
 .PHONY: fuzz

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,53 +21,85 @@ const (
 	environmentAnnotation = "trainyard.dev/environment"
 )
 
-// functions are what can be done, by the word for it.
-var functions = map[string]func(*resourceList, context.Context, []generator.Platform) int{
-	"generate": (*resourceList).generate,
-	"validate": (*resourceList).validate,
+// Kinds of functionConfigs.
+const (
+	platformKind    = "Platform"
+	transformerKind = "Transformer"
+)
+
+// function is what can be done.
+type function struct {
+	kind string // of the functionConfig
+	do   func(*resourceList, context.Context) int
+}
+
+// functions are all of them, by the word for it.
+var functions = map[string]function{
+	"generate":  {platformKind, (*resourceList).generate},
+	"validate":  {platformKind, (*resourceList).validate},
+	"transform": {transformerKind, (*resourceList).transform},
 }
 
 // answer does what the functionConfig says.
 func (l *resourceList) answer(ctx context.Context) int {
 	if l.FunctionConfig == nil {
-		return l.fail("want a functionConfig: the platform document")
+		return l.fail("want a functionConfig: a platform document, or a Transformer")
+	}
+	kind := refOf(l.FunctionConfig).Kind
+	if kind != platformKind && kind != transformerKind {
+		return l.fail(fmt.Sprintf("want a functionConfig of the kind %s or %s, got %q%s", platformKind, transformerKind, kind, meant(kind, []string{platformKind, transformerKind})))
 	}
 	word := annotation(l.FunctionConfig, functionAnnotation)
 	if word == "" {
-		word = "generate"
+		word = map[string]string{platformKind: "generate", transformerKind: "transform"}[kind]
 	}
-	do, known := functions[word]
-	if !known {
-		return l.fail(fmt.Sprintf("annotation %s: want generate or validate, got %q", functionAnnotation, word))
+	f, known := functions[word]
+	if words := slices.Sorted(maps.Keys(functions)); !known {
+		return l.fail(fmt.Sprintf("annotation %s: want one of %s, got %q%s", functionAnnotation, strings.Join(words, ", "), word, meant(word, words)))
 	}
-	platforms, err := l.platforms(ctx)
-	if err != nil {
-		return l.blame(err)
+	if f.kind != kind {
+		return l.fail(fmt.Sprintf("annotation %s: %s wants a functionConfig of the kind %s, got %s", functionAnnotation, word, f.kind, kind))
 	}
-	for _, p := range platforms {
-		for _, note := range p.Notes {
-			l.say("info", note)
-		}
-	}
-	return do(l, ctx, platforms)
+	return f.do(l, ctx)
 }
 
-// platforms are what the document makes, in the environment that it is asked for.
-func (l *resourceList) platforms(ctx context.Context) ([]generator.Platform, error) {
+func meant(word string, known []string) string {
+	if nearest := problem.Nearest(word, known); nearest != "" {
+		return fmt.Sprintf(": did you mean %s?", nearest)
+	}
+	return ""
+}
+
+// config is the functionConfig as a document.
+func (l *resourceList) config() (generator.Input, error) {
 	text, err := json.Marshal(l.FunctionConfig)
 	if err != nil {
-		return nil, fmt.Errorf("reading functionConfig: %w", err)
+		return generator.Input{}, fmt.Errorf("reading functionConfig: %w", err)
 	}
-	request := generator.Request{Layers: []generator.Input{{Name: "functionConfig.json", Text: text}}}
+	return generator.Input{Name: "functionConfig.json", Text: text}, nil
+}
+
+// request is what the functionConfig asks for.
+func (l *resourceList) request() (generator.Request, error) {
+	document, err := l.config()
+	request := generator.Request{Layers: []generator.Input{document}}
 	if environment := annotation(l.FunctionConfig, environmentAnnotation); environment != "" {
 		request.Environments = []string{environment}
 	}
+	return request, err
+}
+
+// platforms are what the document makes, in the environment that it is asked for.
+func (l *resourceList) platforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	if len(platforms) > 1 || len(request.Environments) == 0 && platforms[0].Environment != "" {
 		return nil, fmt.Errorf("the document has environments: name one with the annotation %s (%s)", environmentAnnotation, strings.Join(environments(platforms), ", "))
+	}
+	for _, note := range platforms[0].Notes {
+		l.say("info", note)
 	}
 	return platforms, nil
 }
@@ -81,14 +113,25 @@ func environments(platforms []generator.Platform) []string {
 }
 
 // generate adds the objects to those that the host has.
-func (l *resourceList) generate(ctx context.Context, platforms []generator.Platform) int {
-	l.Items = slices.DeleteFunc(l.Items, local)
+func (l *resourceList) generate(ctx context.Context) int {
+	request, err := l.request()
+	if err != nil {
+		return l.blame(err)
+	}
+	platforms, err := l.platforms(ctx, request)
+	if err != nil {
+		return l.blame(err)
+	}
 	plain, _ := bundles.Named("plain")
 	var stream bytes.Buffer
 	if err := plain.(bundles.Streamer).Stream(ctx, &stream, platforms[0].Objects); err != nil { //nolint:forcetypeassert // plain is one
 		return l.blame(err)
 	}
 	l.made = asItems(stream.Bytes())
+	if l.generates() {
+		return l.witness("generate")
+	}
+	l.keep(func(item map[string]any) bool { return !local(item) })
 	return exitOK
 }
 
@@ -110,42 +153,4 @@ func asItems(stream []byte) []byte {
 		items = append(items, line...)
 	}
 	return items
-}
-
-// say has a result about a place in the platform document.
-func (l *resourceList) say(severity string, p problem.Problem) {
-	r := result{Message: p.Message, Severity: severity, ResourceRef: refOf(l.FunctionConfig), File: fileOf(l.FunctionConfig)}
-	if p.Path != "" {
-		r.Field = &resultField{p.Path}
-	}
-	if p.Rule.Name != "" {
-		r.Tags = tags{"rule": p.Rule.Name}
-	}
-	l.Results = append(l.Results, r)
-}
-
-// fail says what is wrong with how the function is used.
-func (l *resourceList) fail(message string) int {
-	l.Results = append(l.Results, result{Message: message, Severity: "error"})
-	return exitInvalid
-}
-
-// blame says what is wrong with the document, each problem by itself, or with us.
-func (l *resourceList) blame(err error) int {
-	var problems problem.List
-	var unknown *generator.EnvironmentError
-	var bug *generator.BugError
-	switch {
-	case errors.As(err, &problems):
-		for _, p := range problems {
-			l.say("error", p)
-		}
-		return exitInvalid
-	case errors.As(err, &unknown):
-		return l.fail(unknown.Error())
-	case errors.As(err, &bug):
-		l.fail(err.Error())
-		return exitInternal
-	}
-	return l.fail(err.Error())
 }

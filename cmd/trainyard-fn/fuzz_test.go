@@ -10,6 +10,8 @@ import (
 
 const document = `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: a}, spec: {runtimes: {mpi: {from: openmpi-cpu, image: a}}}}`
 
+const changes = `{apiVersion: trainyard.dev/v1alpha1, kind: Transformer, metadata: {name: a}, spec: {labels: {a: b}, images: {mirrors: {docker.io: a.b}}, argocd: true}}`
+
 // seeds are ResourceLists, and what is none.
 var seeds = []string{
 	"", "{", "a: b", "- a", "null", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n",
@@ -18,6 +20,8 @@ var seeds = []string{
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [null, {}, {metadata: 3}]\nfunctionConfig: {metadata: {annotations: {trainyard.dev/function: validate}}}\n",
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: {a: b}\nfunctionConfig: 3\n",
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {apiVersion: v1, kind: Pod}\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [{a: &a [1e3, 0777, yes, 9007199254740993]}, # words\n  {containers: [{image: nginx}], b: *a}]\nfunctionConfig: " + changes + "\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- metadata: {annotations: {kustomize.config.k8s.io/id: a}}\nfunctionConfig: " + strings.Replace(document, "{name: a}", "{name: a, annotations: {trainyard.dev/function: validate}}", 1) + "\n",
 	"apiVersion: v1\nkind: List\nitems: []\n",
 	"a: &a [*a, *a]\nb: *a\n",
 }
@@ -56,7 +60,7 @@ func FuzzRun(f *testing.F) {
 func TestItemsOfOthersStay(t *testing.T) {
 	var out, words bytes.Buffer
 	config := strings.Replace(document, "{name: a}", `{name: a, annotations: {config.kubernetes.io/local-config: "true"}}`, 1)
-	list := "apiVersion: config.kubernetes.io/v1beta1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: ours}, data: {a: \"a\\n\\n  b\\n\"}}\n- " + config + "\nfunctionConfig: " + config + "\n"
+	list := "apiVersion: config.kubernetes.io/v1beta1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: ours}, data: {a: \"a\\n\\n  b\\n\"}} # as it is\n- " + config + "\nfunctionConfig: " + config + "\n"
 	if code := run(t.Context(), nil, strings.NewReader(list), &out, &words); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
@@ -70,6 +74,9 @@ func TestItemsOfOthersStay(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "ConfigMap ClusterTrainingRuntime" {
 		t.Errorf("items are %s", got)
+	}
+	if !strings.Contains(out.String(), "# as it is\n") {
+		t.Errorf("a comment is gone:\n%s", out.String())
 	}
 	if data, _ := answer.Items[0]["data"].(map[string]any); data["a"] != "a\n\n  b\n" {
 		t.Errorf("the ConfigMap has become %v", answer.Items[0])

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v4"
+	kubernetes "sigs.k8s.io/yaml"
 )
 
 // maxList bounds what is read before anything is parsed.
@@ -25,7 +26,8 @@ type resourceList struct {
 	FunctionConfig map[string]any   `json:"functionConfig,omitempty"`
 	Results        []result         `json:"results,omitempty"`
 
-	made []byte // more items, as YAML: those that were generated
+	texts []*yaml.Node // the items as they are written
+	made  []byte       // more items, as YAML: those that were generated
 }
 
 // result is one thing that a function has to say.
@@ -82,8 +84,8 @@ func readList(in io.Reader) (*resourceList, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New("standard input is empty: want a ResourceList, as kustomize and kpt send it; --help shows how")
 	}
-	list := &resourceList{}
-	if err := yaml.Unmarshal(text, list); err != nil {
+	list, err := parseList(text)
+	if err != nil {
 		return nil, fmt.Errorf("standard input is no ResourceList: %w", err)
 	}
 	for _, version := range listVersions {
@@ -94,6 +96,22 @@ func readList(in io.Reader) (*resourceList, error) {
 	return nil, fmt.Errorf("want apiVersion %s and kind ResourceList on standard input, got %q and %q", listVersions[0], list.APIVersion, list.Kind)
 }
 
+// parseList reads values as Kubernetes does, and keeps numbers as they are written.
+func parseList(text []byte) (*resourceList, error) {
+	plain, err := kubernetes.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, err
+	}
+	list := &resourceList{}
+	decoder := json.NewDecoder(bytes.NewReader(plain))
+	decoder.UseNumber()
+	if err := decoder.Decode(list); err != nil {
+		return nil, err
+	}
+	list.texts, err = itemTexts(text, list.Items)
+	return list, err
+}
+
 // write writes the list. What was generated is laid out already.
 func (l *resourceList) write(to io.Writer) error {
 	head := struct {
@@ -101,7 +119,7 @@ func (l *resourceList) write(to io.Writer) error {
 		Kind       string   `json:"kind"`
 		Results    []result `json:"results,omitempty"`
 	}{l.APIVersion, l.Kind, l.Results}
-	text, err := yaml.Marshal(head)
+	text, err := kubernetes.Marshal(head)
 	if err != nil {
 		return fmt.Errorf("writing the list: %w", err)
 	}
@@ -116,56 +134,16 @@ func (l *resourceList) write(to io.Writer) error {
 }
 
 func (l *resourceList) itemsText() ([]byte, error) {
-	if len(l.Items) == 0 && len(l.made) == 0 {
+	if len(l.texts) == 0 && len(l.made) == 0 {
 		return []byte("items: []\n"), nil
 	}
 	text := []byte("items:\n")
-	if len(l.Items) > 0 {
-		given, err := yaml.Marshal(l.Items)
+	if len(l.texts) > 0 {
+		given, err := yaml.Dump(&yaml.Node{Kind: yaml.SequenceNode, Content: l.texts}, yaml.WithIndent(2), yaml.WithLineWidth(-1))
 		if err != nil {
 			return nil, err
 		}
 		text = append(text, given...)
 	}
 	return append(text, l.made...), nil
-}
-
-// annotation is one of an object's.
-func annotation(object map[string]any, key string) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	value, _ := annotations[key].(string)
-	return value
-}
-
-// local tells what a host keeps for itself, such as the functionConfig among the items.
-func local(object map[string]any) bool {
-	return annotation(object, "config.kubernetes.io/local-config") == "true"
-}
-
-// refOf names an object.
-func refOf(object map[string]any) *resourceRef {
-	var read struct {
-		APIVersion string
-		Kind       string
-		Metadata   struct{ Name, Namespace string }
-	}
-	text, err := json.Marshal(object)
-	if err == nil {
-		err = json.Unmarshal(text, &read)
-	}
-	if err != nil {
-		return nil
-	}
-	return &resourceRef{read.APIVersion, read.Kind, read.Metadata.Name, read.Metadata.Namespace}
-}
-
-// fileOf is where an object comes from, as far as the host says it.
-func fileOf(object map[string]any) *resultFile {
-	for _, key := range []string{"internal.config.kubernetes.io/path", "config.kubernetes.io/path"} {
-		if path := annotation(object, key); path != "" {
-			return &resultFile{path}
-		}
-	}
-	return nil
 }

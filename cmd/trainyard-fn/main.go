@@ -1,5 +1,6 @@
 // Command trainyard-fn is a KRM function: kustomize or kpt hands it a ResourceList, and it makes the
-// objects of the platform document that is its functionConfig, or judges the objects that it is given.
+// objects of the platform document that is its functionConfig, judges the objects that it is given, or
+// changes them as a Transformer says.
 package main
 
 import (
@@ -11,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/trainyard/trainyard/cmd/internal/build"
 )
 
 // Exit codes, as those of trainyard.
@@ -33,6 +36,13 @@ Annotations of the document say what it is to do:
   trainyard.dev/function: validate     judge runtimes by the traps of MPI, and TrainJobs by the rules of their tenants
   trainyard.dev/environment: NAME      which of the document's environments; needed where it has some
 
+Or it is a document of the kind Transformer, whose spec says what to change of the objects:
+
+  platform: NAME                       the label trainyard.dev/platform, where there is none
+  labels: {NAME: VALUE}                these labels
+  images: {digests: {IMAGE: DIGEST}, mirrors: {REGISTRY: REGISTRY}}
+  argocd: true                         Argo CD's sync waves and sync options, by kinds
+
 In a kustomization:
 
   # platform.yaml
@@ -47,6 +57,9 @@ In a kustomization:
 
   # kustomization.yaml
   generators: [platform.yaml]
+  replacements: # fail where kustomize leaves the function out
+  - source: {kind: FunctionRun, name: acme, fieldPath: function}
+    targets: [{select: {kind: FunctionRun, name: acme}, fieldPaths: [function]}]
 
   kustomize build --enable-alpha-plugins --enable-exec .
 `
@@ -65,7 +78,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, words io.Writer)
 			fmt.Fprint(out, usage) //nolint:errcheck // there is nobody else to tell
 			return exitOK
 		}
-		fmt.Fprintf(words, "trainyard-fn: unknown argument %q: want none, or --help\n", args[0])
+		if args[0] == "--version" {
+			fmt.Fprintf(out, "trainyard-fn %s\n", build.Words())
+			return exitOK
+		}
+		fmt.Fprintf(words, "trainyard-fn: unknown argument %q: want none, --help or --version\n", args[0])
 		return exitUsage
 	}
 	list, err := readList(in)

@@ -4,35 +4,53 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
+	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/foreign"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/generator/trainjob"
 )
 
-// validate judges what the host has: runtimes by the traps of MPI, TrainJobs by the rules of the platform.
-// It gives no items back: kustomize would take any for changes.
-func (l *resourceList) validate(_ context.Context, platforms []generator.Platform) int {
-	rules, err := trainjob.NewPlatform(platforms[0].Environment, platforms[0].Objects)
+// validate judges what the host has: runtimes by the traps of MPI, TrainJobs by the rules of the
+// platform, also where nothing in the cluster enforces them. It changes nothing.
+func (l *resourceList) validate(ctx context.Context) int {
+	if l.generates() {
+		return l.witness("validate")
+	}
+	rules, err := l.rules(ctx)
 	if err != nil {
 		return l.blame(err)
 	}
 	code := exitOK
 	for _, item := range l.Items {
-		if local(item) {
-			continue
-		}
-		if found := l.judge(item, rules); found != exitOK {
-			code = found
+		if !local(item) {
+			code = max(code, l.judge(item, rules))
 		}
 	}
-	l.Items = nil
+	if slices.ContainsFunc(l.Items, fromKustomize) { // it would take any for changes
+		return max(code, l.misplaced())
+	}
 	return code
 }
 
+// rules are those of the platform.
+func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
+	request, err := l.request()
+	if err != nil {
+		return nil, err
+	}
+	platforms, err := l.platforms(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return trainjob.Judging(ctx, generator.New(trainyard.CUE), request, platforms)
+}
+
 // judge judges one object; objects of other kinds are passed over.
-func (l *resourceList) judge(item map[string]any, rules trainjob.Platform) int {
+func (l *resourceList) judge(item map[string]any, rules []trainjob.Platform) int {
 	const name = "item.json"
 	text, err := json.Marshal(item)
 	if err != nil {
@@ -42,9 +60,9 @@ func (l *resourceList) judge(item map[string]any, rules trainjob.Platform) int {
 		found, err := foreign.Vet(name, text)
 		return max(l.found(item, "error", listOf(err), exitInvalid), l.found(item, "error", found.Problems, exitInvalid), l.found(item, "info", found.Notes, exitOK))
 	}
-	found, err := trainjob.Vet(name, text, "", []trainjob.Platform{rules})
+	found, err := trainjob.Vet(name, text, "", rules)
 	if without := (*trainjob.TenantError)(nil); errors.As(err, &without) {
-		return l.found(item, "error", problem.List{{Path: "metadata.namespace", Message: without.Error()}}, exitInvalid)
+		return l.found(item, "error", problem.List{{Path: "metadata.namespace", Message: homeless(without)}}, exitInvalid)
 	}
 	return max(l.found(item, "error", listOf(err), exitInvalid), l.found(item, "error", found.Wrong, exitInvalid),
 		l.found(item, "error", found.Denied, exitDenied), l.found(item, "warning", found.Lenient, exitOK))
@@ -53,16 +71,27 @@ func (l *resourceList) judge(item map[string]any, rules trainjob.Platform) int {
 // found makes results of problems of an item; code is returned where there are some.
 func (l *resourceList) found(item map[string]any, severity string, problems problem.List, code int) int {
 	for _, p := range problems {
-		r := result{Message: p.Message, Severity: severity, ResourceRef: refOf(item), File: fileOf(item)}
-		if p.Path != "" {
-			r.Field = &resultField{p.Path}
-		}
-		l.Results = append(l.Results, r)
+		l.about(item, severity, p)
 	}
 	if len(problems) == 0 {
 		return exitOK
 	}
 	return code
+}
+
+// homeless says of a TrainJob without rules where it would have some.
+func homeless(e *trainjob.TenantError) string {
+	who := "it has none"
+	if e.Tenant != "" {
+		who = problem.Quote(e.Tenant) + " has no rules for TrainJobs"
+	}
+	switch {
+	case len(e.Known) == 0:
+		return who + ": want a document with tenants"
+	case e.Tenant != "" && problem.Nearest(e.Tenant, e.Known) != "":
+		return who + meant(e.Tenant, e.Known)
+	}
+	return who + ": want one of " + strings.Join(e.Known, ", ")
 }
 
 // listOf are the problems that an error is.

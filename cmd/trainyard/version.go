@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trainyard/trainyard/cmd/internal/build"
 )
 
 // version describes this binary.
@@ -48,23 +49,12 @@ func printVersion(s streams, output string) error {
 }
 
 func currentVersion() version {
-	v := version{
-		Version: "(devel)",
+	number, commit := build.Version()
+	return version{
+		Version: number,
+		Commit:  commit,
 		Go:      runtime.Version(),
 		Schemas: []string{"trainyard.dev/v1alpha1"},
 		Trainer: []string{"2.1", "2.2", "2.3"},
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			v.Commit = setting.Value
-		}
-	}
-	return v
 }

@@ -24,15 +24,28 @@ type Platform struct {
 // Platforms generates what a document asks for, and reads the rules of each environment: also of
 // those where spec.admission.enforce is none, so that the cluster has no rules.
 func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) ([]Platform, error) {
-	all, err := read(ctx, p, r)
+	generated, err := p.Generate(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return Judging(ctx, p, r, generated)
+}
+
+// Judging is Platforms for what has been generated already.
+func Judging(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
+	all, err := read(generated)
 	if err != nil || !slices.ContainsFunc(all, Platform.silent) {
 		return all, err
 	}
 	judging := r
 	judging.Layers = append(slices.Clone(r.Layers), enforcing(all))
-	judged, err := read(ctx, p, judging)
+	again, err := p.Generate(ctx, judging)
 	if err != nil {
 		return nil, fmt.Errorf("asking for rules where none are enforced: %w", err)
+	}
+	judged, err := read(again)
+	if err != nil {
+		return nil, err
 	}
 	for i := range judged {
 		judged[i].lenient = all[i].silent()
@@ -45,13 +58,10 @@ func Lenient(platforms []Platform) bool {
 	return slices.ContainsFunc(platforms, func(p Platform) bool { return p.lenient })
 }
 
-func read(ctx context.Context, p *generator.Pipeline, r generator.Request) ([]Platform, error) {
-	generated, err := p.Generate(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func read(generated []generator.Platform) ([]Platform, error) {
 	all := make([]Platform, len(generated))
 	for i, g := range generated {
+		var err error
 		if all[i], err = NewPlatform(g.Environment, g.Objects); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,5 @@
+# trainyard-fn as a KRM function: CGO_ENABLED=0 go build -o trainyard-fn ./cmd/trainyard-fn
+FROM scratch
+COPY trainyard-fn /trainyard-fn
+USER 65534
+ENTRYPOINT ["/trainyard-fn"]

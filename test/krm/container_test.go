@@ -1,0 +1,57 @@
+package krm
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+const nobody = 65534
+
+// TestContainer runs the program as docker runs it for kustomize in the image of
+// examples/images/fn.Dockerfile: as nobody, in a root that has nothing else, without arguments.
+func TestContainer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a program a root of its own")
+	}
+	root, err := os.MkdirTemp("", "trainyard-fn-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	build := exec.Command("go", "build", "-o", filepath.Join(root, "trainyard-fn"), "./cmd/trainyard-fn")
+	build.Dir, build.Env = repo.Path(t), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building: %v\n%s", err, out)
+	}
+	if err := os.Chmod(root, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	document := strings.ReplaceAll(strings.TrimSpace(named("generate")), "\n", "\n  ")
+	for _, version := range []string{"v1", "v1beta1"} {
+		var words bytes.Buffer
+		cmd := exec.Command("/trainyard-fn")
+		cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{"LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"}, &words
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.Stdin = strings.NewReader("apiVersion: config.kubernetes.io/" + version + "\nkind: ResourceList\nitems: []\nfunctionConfig:\n  " + document + "\n")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, words.String())
+		}
+		var answer struct {
+			APIVersion string
+			Items      []any
+		}
+		if err := yaml.Unmarshal(out, &answer); err != nil || answer.APIVersion != "config.kubernetes.io/"+version || len(answer.Items) < 10 {
+			t.Errorf("the answer to %s is a list of %s with %d items, and %v", version, answer.APIVersion, len(answer.Items), err)
+		}
+	}
+}

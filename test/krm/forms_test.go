@@ -1,0 +1,179 @@
+package krm
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	job = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train, namespace: team-a}
+spec: {runtimeRef: {name: mpi}, trainer: {numNodes: NODES, image: "quay.io/acme/openmpi:4.1.6"}}
+`
+	transformer = `apiVersion: trainyard.dev/v1alpha1
+kind: Transformer
+metadata:
+  name: acme
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {path: trainyard-fn}
+spec:
+  labels: {acme.example/team: ml}
+  images:
+    digests: {"quay.io/acme/openmpi:4.1.6": "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
+  argocd: true
+`
+	head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+)
+
+// form is a way to use the function: files of a folder, and what comes of them.
+type form struct {
+	files map[string]string
+	want  func(t *testing.T, w world) map[string]any
+}
+
+// forms are all of them. In each, a generator tells whether functions run at all.
+func forms() map[string]form {
+	goodJob := strings.Replace(job, "NODES", "4", 1)
+	return map[string]form{
+		"generator": {
+			map[string]string{"platform.yaml": named("generate"), "kustomization.yaml": kustomization},
+			func(t *testing.T, w world) map[string]any { return w.generated(t, "platform.yaml") },
+		},
+		"transformer": {
+			map[string]string{
+				"job.yaml": goodJob, "change.yaml": transformer,
+				"kustomization.yaml": head + "resources: [job.yaml]\ngenerators: [change.yaml]\ntransformers: [change.yaml]\n" + witnessed,
+			},
+			func(t *testing.T, _ world) map[string]any {
+				return objects(t, []byte(strings.NewReplacer(":4.1.6", "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+					"namespace: team-a", "namespace: team-a, labels: {acme.example/team: ml}").Replace(goodJob)))
+			},
+		},
+		"validator": {
+			map[string]string{
+				"job.yaml": goodJob, "platform.yaml": named("validate"),
+				"kustomization.yaml": head + "resources: [job.yaml]\ngenerators: [platform.yaml]\nvalidators: [platform.yaml]\n" + witnessed,
+			},
+			func(t *testing.T, _ world) map[string]any { return objects(t, []byte(goodJob)) },
+		},
+		"all at once": {
+			map[string]string{
+				"job.yaml": goodJob, "platform.yaml": named("generate"), "check.yaml": named("validate"),
+				"change.yaml": strings.Replace(transformer, `  images:
+    digests: {"quay.io/acme/openmpi:4.1.6": "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
+`, "", 1),
+				"kustomization.yaml": head + "resources: [job.yaml]\ngenerators: [platform.yaml]\ntransformers: [change.yaml]\nvalidators: [check.yaml]\n" + witnessed,
+			},
+			func(t *testing.T, w world) map[string]any {
+				w.write(t, "delivered.yaml", strings.Replace(named("generate"), "spec:\n", "spec:\n  target: {argocd: \"3.1\"}\n", 1))
+				want := w.generated(t, "../delivered.yaml")
+				maps.Copy(want, objects(t, []byte(goodJob)))
+				for _, o := range want {
+					metadata := o.(map[string]any)["metadata"].(map[string]any)
+					labels, _ := metadata["labels"].(map[string]any)
+					if labels == nil {
+						labels = map[string]any{}
+						metadata["labels"] = labels
+					}
+					if labels["trainyard.dev/keep"] == nil {
+						labels["acme.example/team"] = "ml"
+					}
+				}
+				return want
+			},
+		},
+	}
+}
+
+func named(function string) string { return strings.Replace(platform, "FUNCTION", function, 1) }
+
+// generated is what trainyard makes of a document in the folder base.
+func (w world) generated(t *testing.T, file string) map[string]any {
+	t.Helper()
+	return objects(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
+}
+
+// TestForms: in each form, by itself and as the base of an overlay, kustomize gives what it should,
+// or it fails.
+func TestForms(t *testing.T) {
+	all := forms()
+	programs := newWorld(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			w := programs.again(t)
+			for file, text := range all[name].files {
+				w.write(t, "base/"+file, text)
+			}
+			w.write(t, "overlay/kustomization.yaml", head+"resources: [../base]\n")
+			want := all[name].want(t, w)
+			for _, folder := range []string{"base", "overlay"} {
+				out, err := w.build(t, folder, allowed...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, objects(t, out)); diff != "" {
+					t.Errorf("%s: -want +kustomize:\n%s", folder, diff)
+				}
+				for how, flags := range map[string][]string{"without exec": noExec, "without alpha": nil} {
+					if out, err := w.build(t, folder, flags...); err == nil {
+						t.Errorf("%s %s: kustomize says nothing, and gives %d bytes", folder, how, len(out))
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFormsTellWhatIsWrong of objects, on standard error, and give nothing.
+func TestFormsTellWhatIsWrong(t *testing.T) {
+	all := forms()
+	w := newWorld(t)
+	for name, tc := range map[string]struct{ form, file, old, new, says string }{
+		"too many nodes":      {"validator", "job.yaml", "numNodes: 4", "numNodes: 5", "error: TrainJob train: spec.trainer.numNodes: nodes: want 1 to 4"},
+		"no such team":        {"validator", "job.yaml", "team-a", "team-b", `error: TrainJob train: metadata.namespace: "team-b" has no rules for TrainJobs: did you mean team-a?`},
+		"an unknown change":   {"transformer", "change.yaml", "labels:", "label:", `error: Transformer acme: spec.label: unknown key: did you mean "labels"?`},
+		"another tag":         {"transformer", "job.yaml", ":4.1.6", ":4.1.7", "error: TrainJob train: spec.trainer.image: quay.io/acme/openmpi:4.1.7 has no digest: spec.images.digests of the Transformer has quay.io/acme/openmpi:4.1.6"},
+		"a kind that is none": {"transformer", "change.yaml", "kind: Transformer", "kind: Transform", `want a functionConfig of the kind Platform or Transformer, got "Transform": did you mean Transformer?`},
+		"a kind of no use": {
+			"transformer", "change.yaml", "  annotations:\n", "  annotations:\n    trainyard.dev/function: validate\n",
+			"validate wants a functionConfig of the kind Platform, got Transformer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := w.again(t)
+			for file, text := range all[tc.form].files {
+				if file == tc.file {
+					text = strings.ReplaceAll(text, tc.old, tc.new)
+				}
+				w.write(t, "base/"+file, text)
+			}
+			out, err := w.build(t, "base", allowed...)
+			if err == nil || len(out) > 0 || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("kustomize gives %d bytes and says %v, want nothing and %q", len(out), err, tc.says)
+			}
+		})
+	}
+}
+
+// TestMisplacedValidator: under transformers, kustomize takes what a validator gives for all there is,
+// which nobody must be able to apply.
+func TestMisplacedValidator(t *testing.T) {
+	w := newWorld(t)
+	for file, text := range forms()["validator"].files {
+		w.write(t, "base/"+file, strings.Replace(text, "validators:", "transformers:", 1))
+	}
+	out, err := w.build(t, "base", allowed...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Collect(maps.Keys(objects(t, out))); len(got) != 1 || got[0] != "MisplacedValidator /acme" {
+		t.Errorf("kustomize gives %v", got)
+	}
+}
