@@ -32,7 +32,7 @@ const (
 type ArgoCD struct {
 	RepoURL   string `json:"repoURL"`
 	Path      string `json:"path"`     // of the folder that holds the bundle of each environment
-	Revision  string `json:"revision"` // HEAD by default, and latest of an artifact
+	Revision  string `json:"revision"` // HEAD by default, and the bundle's tag of an artifact
 	Namespace string `json:"namespace"`
 	Cluster   string `json:"cluster"`   // an address, or a name; the cluster that Argo CD runs in by default
 	Automated *bool  `json:"automated"` // true by default

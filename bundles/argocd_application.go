@@ -86,7 +86,7 @@ func (b Bundle) source() source {
 	a := b.Delivery.ArgoCD
 	s := source{RepoURL: a.RepoURL, TargetRevision: a.Revision, Directory: directory{Recurse: true}}
 	if strings.HasPrefix(a.RepoURL, "oci://") {
-		s.Path, s.TargetRevision = ".", cmp.Or(a.Revision, "latest")
+		s.Path, s.TargetRevision = ".", cmp.Or(a.Revision, b.Tag())
 		return s
 	}
 	s.Path, s.TargetRevision = path.Join(a.Path, b.Environment, objectsFolder), cmp.Or(a.Revision, "HEAD")

@@ -23,6 +23,8 @@ type Delivery struct {
 	Kinds   map[string]Kind   `json:"kinds"` // that the cluster may get, today or later
 
 	OpenShift bool `json:"openshift"`
+
+	Annotations map[string]string `json:"annotations"` // what the document says of itself, as images say it
 }
 
 // Kind is a kind of objects.

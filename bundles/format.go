@@ -26,8 +26,15 @@ type Streamer interface {
 	Stream(ctx context.Context, w io.Writer, set object.Set) error
 }
 
+// Binary is implemented by formats whose files are compressed. bundles/rendered holds none of them, because nobody
+// could review what changes there.
+type Binary interface {
+	Format
+	binary()
+}
+
 // Formats lists every format, in the order that help text shows them.
-func Formats() []Format { return []Format{kustomize{}, plain{}, argocd{}} }
+func Formats() []Format { return []Format{kustomize{}, plain{}, argocd{}, oci{}} }
 
 // Named returns the format of a name; ok is false if there is none.
 func Named(name string) (format Format, ok bool) {

@@ -1,6 +1,8 @@
 package generator
 
 import (
+	"strings"
+
 	"cuelang.org/go/cue"
 
 	"github.com/trainyard/trainyard/generator/problem"
@@ -13,8 +15,9 @@ type Delivery struct {
 	Tenants map[string]map[string]any `json:"tenants,omitempty"` // what packaging has to know of those that keep TrainJobs in Git, by name
 	Kinds   map[string]Kind           `json:"kinds,omitempty"`   // that the cluster may get, if not of this document then of what becomes of it
 
-	OpenShift bool             `json:"openshift,omitempty"` // whether the cluster is OpenShift
-	Position  problem.Position `json:"position"`            // of spec.delivery, or of what should hold it
+	OpenShift   bool              `json:"openshift,omitempty"`   // whether the cluster is OpenShift
+	Annotations map[string]string `json:"annotations,omitempty"` // of the document, those that images have
+	Position    problem.Position  `json:"position"`              // of spec.delivery, or of what should hold it
 }
 
 // Kind is a kind of objects.
@@ -34,6 +37,7 @@ var toldOfTenants = []string{"repositories", "editors", "viewers"}
 func (w *work) deliver(on *engine) error {
 	spec := mappingAt(w.sound, "spec")
 	w.delivery = Delivery{ArgoCD: mappingAt(spec, "delivery", "argocd"), Position: w.document.Locate("spec", "delivery")}
+	w.delivery.Annotations = imageAnnotations(mappingAt(w.sound, "metadata", "annotations"))
 	w.delivery.OpenShift, _ = mappingAt(spec, "target")["openshift"].(bool)
 	if _, told := mappingAt(spec, "target")["argocd"]; told || w.delivery.ArgoCD != nil {
 		for _, r := range w.requests {
@@ -51,6 +55,17 @@ func (w *work) deliver(on *engine) error {
 		}
 	}
 	return w.delivery.readKinds(on)
+}
+
+// imageAnnotations are those that artifacts can have: what the document says of itself in the words of images.
+func imageAnnotations(all map[string]any) map[string]string {
+	found := map[string]string{}
+	for key, value := range all {
+		if text, ok := value.(string); ok && strings.HasPrefix(key, "org.opencontainers.image.") {
+			found[key] = text
+		}
+	}
+	return found
 }
 
 // readKinds reads those that the cluster can have.

@@ -46,6 +46,7 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return all
 	},
+	"oci": func(t *testing.T, dir string) []byte { return untarred(t, imageOf(t, dir)) },
 	"kustomize": func(t *testing.T, dir string) []byte {
 		return run(t, exec.Command(repo.Tool(t, "kustomize"), "build", dir))
 	},

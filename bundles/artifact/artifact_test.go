@@ -1,0 +1,75 @@
+package artifact_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/trainyard/trainyard/bundles/artifact"
+)
+
+// text is the content of a file.
+type text string
+
+func (t text) Len() int { return len(t) }
+
+func (t text) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, string(t))
+	return int64(n), err
+}
+
+// files are a few, one of them with a path too long for the oldest form of tar, and one that takes many blocks.
+func files() []artifact.Entry {
+	var long bytes.Buffer
+	for i := range 20_000 {
+		fmt.Fprintf(&long, "key-%d: value-%d\n", i*i%7919, i%13)
+	}
+	return []artifact.Entry{
+		{Path: "cluster/a.yaml", Content: text("kind: A\n")},
+		{Path: "cluster/" + fmt.Sprintf("%0120d", 1) + ".yaml", Content: text("")},
+		{Path: "namespaces/long.yaml", Content: text(long.String())},
+	}
+}
+
+// TestBytesNeverChange: who holds a platform to a digest must get it from the next Go and on other machines,
+// too. A change here means that a library packs otherwise than it did: say so in docs/oci.md, and in what is new.
+func TestBytesNeverChange(t *testing.T) {
+	a, err := artifact.OfFiles(files(), map[string]string{"org.opencontainers.image.title": "acme"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := a.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "sha256:5b9a39226ddf11ab0e93f333724b0106c6af2439dd8a88e2d312af28b65ef5e9"
+	if p.Digest() != want {
+		t.Errorf("the digest is %s, and was %s", p.Digest(), want)
+	}
+}
+
+func TestArtifactsOfOtherContentDiffer(t *testing.T) {
+	seen := map[string]string{}
+	for name, change := range map[string]func(all []artifact.Entry, annotations map[string]string){
+		"as it is":           func([]artifact.Entry, map[string]string) {},
+		"another text":       func(all []artifact.Entry, _ map[string]string) { all[0].Content = text("kind: B\n") },
+		"another path":       func(all []artifact.Entry, _ map[string]string) { all[0].Path = "cluster/b.yaml" },
+		"another annotation": func(_ []artifact.Entry, annotations map[string]string) { annotations["a"] = "c" },
+	} {
+		all, annotations := files(), map[string]string{"a": "b"}
+		change(all, annotations)
+		a, err := artifact.OfFiles(all, annotations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := a.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, twice := seen[p.Digest()]; twice {
+			t.Errorf("%s and %s are the same artifact", name, other)
+		}
+		seen[p.Digest()] = name
+	}
+}
