@@ -9,6 +9,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/jobs/trial"
 	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/bundles/registry"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/reports"
 )
@@ -78,6 +79,14 @@ func (f *failedError) code() int {
 	return exitFailed
 }
 
+// occupiedError says that a folder cannot be an image layout of ours.
+type occupiedError struct{ by *bundles.RefusedError }
+
+// Error names what is there.
+func (o *occupiedError) Error() string {
+	return fmt.Sprintf("%v: publish into a folder of its own", o.by)
+}
+
 // judge says what a run comes to that has ended with an error, or with none.
 func judge(err error) reports.Report {
 	var (
@@ -91,6 +100,8 @@ func judge(err error) reports.Report {
 		failed  *failedError
 		choice  *jobs.AmbiguousRuntimeError
 		unfit   *trial.UnfitError
+		full    *occupiedError
+		denied  *registry.DeniedError
 	)
 	ended := func(code int, failures ...string) reports.Report {
 		return reports.Report{ExitCode: code, Failures: failures}
@@ -105,7 +116,7 @@ func judge(err error) reports.Report {
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v; what is not ours can be moved away or kept (--keep-unknown), edits be taken over into the document and overwritten (--force)", refused))
 	case errors.As(err, &loss):
 		return ended(exitRefused, loss.Losses...)
-	case errors.As(err, &exists):
+	case errors.As(err, &exists), errors.As(err, &full):
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v", err))
 	case errors.As(err, &usage), errors.As(err, &unknown), errors.As(err, &choice), errors.As(err, &unfit):
 		return ended(exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err))
@@ -113,7 +124,7 @@ func judge(err error) reports.Report {
 		return ended(exitDiffers, differ.differences...)
 	case errors.As(err, &failed):
 		return ended(failed.code(), fmt.Sprintf("trainyard: %v", failed))
-	case jobs.Denied(err):
+	case jobs.Denied(err), errors.As(err, &denied):
 		return ended(exitDenied, fmt.Sprintf("trainyard: %v", err))
 	case errors.Is(err, context.DeadlineExceeded):
 		return ended(exitTimedOut, fmt.Sprintf("trainyard: %v", err))

@@ -85,11 +85,11 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms [
 
 // render lays a platform out as files.
 func render(ctx context.Context, format bundles.Format, p generator.Platform) (bundles.Tree, error) {
-	delivery, err := bundles.ReadDelivery(p.Delivery)
+	bundle, err := bundleOf(p)
 	if err != nil {
 		return bundles.Tree{}, err
 	}
-	tree, err := format.Render(ctx, bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: delivery})
+	tree, err := format.Render(ctx, bundle)
 	if missing := (*bundles.MissingError)(nil); errors.As(err, &missing) {
 		return tree, problem.List{{Position: p.Delivery.Position, Rule: formatNeeds, Path: missing.Path, Message: missing.Message}}
 	}
@@ -97,6 +97,12 @@ func render(ctx context.Context, format bundles.Format, p generator.Platform) (b
 		return tree, fmt.Errorf("rendering as %s: %w", format.Name(), err)
 	}
 	return tree, nil
+}
+
+// bundleOf is what formats render of a platform.
+func bundleOf(p generator.Platform) (bundles.Bundle, error) {
+	delivery, err := bundles.ReadDelivery(p.Delivery)
+	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: delivery}, err
 }
 
 // formatNeeds is the rule that a document breaks which lacks something for --format.

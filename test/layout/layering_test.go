@@ -38,6 +38,8 @@ var bans = []ban{
 	{"generator/...", "k8s.io/client-go/...", "generation needs no cluster"},
 	{"bundles/...", "cuelang.org/go/...", "CUE ends with the object.Set"},
 	{"bundles/...", module + "/generator", "a format reads sets, not documents"},
+	{"bundles", module + "/bundles/registry", "formats are files, wherever they go"},
+	{"bundles/artifact/...", module + "/...", "an artifact is bytes, whatever they say"},
 	{"bundles/...", module + "/controller/...", "files are written before anything runs"},
 	{"reports/...", module + "/generator", "a report says what is wrong, however it was found"},
 	{"reports/...", module + "/bundles/...", "a report says what is wrong, however it was found"},

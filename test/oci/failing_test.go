@@ -1,0 +1,161 @@
+package oci
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// uploads tells requests that send a blob.
+func uploads(r *http.Request) bool {
+	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
+}
+
+// answering has a registry answer some requests in its own way.
+func answering(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
+	return func(inner http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if some(r) {
+				answer(w, r)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+	}
+}
+
+// saying is an error as registries write it.
+func saying(status int, code, message string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q}]}`, code, message) // who hung up has no answer
+	}
+}
+
+// hangUp ends a connection in the middle of a request.
+func hangUp(w http.ResponseWriter, r *http.Request) {
+	_, _ = r.Body.Read(make([]byte, 100)) // and no more
+	if connection, _, err := w.(http.Hijacker).Hijack(); err == nil {
+		_ = connection.Close() // that is the point
+	}
+}
+
+func everything(*http.Request) bool { return true }
+
+func manifests(r *http.Request) bool {
+	return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/")
+}
+
+// TestRegistriesThatFail: a line says what is wrong, the exit code is that of the contract, and no tag is there.
+func TestRegistriesThatFail(t *testing.T) {
+	program := repo.Build(t, repo.Path(t))
+	cases := map[string]struct {
+		around func(http.Handler) http.Handler
+		args   []string
+		code   int
+		says   string
+	}{
+		"uploads that end in an error":           {answering(uploads, saying(500, "UNKNOWN", "disk\nfull")), nil, 1, "the registry answers 500 Internal Server Error: disk full"},
+		"uploads that are cut off":               {answering(uploads, hangUp), nil, 1, "cannot reach the registry: "},
+		"uploads that arrive in part":            {truncating, nil, 1, "the registry answers 400 Bad Request: "},
+		"a manifest that is not taken":           {answering(manifests, saying(503, "UNAVAILABLE", "later")), nil, 1, "the registry answers 503 Service Unavailable: later"},
+		"a page for people":                      {answering(everything, page), nil, 1, "502 Bad Gateway"},
+		"no credentials":                         {answering(everything, saying(401, "UNAUTHORIZED", "authentication required")), nil, 5, "log in with docker login HOST"},
+		"credentials that may not push":          {answering(uploads, saying(403, "DENIED", "read only")), nil, 5, "the registry forbids it (403 Forbidden: read only)"},
+		"a repository that has to be made first": {answering(func(r *http.Request) bool { return r.Method == http.MethodPost }, saying(404, "NAME_UNKNOWN", "no such repository")), nil, 1, "create it there"},
+		"an artifact that is too large":          {answering(uploads, saying(413, "SIZE_INVALID", "at most 1 kB")), nil, 1, "takes nothing that large (413 Request Entity Too Large: at most 1 kB)"},
+		"a registry that never answers":          {answering(everything, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), []string{"--timeout", "2s"}, 8, "time was over"},
+	}
+	for title, tc := range cases {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			w := serve(t, program, tc.around)
+			s := w.publish(t, "oci://HOST/acme/platform", append(tc.args, "--example", "minimal")...)
+			expectFailure(t, s, tc.code, strings.ReplaceAll(tc.says, "HOST", w.host))
+			tag, err := name.NewTag(w.host + "/acme/platform:latest")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if title == "a registry that never answers" {
+				return
+			}
+			if _, err := remote.Head(tag); err == nil {
+				t.Error("the tag is there")
+			}
+		})
+	}
+}
+
+func expectFailure(t *testing.T, s said, code int, says string) {
+	t.Helper()
+	if s.code != code || s.out != "" {
+		t.Errorf("exit code %d, standard output %q: want %d and nothing", s.code, s.out, code)
+	}
+	if strings.Count(s.err, "\n") != 1 || !strings.Contains(s.err, says) {
+		t.Errorf("standard error is\n%swant one line with %q", s.err, says)
+	}
+}
+
+func page(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(http.StatusBadGateway)
+	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // who hung up has no answer
+}
+
+// truncating has a registry get less than was sent.
+func truncating(inner http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if uploads(r) && r.ContentLength != 0 {
+			r.Body = http.MaxBytesReader(nil, r.Body, 10)
+			half := make([]byte, 10)
+			n, _ := r.Body.Read(half) // a part is what we want
+			r.Body, r.ContentLength = readCloser{strings.NewReader(string(half[:n]))}, int64(n)
+		}
+		inner.ServeHTTP(w, r)
+	})
+}
+
+type readCloser struct{ *strings.Reader }
+
+// Close implements io.Closer.
+func (readCloser) Close() error { return nil }
+
+// TestCredentials: those of docker login and of podman login are found.
+func TestCredentials(t *testing.T) {
+	program := repo.Build(t, repo.Path(t))
+	guarded := answering(func(r *http.Request) bool {
+		user, password, _ := r.BasicAuth()
+		return user != "acme" || password != "secret"
+	}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="acme"`)
+		saying(http.StatusUnauthorized, "UNAUTHORIZED", "who are you?")(w, r)
+	})
+	for title, variable := range map[string]string{"docker": "DOCKER_CONFIG=", "podman": "REGISTRY_AUTH_FILE="} {
+		t.Run(title, func(t *testing.T) {
+			w := serve(t, program, guarded)
+			s := w.publish(t, "oci://HOST/acme/platform", "--example", "minimal")
+			expectFailure(t, s, 5, "log in with docker login "+w.host)
+
+			dir := t.TempDir()
+			file := filepath.Join(dir, "config.json")
+			text := fmt.Sprintf(`{"auths": {%q: {"auth": %q}}}`, w.host, base64.StdEncoding.EncodeToString([]byte("acme:secret")))
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if title == "podman" {
+				dir = file
+			}
+			w.environment = append(w.environment, variable+dir)
+			w.must(t, "oci://HOST/acme/platform", "--example", "minimal")
+		})
+	}
+}

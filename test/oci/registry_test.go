@@ -1,0 +1,230 @@
+// Package oci publishes platforms to registries that work, and to some that do not.
+package oci
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// acme is an example with environments.
+const acme = "examples/acme/platform.yaml"
+
+// world is a registry on this machine, and a program that publishes to it.
+type world struct {
+	program, host string
+	writes        atomic.Int64 // requests that change something
+	environment   []string     // of the program
+}
+
+// serve starts a registry; around may stand before it.
+func serve(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
+	t.Helper()
+	w := &world{program: program}
+	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	if around != nil {
+		inner = around(inner)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
+		if request.Method != http.MethodGet && request.Method != http.MethodHead {
+			w.writes.Add(1)
+		}
+		inner.ServeHTTP(answer, request)
+	}))
+	t.Cleanup(server.Close)
+	w.host = strings.TrimPrefix(server.URL, "http://")
+	w.environment = []string{"TRAINYARD_CACHE=off", "HOME=" + t.TempDir(), "DOCKER_CONFIG=" + t.TempDir(), "REGISTRY_AUTH_FILE=", "XDG_RUNTIME_DIR=" + t.TempDir()}
+	return w
+}
+
+// said is what a run came to.
+type said struct {
+	code     int
+	out, err string
+}
+
+// publish runs trainyard publish oci, in the repository's folder.
+func (w *world) publish(t *testing.T, dest string, args ...string) said {
+	t.Helper()
+	cmd := exec.Command(w.program, append([]string{"publish", "oci", strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
+	cmd.Dir = repo.Path(t)
+	cmd.Env = append(os.Environ(), w.environment...)
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return said{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
+}
+
+// must publishes, and returns the references that are printed.
+func (w *world) must(t *testing.T, dest string, args ...string) []string {
+	t.Helper()
+	s := w.publish(t, dest, args...)
+	if s.code != 0 {
+		t.Fatalf("publishing to %s ended with exit code %d: %s", dest, s.code, s.err)
+	}
+	return strings.Fields(s.out)
+}
+
+// pull gets an artifact from the registry, by the reference that was printed.
+func pull(t *testing.T, reference string) v1.Image {
+	t.Helper()
+	ref, err := name.ParseReference(reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := remote.Image(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Image(image); err != nil {
+		t.Errorf("%s: %v", reference, err)
+	}
+	return image
+}
+
+// files unpacks an artifact.
+func files(t *testing.T, image v1.Image) map[string]string {
+	t.Helper()
+	unpacked := mutate.Extract(image)
+	defer func() { _ = unpacked.Close() }() // it was only read
+	found := map[string]string{}
+	for archive := tar.NewReader(unpacked); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[header.Name] = string(text)
+	}
+}
+
+// committed reads the objects of an environment as bundles/rendered has them for Argo CD.
+func committed(t *testing.T, environment string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	objects := os.DirFS(repo.Path(t, "bundles", "rendered", "acme", "argocd", environment, "objects"))
+	err := fs.WalkDir(objects, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(objects, file)
+		found[file] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestRegistryServesWhatWasPublished: each environment under its tag, by the digest that was printed.
+func TestRegistryServesWhatWasPublished(t *testing.T) {
+	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	references := w.must(t, "oci://HOST/acme/platform", "-f", acme)
+	if len(references) != 2 {
+		t.Fatalf("published %v, want two environments", references)
+	}
+	for i, environment := range []string{"dev", "prod"} {
+		if want := w.host + "/acme/platform:" + environment + "@sha256:"; !strings.HasPrefix(references[i], want) {
+			t.Errorf("the reference is %s, want %s...", references[i], want)
+		}
+		image := pull(t, references[i])
+		if diff := cmp.Diff(committed(t, environment), files(t, image)); diff != "" {
+			t.Errorf("%s: -committed +served:\n%s", environment, diff)
+		}
+		byTag, _, _ := strings.Cut(references[i], "@")
+		if digest, err := pull(t, byTag).Digest(); err != nil || !strings.HasSuffix(references[i], digest.String()) {
+			t.Errorf("%s is %s, %v: want %s", byTag, digest, err, references[i])
+		}
+	}
+
+	before := w.writes.Load()
+	again := w.publish(t, "oci://HOST/acme/platform", "-f", acme)
+	if diff := cmp.Diff(strings.Join(references, "\n")+"\n", again.out); diff != "" {
+		t.Errorf("-first +again:\n%s", diff)
+	}
+	if w.writes.Load() != before || strings.Count(again.err, "is up to date with") != 2 {
+		t.Errorf("publishing again sent %d requests that write, and said:\n%s", w.writes.Load()-before, again.err)
+	}
+}
+
+// TestOneEnvironmentHasTheTagOfTheCommandLine, and annotations that it gives.
+func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
+	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	const revision = "org.opencontainers.image.revision"
+	s := w.publish(t, "oci://HOST/acme/platform:v1.4", "-f", acme, "--env", "dev", "--annotation", revision+"=abc", "-o", "json")
+	var told []struct{ Environment, Reference, Tag, Digest, Status string }
+	if err := json.Unmarshal([]byte(s.out), &told); err != nil || len(told) != 1 {
+		t.Fatalf("%v in %s%s", err, s.out, s.err)
+	}
+	if p := told[0]; p.Environment != "dev" || p.Tag != "v1.4" || p.Status != "published" || !strings.HasSuffix(p.Reference, ":v1.4@"+p.Digest) {
+		t.Errorf("told %+v", p)
+	}
+	manifest, err := pull(t, told[0].Reference).Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := manifest.Annotations; a[revision] != "abc" || a["org.opencontainers.image.title"] != "acme-dev" || a["org.opencontainers.image.created"] != "" {
+		t.Errorf("the annotations are %v", a)
+	}
+}
+
+// TestDigestsAreTheSameEverywhere: of what would be published, in another registry, and in folders.
+func TestDigestsAreTheSameEverywhere(t *testing.T) {
+	program := repo.Build(t, repo.Path(t))
+	surroundings := map[string][]string{
+		"at home":     {"TZ=UTC", "LANG=C", "GOMAXPROCS=1", "TMPDIR=" + t.TempDir()},
+		"far from it": {"TZ=Pacific/Kiritimati", "LANG=tr_TR.UTF-8", "GOMAXPROCS=8", "TMPDIR=" + t.TempDir()},
+	}
+	want := ""
+	for where, environment := range surroundings {
+		w := serve(t, program, nil)
+		w.environment = append(w.environment, environment...)
+		layout := filepath.Join(t.TempDir(), "layout")
+		for _, found := range [][]string{
+			w.must(t, "oci://HOST/acme/platform", "-f", acme, "--env", "prod", "--dry-run"),
+			w.must(t, "oci://HOST/acme/platform", "-f", acme, "--env", "prod"),
+			w.must(t, "oci-layout:"+layout, "-f", acme, "--env", "prod"),
+			w.must(t, "oci-layout:"+layout+":other", "-f", acme, "--env", "prod"),
+		} {
+			_, digest, _ := strings.Cut(strings.Join(found, " "), "@")
+			if want == "" {
+				want = digest
+			}
+			if digest != want || digest == "" {
+				t.Errorf("%s: %v, want the digest %s", where, found, want)
+			}
+		}
+	}
+}

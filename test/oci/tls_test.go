@@ -1,0 +1,88 @@
+package oci
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// elsewhere has the program find a server under a name that is not this machine's: example.com, for which
+// certificates of httptest are.
+func elsewhere(t *testing.T, w *world, server *httptest.Server) {
+	t.Helper()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect {
+			tunnel(w, server.Listener.Addr().String())
+			return
+		}
+		server.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	w.host = "example.com"
+	w.environment = append(w.environment, "HTTPS_PROXY="+proxy.URL, "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
+}
+
+// tunnel connects who asks with a server, until either of them ends.
+func tunnel(w http.ResponseWriter, address string) {
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = server.Close() }() // either has hung up
+	w.WriteHeader(http.StatusOK)
+	client, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer func() { _ = client.Close() }() // either has hung up
+	go func() {
+		_, _ = io.Copy(server, client) // ends when one of them does
+		_ = server.Close()
+	}()
+	_, _ = io.Copy(client, server) // ends when one of them does
+}
+
+func quietRegistry() http.Handler { return registry.New(registry.Logger(log.New(io.Discard, "", 0))) }
+
+// TestCertificates: one that this machine does not trust is refused, and one that it is told to trust is not.
+func TestCertificates(t *testing.T) {
+	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	server := httptest.NewUnstartedServer(quietRegistry())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	elsewhere(t, w, server)
+	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "its certificate is of nobody that this machine trusts: SSL_CERT_FILE")
+
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.environment = append(w.environment, "SSL_CERT_FILE="+file)
+	if found := w.must(t, "oci://HOST/acme/platform", "--example", "minimal"); !strings.HasPrefix(found[0], "example.com/acme/platform:latest@") {
+		t.Errorf("published %v", found)
+	}
+}
+
+// TestPlainHTTPIsAllowedByName: elsewhere, nothing goes without TLS that is not meant to.
+func TestPlainHTTPIsAllowedByName(t *testing.T) {
+	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	server := httptest.NewServer(quietRegistry())
+	t.Cleanup(server.Close)
+	elsewhere(t, w, server)
+	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "the registry does not speak TLS: if that is meant, allow it with --plain-http")
+	w.must(t, "oci://HOST/acme/platform", "--example", "minimal", "--plain-http")
+}
