@@ -36,6 +36,15 @@ type ArgoCD struct {
 	Namespace string `json:"namespace"`
 	Cluster   string `json:"cluster"`   // an address, or a name; the cluster that Argo CD runs in by default
 	Automated *bool  `json:"automated"` // true by default
+
+	// Clusters are several that get the same, by names of the document's; instead of Cluster.
+	Clusters map[string]ArgoCDCluster `json:"clusters"`
+}
+
+// ArgoCDCluster is one of several clusters.
+type ArgoCDCluster struct {
+	Cluster  string `json:"cluster"`  // an address, or a name
+	Revision string `json:"revision"` // that of all by default
 }
 
 // Render writes objects below objects/, as kustomize has them, and below argocd/ what is Argo CD's own.
@@ -63,12 +72,17 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 
 // argocdObjects are those of Argo CD's own kinds, by the name of their file.
 func (b Bundle) argocdObjects() map[string]any {
-	objects := map[string]any{
-		"appproject-" + b.name():  b.project(),
-		"application-" + b.name(): b.application(),
+	objects := map[string]any{"appproject-" + b.name(): b.project()}
+	if len(b.Delivery.ArgoCD.Clusters) > 0 {
+		objects["applicationset-"+b.name()] = b.clusterSet()
+	} else {
+		objects["application-"+b.name()] = b.application()
 	}
-	for _, tenant := range slices.Sorted(maps.Keys(b.Delivery.Tenants)) {
-		objects["appproject-"+b.name()+"-"+tenant] = b.tenantProject(tenant)
+	for name, tenant := range b.Delivery.Tenants {
+		objects["appproject-"+b.name()+"-"+name] = b.tenantProject(name)
+		if tenant.Applications != nil {
+			objects["applicationset-"+b.name()+"-"+name] = b.tenantSet(name)
+		}
 	}
 	return objects
 }
@@ -112,10 +126,23 @@ type destination struct {
 	Namespace string `json:"namespace"`
 }
 
-func (b Bundle) destination(namespace string) destination {
-	cluster := cmp.Or(b.Delivery.ArgoCD.Cluster, "https://kubernetes.default.svc")
+// destinationIn is a namespace of a cluster, which is an address or a name.
+func destinationIn(cluster, namespace string) destination {
 	if strings.HasPrefix(cluster, "https://") {
 		return destination{Server: cluster, Namespace: namespace}
 	}
 	return destination{Name: cluster, Namespace: namespace}
+}
+
+// destinations are a namespace of the cluster, or of each.
+func (b Bundle) destinations(namespace string) []destination {
+	a := b.Delivery.ArgoCD
+	if len(a.Clusters) == 0 {
+		return []destination{destinationIn(cmp.Or(a.Cluster, "https://kubernetes.default.svc"), namespace)}
+	}
+	var all []destination
+	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
+		all = append(all, destinationIn(a.Clusters[name].Cluster, namespace))
+	}
+	return all
 }

@@ -30,7 +30,7 @@ type directory struct {
 type syncPolicy struct {
 	Automated   *automated `json:"automated,omitempty"`
 	SyncOptions []string   `json:"syncOptions"`
-	Retry       retry      `json:"retry"`
+	Retry       *retry     `json:"retry,omitempty"`
 }
 
 // automated lets Argo CD act by itself. That it applies nothing at all is left at its default, which is never:
@@ -59,26 +59,33 @@ var syncOptions = []string{
 	"PruneLast=true",          // nothing goes before what takes its place is there
 }
 
+// applied are annotations of Applications of a platform: the API server computes the differences, with what it and
+// Trainer's webhooks fill in.
+var applied = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
+
 // application has Argo CD apply the objects. It has no finalizer: whoever deletes it keeps the platform.
 func (b Bundle) application() argocdObject {
+	o := b.argocdObject("Application", b.name(), b.applicationSpec())
+	o.Metadata.Annotations = applied
+	return o
+}
+
+func (b Bundle) applicationSpec() applicationSpec {
 	a := b.Delivery.ArgoCD
 	spec := applicationSpec{
 		Project:     b.name(),
 		Source:      b.source(),
-		Destination: b.destination(systemNamespace),
+		Destination: b.destinations(systemNamespace)[0],
 		SyncPolicy: syncPolicy{
 			SyncOptions: syncOptions,
 			// Trainer's webhooks, and CRDs of others, may take minutes until they are there.
-			Retry: retry{Limit: 10, Backoff: backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}},
+			Retry: &retry{Limit: 10, Backoff: backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}},
 		},
 	}
 	if a.Automated == nil || *a.Automated {
 		spec.SyncPolicy.Automated = &automated{Prune: true, SelfHeal: true}
 	}
-	o := b.argocdObject("Application", b.name(), spec)
-	// The API server computes the differences, with what it and Trainer's webhooks fill in.
-	o.Metadata.Annotations = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
-	return o
+	return spec
 }
 
 // source is the folder of objects in Git, or all of an artifact, which holds nothing else.

@@ -35,7 +35,7 @@ func (b Bundle) project() argocdObject {
 	return b.argocdObject("AppProject", b.name(), projectSpec{
 		Description:                "What trainyard generates for the platform " + b.name(),
 		SourceRepos:                []string{b.Delivery.ArgoCD.RepoURL},
-		Destinations:               []destination{b.destination("*")},
+		Destinations:               b.destinations("*"),
 		ClusterResourceWhitelist:   b.kinds(true),
 		NamespaceResourceWhitelist: b.kinds(false),
 	})
@@ -63,7 +63,7 @@ func (b Bundle) tenantProject(name string) argocdObject {
 	return b.argocdObject("AppProject", project, projectSpec{
 		Description:                "TrainJobs of the team " + name,
 		SourceRepos:                tenant.Repositories,
-		Destinations:               []destination{b.destination(name)},
+		Destinations:               b.destinations(name),
 		ClusterResourceWhitelist:   []groupKind{},
 		NamespaceResourceWhitelist: jobKinds,
 		Roles: slices.Concat(

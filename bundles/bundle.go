@@ -47,9 +47,16 @@ func ReadDelivery(told any) (d Delivery, err error) {
 
 // Tenant is a team that keeps TrainJobs in Git, by its namespace.
 type Tenant struct {
-	Repositories []string `json:"repositories"`
-	Editors      Subjects `json:"editors"`
-	Viewers      Subjects `json:"viewers"`
+	Repositories []string      `json:"repositories"`
+	Applications *Applications `json:"applications"` // nil where the team has none made for it
+	Editors      Subjects      `json:"editors"`
+	Viewers      Subjects      `json:"viewers"`
+}
+
+// Applications are folders of repositories that get an Application each.
+type Applications struct {
+	Folders  []string `json:"folders"`
+	Revision string   `json:"revision"` // HEAD by default
 }
 
 // Subjects are people, as those who sign them in call them.

@@ -30,7 +30,7 @@ type Kind struct {
 var kindsPath = cue.ParsePath("kinds")
 
 // toldOfTenants are the keys of a tenant that packaging has to know.
-var toldOfTenants = []string{"repositories", "editors", "viewers"}
+var toldOfTenants = []string{"repositories", "applications", "editors", "viewers"}
 
 // deliver notes what packaging has to know, and has makers annotate objects for Argo CD where that
 // is what applies them.
