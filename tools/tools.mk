@@ -31,7 +31,7 @@ QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOO
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # What delivers a platform from Git.
-ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager argocd trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
+ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kustomize argocd argocd-types trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
 # $(call build-tool,package,how long it takes the first time,more arguments of go build)
 # The touch matters: go build leaves a binary alone that would come out the same.
@@ -88,6 +88,9 @@ KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go
 
 $(TOOLS_BIN)/argocd: tools/argocd/go.mod tools/argocd/go.sum
 	$(call build-tool,github.com/argoproj/argo-cd/v3/cmd,5 minutes)
+
+$(TOOLS_BIN)/argocd-types: tools/argocd-types/go.mod tools/argocd-types/go.sum tools/argocd-types/main.go
+	$(call build-tool,.,4 minutes)
 
 $(TOOLS_BIN)/etcd: tools/kubernetes/go.mod tools/kubernetes/go.sum
 	$(call build-tool,go.etcd.io/etcd/server/v3,30 seconds)

@@ -1,0 +1,56 @@
+package argocd
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// operators are files for the operator of OpenShift GitOps, which has types of its own.
+const operators = "argocd.yaml"
+
+// TestTypesOfTwoHoldEverything: Go programs of admins have Argo CD 2.14's types, and these have all fields that we say.
+func TestTypesOfTwoHoldEverything(t *testing.T) {
+	var files []string
+	for _, file := range repo.Files(t) {
+		folder, name := filepath.Split(file)
+		if strings.HasPrefix(file, "bundles/rendered/") && filepath.Base(folder) == "argocd" && name != operators && filepath.Ext(name) == ".yaml" {
+			files = append(files, repo.Path(t, file))
+		}
+	}
+	kinds := map[string]bool{}
+	for _, file := range files {
+		kind, _, _ := strings.Cut(filepath.Base(file), "-")
+		kinds[kind] = true
+	}
+	if len(kinds) < 4 { // applications, sets, projects, and the ConfigMap
+		t.Fatalf("the examples have only %v", kinds)
+	}
+	if said, err := exec.Command(repo.Tool(t, "argocd-types"), files...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// TestTypesOfTwoAreStrict: fields that came later are no fields there.
+func TestTypesOfTwoAreStrict(t *testing.T) {
+	for name, text := range map[string]string{
+		"an Application that names automated.enabled": "{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {syncPolicy: {automated: {enabled: true}}}}",
+		"an AppProject that names one runtime":        "{apiVersion: argoproj.io/v1alpha1, kind: AppProject, spec: {clusterResourceWhitelist: [{group: a, kind: B, name: c}]}}",
+		"an ApplicationSet with such an Application":  "{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, spec: {template: {spec: {syncPolicy: {automated: {enabled: true}}}}}}",
+		"an ApplicationSet that lists artifacts":      "{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, spec: {generators: [{oci: {}}]}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "object.yaml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if said, err := exec.Command(repo.Tool(t, "argocd-types"), file).CombinedOutput(); err == nil || !strings.Contains(string(said), "unknown field") {
+				t.Errorf("%v, and it says %q", err, said)
+			}
+		})
+	}
+}
