@@ -37,11 +37,30 @@ func leafOf(v cue.Value, path []any) (l leaf, ok bool) {
 	return leaf{}, false
 }
 
+// echo is a field called NAME.KEY that is marked @echo(PART): it says what the field KEY of PART.NAME of the
+// document says, whose object is another.
+type echo struct {
+	path []any
+	from []string
+	key  string
+}
+
+func echoOf(v cue.Value, path []any) (e echo, ok bool) {
+	mark := v.Attribute("echo")
+	if mark.Err() != nil {
+		return echo{}, false
+	}
+	field, _ := path[len(path)-1].(string)
+	name, key, ok := strings.Cut(field, ".")
+	return echo{path: path, from: append(strings.Split(mark.Contents(), "."), name), key: key}, ok
+}
+
 // reading is what is learnt while an object is read.
 type reading struct {
 	in     map[string]any // the maker's input
 	leaves []leaf         // in the order of the object's fields
-	size   int            // of all keys, and texts that are no leaves, in bytes, with what JSON puts around them
+	echoes []echo
+	size   int // of all keys, and texts that are no leaves, in bytes, with what JSON puts around them
 }
 
 // mapping reads a struct.
@@ -87,6 +106,9 @@ func (r *reading) value(v cue.Value, path []any, beside map[string]any) (any, er
 		return r.list(v, path)
 	}
 	isLeaf := r.leaf(v, path, beside)
+	if e, is := echoOf(v, path); is {
+		r.echoes = append(r.echoes, e)
+	}
 	read, err := scalar(v)
 	if !isLeaf {
 		r.size += sizeOf(read)

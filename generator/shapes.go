@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // family is the shapes of requests of one kin. It composes each shape once: two
@@ -190,6 +191,14 @@ func (f *family) compose(r request) (*shape, error) {
 		if err := f.describe(result, leaf, r.From); err != nil {
 			return nil, err
 		}
+	}
+	for _, echo := range found.echoes {
+		about, err := f.field(echo.from, echo.key)
+		if err != nil {
+			return nil, fmt.Errorf("@echo at %v: %w", echo.path, err)
+		}
+		about.Key, about.Whole, about.Path = problem.Path(echo.from)+"."+echo.key, true, echo.path
+		result.parameters = append(result.parameters, about)
 	}
 	result.common = object.NewShape(fields, paths)
 	return result, result.checkLeaves(fields, r.In)

@@ -37,6 +37,7 @@ type Origin struct {
 // changing anything else, such as a chart's value.
 type Parameter struct {
 	Key    string          // where a person writes it: a dotted path in the document, the same for all objects it fills
+	Whole  bool            // whether the key is whole, and not relative to the part of the document that the object is for
 	Path   []any           // where it lands: keys (string) and indexes (int) from the object's root
 	Doc    string          // what it means, in one sentence
 	Schema json.RawMessage // the JSON Schema of its value in the document
@@ -118,8 +119,8 @@ func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Fields()) 
 func (o Object) Parameters() []Parameter {
 	parameters := slices.Clone(o.parameters)
 	for i, p := range parameters {
-		if o.base != "" {
-			parameters[i].Key = o.base + "." + p.Key
+		if o.base != "" && !p.Whole {
+			parameters[i].Key, parameters[i].Whole = o.base+"."+p.Key, true
 		}
 	}
 	return parameters

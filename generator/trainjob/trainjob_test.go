@@ -23,7 +23,7 @@ func parametersOf(t testing.TB, trainer, tenant, nodes string) object.Object {
 		"data": map[string]any{
 			"trainer": trainer, "runtimes": "mpi", "ownRuntimes": "false", "exempt": "", "labels": "", "annotations": "", "nodeLabels": "", "managers": "trainer.kubeflow.org/trainjob-controller", "encryption": "none",
 			"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": nodes, "mpi.maxProcPerNode": "4",
-			"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "", "mpi.asks": "", "mpi.maxName": "44",
+			"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "", "mpi.maxName": "44",
 		},
 	}, object.Origin{}, nil)
 	if err != nil {

@@ -114,13 +114,13 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 	},
 	"nodes have CPU and memory": {
-		rule: RuleResources, only: "2.1 2.2", data: granting("mpi.asks", "cpu=2 memory=4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
+		rule: RuleResources, only: "2.1 2.2", data: granting("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, memory: 1Gi}}}}`, `{trainer: {resourcesPerNode: {limits: {memory: 1Gi}, requests: {cpu: 1}}}}`,
 			`{trainer: {resourcesPerNode: null}}`, `{trainer: {resourcesPerNode: {limits: null}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`, `{trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}}`),
 	},
 	"nodes keep the CPU and memory of the runtime": {
-		rule: RuleResources, only: "2.3", data: granting("mpi.asks", "cpu=2 memory=4Gi"),
+		rule: RuleResources, only: "2.3", data: granting("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"),
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`),
 	},
 	"what is encrypted does not go by RDMA": {

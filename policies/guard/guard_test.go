@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,19 +15,19 @@ var limits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
 	"managers": "trainer.kubeflow.org/trainjob-controller", "encryption": "none",
 	"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": "8", "mpi.maxProcPerNode": "4",
-	"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "nvidia.com/gpu=2", "mpi.asks": "", "mpi.maxName": "44",
+	"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "nvidia.com/gpu=2", "mpi.maxName": "44",
 	"team-mpi.kind": "TrainingRuntime", "team-mpi.image": "quay.io/acme/mpi:2", "team-mpi.maxNodes": "2", "team-mpi.maxProcPerNode": "4",
-	"team-mpi.maxGPUsPerNode": "0", "team-mpi.numProcPerNode": "4", "team-mpi.gpus": "", "team-mpi.asks": "", "team-mpi.maxName": "44",
-	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.asks": "", "_own.maxName": "44",
+	"team-mpi.maxGPUsPerNode": "0", "team-mpi.numProcPerNode": "4", "team-mpi.gpus": "", "team-mpi.maxName": "44",
+	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.maxName": "44",
 }
 
 // granting are limits with another value of a key.
-func granting(key, value string) map[string]string {
-	other := map[string]string{}
-	for k, v := range limits {
-		other[k] = v
+// granting are limits with other values of some keys, which stand before their values.
+func granting(pairs ...string) map[string]string {
+	other := maps.Clone(limits)
+	for pair := range slices.Chunk(pairs, 2) {
+		other[pair[0]] = pair[1]
 	}
-	other[key] = value
 	return other
 }
 

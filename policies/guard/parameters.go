@@ -32,11 +32,14 @@ type Runtime struct {
 	// NumProcPerNode and GPUs are the runtime's own, the latter by resource.
 	NumProcPerNode int64
 	GPUs           map[string]int64
-	// Asks are the amounts of CPU and memory that the runtime gives to nodes, such as cpu=4.
-	Asks []string
+	// Resources are the amounts of CPU and memory that the runtime gives to nodes, by name.
+	Resources map[string]string
 	// MaxName is how long a TrainJob's name may be.
 	MaxName int64
 }
+
+// computed are the resources that each node computes with.
+var computed = []string{"cpu", "memory"}
 
 // own stands in keys for runtimes that the platform document does not know.
 const own = "_own"
@@ -103,7 +106,12 @@ func (r *parameterReader) runtime(name string) Runtime {
 	runtime := Runtime{
 		MaxNodes: r.number(at("maxNodes")), MaxProcPerNode: r.number(at("maxProcPerNode")), MaxGPUsPerNode: r.number(at("maxGPUsPerNode")),
 		NumProcPerNode: r.number(at("numProcPerNode")), MaxName: r.number(at("maxName")),
-		GPUs: map[string]int64{}, Asks: r.words(at("asks")),
+		GPUs: map[string]int64{}, Resources: map[string]string{},
+	}
+	for _, resource := range computed {
+		if amount, given := r.data[at("resources."+resource)]; given {
+			runtime.Resources[resource] = amount
+		}
 	}
 	for _, word := range r.words(at("gpus")) {
 		resource, count, _ := strings.Cut(word, "=")

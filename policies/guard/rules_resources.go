@@ -18,11 +18,11 @@ func resourcesAreComplete(job Job, p Parameters) field.ErrorList {
 		return nil
 	}
 	var missing []string
-	for _, amount := range runtime.Asks {
-		name, value, _ := strings.Cut(amount, "=")
+	for _, name := range computed {
+		amount, given := runtime.Resources[name]
 		_, limited := job.Limits[name]
-		if _, requested := job.Requests[name]; !limited && !requested {
-			missing = append(missing, name+": "+value)
+		if _, requested := job.Requests[name]; given && !limited && !requested {
+			missing = append(missing, name+": "+amount)
 		}
 	}
 	if len(missing) == 0 {

@@ -1,0 +1,187 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// others are values for parameters, of which each gets the first that its schema admits and that it has not got
+// yet. They go together: quotas are large, and what asks for a part of them is small.
+var others = map[string][]any{
+	"quota.cpu":    {900001}, // thousands are written with a k
+	"quota.memory": {"900Ti"},
+	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
+}
+
+// changed are other values for all parameters of a bundle, by key.
+func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
+	t.Helper()
+	values := map[string]any{}
+	for o := range bundle.Objects.All() {
+		for _, p := range o.Parameters() {
+			values[p.Key] = another(t, p, follow(o.Fields(), p.Path))
+		}
+	}
+	return values
+}
+
+// another is a value for a parameter that has not got it.
+func another(t *testing.T, p object.Parameter, now any) any {
+	t.Helper()
+	pool := others[""]
+	for suffix, values := range others {
+		if suffix != "" && strings.HasSuffix(p.Key, "."+suffix) {
+			pool = values
+		}
+	}
+	schema := compiled(t, p.Schema)
+	for _, value := range pool {
+		if schema.Validate(decoded(t, value)) == nil && fmt.Sprint(value) != fmt.Sprint(now) {
+			return value
+		}
+	}
+	t.Fatalf("no other value for %s, which is %v, is admitted by %s", p.Key, now, p.Schema)
+	return nil
+}
+
+// TestParametersChangeWhatTheySay: with other values for all parameters, a document becomes the same objects with
+// these values where the parameters say, and not a letter changes anywhere else. So a chart whose values are the
+// parameters can say all that the document can say in their place.
+func TestParametersChangeWhatTheySay(t *testing.T) {
+	for name, file := range examples(t) {
+		for environment, bundle := range generate(t, read(t, file)) {
+			t.Run(path.Join(name, environment), func(t *testing.T) {
+				values := changed(t, bundle)
+				if len(values) < 5 {
+					t.Fatalf("only %d parameters: too few to say anything", len(values))
+				}
+				want := contents(bundle.Objects, func(o object.Object) map[string]any {
+					fields := o.Fields()
+					for _, p := range o.Parameters() {
+						replace(fields, p.Path, values[p.Key])
+					}
+					return fields
+				})
+				other := generate(t, read(t, file), overlay(t, bundle, values))[environment]
+				got := contents(other.Objects, object.Object.Fields)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("-with the parameters' values +of a document with them:\n%.4000s", diff)
+				}
+			})
+		}
+	}
+}
+
+func contents(set object.Set, of func(object.Object) map[string]any) map[string]any {
+	all := map[string]any{}
+	for o := range set.All() {
+		all[o.ID().String()] = of(o)
+	}
+	return all
+}
+
+// follow returns what is at a path.
+func follow(node any, path []any) any {
+	for _, step := range path {
+		switch at := node.(type) {
+		case map[string]any:
+			key, _ := step.(string)
+			node = at[key]
+		case []any:
+			index, _ := step.(int)
+			node = at[index]
+		}
+	}
+	return node
+}
+
+// replace puts a value at a path, as text where text is.
+func replace(root any, path []any, value any) {
+	holder, last := follow(root, path[:len(path)-1]), path[len(path)-1]
+	if _, isText := follow(root, path).(string); isText {
+		value = fmt.Sprint(value)
+	}
+	if n, isInt := value.(int); isInt {
+		value = int64(n)
+	}
+	switch at := holder.(type) {
+	case map[string]any:
+		key, _ := last.(string)
+		at[key] = value
+	case []any:
+		index, _ := last.(int)
+		at[index] = value
+	}
+}
+
+// overlay is a layer that gives parameters values, in the bundle's environment.
+func overlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generator.Input {
+	t.Helper()
+	root := map[string]any{"apiVersion": "trainyard.dev/v1alpha1", "kind": "Platform", "metadata": map[string]any{"name": bundle.Platform}}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		steps := strings.Split(key, ".")
+		if bundle.Environment != "" {
+			steps = slices.Concat([]string{"spec", "environments", bundle.Environment}, steps[1:])
+		}
+		at := root
+		for _, step := range steps[:len(steps)-1] {
+			below, _ := at[step].(map[string]any)
+			if below == nil {
+				below = map[string]any{}
+				at[step] = below
+			}
+			at = below
+		}
+		at[steps[len(steps)-1]] = values[key]
+	}
+	text, err := json.Marshal(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generator.Input{Name: "values.json", Text: text}
+}
+
+// compiled is a schema that judges.
+func compiled(t *testing.T, text []byte) *jsonschema.Schema {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", value); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// decoded is a value as it is read from JSON.
+func decoded(t *testing.T, value any) any {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
