@@ -19,12 +19,20 @@ type Bundle struct {
 // Delivery is what a document says of delivery, and what packaging needs besides.
 type Delivery struct {
 	ArgoCD  *ArgoCD           `json:"argocd"` // nil where Argo CD delivers nothing
+	Helm    Helm              `json:"helm"`
+	Target  Target            `json:"target"`
 	Tenants map[string]Tenant `json:"tenants"`
 	Kinds   map[string]Kind   `json:"kinds"` // that the cluster may get, today or later
 
 	OpenShift bool `json:"openshift"`
 
 	Annotations map[string]string `json:"annotations"` // what the document says of itself, as images say it
+}
+
+// Target is what the objects are for, as far as the document says.
+type Target struct {
+	Kubernetes string `json:"kubernetes"` // the oldest version, such as 1.33
+	Trainer    string `json:"trainer"`
 }
 
 // Kind is a kind of objects.

@@ -12,6 +12,8 @@ import (
 // been checked, and holds no defaults.
 type Delivery struct {
 	ArgoCD  map[string]any            `json:"argocd,omitempty"`  // spec.delivery.argocd
+	Helm    map[string]any            `json:"helm,omitempty"`    // spec.delivery.helm
+	Target  map[string]any            `json:"target,omitempty"`  // spec.target
 	Tenants map[string]map[string]any `json:"tenants,omitempty"` // what packaging has to know of those that keep TrainJobs in Git, by name
 	Kinds   map[string]Kind           `json:"kinds,omitempty"`   // that the cluster may get, if not of this document then of what becomes of it
 
@@ -36,8 +38,11 @@ var toldOfTenants = []string{"repositories", "applications", "editors", "viewers
 // is what applies them.
 func (w *work) deliver(on *engine) error {
 	spec := mappingAt(w.sound, "spec")
-	w.delivery = Delivery{ArgoCD: mappingAt(spec, "delivery", "argocd"), Position: w.document.Locate("spec", "delivery")}
-	w.delivery.Annotations = imageAnnotations(mappingAt(w.sound, "metadata", "annotations"))
+	w.delivery = Delivery{
+		ArgoCD: mappingAt(spec, "delivery", "argocd"), Helm: mappingAt(spec, "delivery", "helm"), Target: mappingAt(spec, "target"),
+		Annotations: imageAnnotations(mappingAt(w.sound, "metadata", "annotations")),
+		Position:    w.document.Locate("spec", "delivery"),
+	}
 	w.delivery.OpenShift, _ = mappingAt(spec, "target")["openshift"].(bool)
 	if _, told := mappingAt(spec, "target")["argocd"]; told || w.delivery.ArgoCD != nil {
 		for _, r := range w.requests {

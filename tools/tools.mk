@@ -12,7 +12,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
 # In this order: what most tests need first, the slow linter last, and before it what only the
 # benchmarks need.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
 # What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
@@ -130,6 +130,13 @@ $(TOOLS_BIN)/promql: tools/promql/go.mod tools/promql/go.sum tools/promql/main.g
 
 $(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
 	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)
+
+# Helm 3 takes the Kubernetes version that it renders for from how it was built.
+$(TOOLS_BIN)/helm-3: tools/helm-3/go.mod tools/helm-3/go.sum
+	$(call build-tool,helm.sh/helm/v3/cmd/helm,2 minutes,-ldflags "$(foreach package,chartutil lint/rules,$(foreach part,Major=1 Minor=36,-X helm.sh/helm/v3/pkg/$(package).k8sVersion$(part)))")
+
+$(TOOLS_BIN)/helm-4: tools/helm-4/go.mod tools/helm-4/go.sum
+	$(call build-tool,helm.sh/helm/v4/cmd/helm,2 minutes)
 
 $(TOOLS_BIN)/cue: tools/cue/go.mod tools/cue/go.sum
 	$(call build-tool,cuelang.org/go/cmd/cue,30 seconds)

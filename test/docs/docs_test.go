@@ -5,7 +5,7 @@
 // and "..." for any number of lines. A fence marked "cue file=PATH" or "yaml
 // file=PATH" is a file that the reader creates, or one of ours, shown as it is. All of one Markdown file runs in
 // order, in one copy of the repository. Where it uses kubectl, it gets a real
-// control plane with Trainer and JobSet, and no kubelet; where it uses cue or kustomize, it gets that.
+// control plane with Trainer and JobSet, and no kubelet; where it uses cue, kustomize or helm, it gets that.
 package docs
 
 import (
@@ -49,6 +49,9 @@ func TestDocumentationIsTrue(t *testing.T) {
 				if strings.Contains(string(text), "$ "+tool+" ") {
 					reader.environment = append(reader.environment, "PATH="+filepath.Dir(repo.Tool(t, tool))+":"+os.Getenv("PATH"))
 				}
+			}
+			if strings.Contains(string(text), "$ helm ") {
+				reader.helm(t)
 			}
 			for _, s := range steps {
 				reader.follow(t, s)
@@ -114,6 +117,16 @@ func (r *reader) cluster(t *testing.T) {
 	t.Cleanup(func() {
 		r.run(t, "kubectl delete trainjobs --all-namespaces --all && kubectl delete clustertrainingruntimes --all")
 	})
+}
+
+// helm gives the reader Helm 4 by the name that people call it by.
+func (r *reader) helm(t *testing.T) {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.Symlink(repo.Tool(t, "helm-4"), filepath.Join(bin, "helm")); err != nil {
+		t.Fatal(err)
+	}
+	r.environment = append(r.environment, "PATH="+bin+":"+os.Getenv("PATH"))
 }
 
 func (r reader) follow(t *testing.T, s step) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path"
@@ -47,6 +48,13 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		return all
 	},
 	"oci": func(t *testing.T, dir string) []byte { return untarred(t, imageOf(t, dir)) },
+	"helm": func(t *testing.T, dir string) []byte {
+		rendered := helmTemplate(t, "helm-4", dir)
+		if diff := cmp.Diff(objects(t, rendered), objects(t, helmTemplate(t, "helm-3", dir))); diff != "" {
+			t.Errorf("-of Helm 4 +of Helm 3:\n%s", diff)
+		}
+		return rendered
+	},
 	"kustomize": func(t *testing.T, dir string) []byte {
 		return run(t, exec.Command(repo.Tool(t, "kustomize"), "build", dir))
 	},
@@ -66,7 +74,7 @@ func TestFormatsHoldTheSameObjects(t *testing.T) {
 				want[o.ID().String()] = canonical(t, text)
 			}
 			for _, format := range bundles.Formats() {
-				if !renders(format, bundle) {
+				if !renders(t, format, bundle) {
 					continue
 				}
 				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
@@ -98,14 +106,7 @@ func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, wa
 func objects(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream))); ; {
-		document, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return found
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for document := range documents(t, stream) {
 		text, err := yaml.YAMLToJSON(document)
 		if err != nil {
 			t.Fatal(err)
@@ -126,6 +127,7 @@ func objects(t *testing.T, stream []byte) map[string]string {
 		}
 		found[id] = canonical(t, text)
 	}
+	return found
 }
 
 // canonical sorts keys and drops white space.
@@ -142,6 +144,56 @@ func canonical(t *testing.T, text []byte) string {
 		t.Fatal(err)
 	}
 	return string(sorted)
+}
+
+// helmTemplate is what a version of Helm makes of a chart.
+func helmTemplate(t *testing.T, version, dir string, args ...string) []byte {
+	t.Helper()
+	return unwrapped(t, run(t, exec.Command(repo.Tool(t, version), append([]string{"template", "release", dir}, args...)...)))
+}
+
+// unwrapped is a stream without what Helm alone reads of it.
+func unwrapped(t *testing.T, stream []byte) []byte {
+	t.Helper()
+	var left [][]byte
+	for document := range documents(t, stream) {
+		var o map[string]any
+		if err := yaml.Unmarshal(document, &o); err != nil {
+			t.Fatalf("%v in:\n%s", err, document)
+		}
+		metadata, _ := o["metadata"].(map[string]any)
+		if annotations, _ := metadata["annotations"].(map[string]any); annotations["helm.sh/resource-policy"] == "keep" {
+			delete(annotations, "helm.sh/resource-policy")
+			if len(annotations) == 0 {
+				delete(metadata, "annotations")
+			}
+		}
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, text)
+	}
+	return bytes.Join(left, []byte("---\n"))
+}
+
+// documents splits a YAML stream.
+func documents(t *testing.T, stream []byte) iter.Seq[[]byte] {
+	t.Helper()
+	return func(yield func([]byte) bool) {
+		for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream))); ; {
+			document, err := reader.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(bytes.TrimSpace(document)) > 0 && !yield(document) {
+				return
+			}
+		}
+	}
 }
 
 // run returns what a command prints, and fails the test if the command does.

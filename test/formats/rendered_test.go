@@ -4,6 +4,7 @@
 package formats
 
 import (
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -54,14 +55,38 @@ func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle
 }
 
 // renders tells whether a document says what a format has to know.
-func renders(format bundles.Format, bundle bundles.Bundle) bool {
-	return format.Name() != "argocd" || bundle.Delivery.ArgoCD != nil
+func renders(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
+	t.Helper()
+	var missing *bundles.MissingError
+	_, err := format.Render(t.Context(), bundle)
+	if err != nil && !errors.As(err, &missing) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// TestEveryFormatIsRendered: each has an example that says all that it has to know.
+func TestEveryFormatIsRendered(t *testing.T) {
+	rendered := map[string]bool{}
+	for _, file := range examples(t) {
+		for _, bundle := range generate(t, read(t, file)) {
+			for _, format := range bundles.Formats() {
+				rendered[format.Name()] = rendered[format.Name()] || renders(t, format, bundle)
+			}
+		}
+	}
+	for format, is := range rendered {
+		if !is {
+			t.Errorf("no example says what the format %s has to know", format)
+		}
+	}
 }
 
 // committed tells whether bundles/rendered holds a bundle.
-func committed(format bundles.Format, bundle bundles.Bundle) bool {
+func committed(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
+	t.Helper()
 	_, binary := format.(bundles.Binary)
-	return !binary && renders(format, bundle)
+	return !binary && renders(t, format, bundle)
 }
 
 // rendered lays a bundle out as files.
@@ -89,7 +114,7 @@ func TestRenderedIsTrue(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
-				if !committed(format, bundle) {
+				if !committed(t, format, bundle) {
 					continue
 				}
 				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
@@ -119,7 +144,7 @@ func TestNothingElseIsRendered(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
-				if !committed(format, bundle) {
+				if !committed(t, format, bundle) {
 					continue
 				}
 				tree := rendered(t, format, bundle)

@@ -1,0 +1,75 @@
+package bundles
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// schema is values.schema.json. It is of draft 7, which all versions of Helm 3 read, and refers to
+// nothing outside itself.
+func (c *helmChart) schema() ([]byte, error) {
+	root := c.values.schema()
+	properties, _ := root["properties"].(map[string]any)
+	for _, h := range c.hatches() {
+		described := map[string]any{"description": h.doc}
+		for key, value := range h.schema {
+			described[key] = value
+		}
+		properties[h.key] = described
+	}
+	// What a chart that has this one as a part says of it (Chart.yaml, dependencies.condition).
+	properties["enabled"] = map[string]any{"type": "boolean", "description": "Read by charts that have this one as a part."}
+	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.name
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing values.schema.json: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// schema admits exactly the values that there are: none is missing, as null would have it be.
+func (v helmValues) schema() map[string]any {
+	properties := map[string]any{}
+	for key, at := range v {
+		if at.below != nil {
+			properties[key] = at.below.schema()
+			continue
+		}
+		properties[key] = at.schema()
+	}
+	return closed(properties, sortedKeys(v))
+}
+
+// schema is that of the field of the document, with what it means.
+func (v *helmValue) schema() any {
+	var about map[string]any
+	if json.Unmarshal(v.parameter.Schema, &about) != nil {
+		return v.parameter.Schema
+	}
+	about["description"], about["default"] = v.parameter.Doc, v.value
+	return about
+}
+
+func closed(properties map[string]any, required []string) map[string]any {
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func (c *helmChart) componentsSchema() map[string]any {
+	properties := map[string]any{}
+	for _, name := range c.components() {
+		properties[name] = map[string]any{"type": "boolean"}
+	}
+	return closed(properties, c.components())
+}
+
+// addedSchema admits labels or annotations that no object has itself: a key that is there twice is an error.
+func (c *helmChart) addedSchema(what string) map[string]any {
+	return map[string]any{
+		"type": "object", "additionalProperties": map[string]any{"type": "string"},
+		"propertyNames": map[string]any{"not": map[string]any{"enum": slices.Concat(sortedKeys(c.taken[what]), reserved)}},
+	}
+}
+
+// reserved are the labels and annotations that Helm itself sets.
+var reserved = []string{"helm.sh/resource-policy", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"}

@@ -1,0 +1,137 @@
+// Package helm has Helm 3 and Helm 4 install a generated chart into a real API server, where Trainer runs.
+package helm
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
+
+const document = `
+apiVersion: trainyard.dev/v1alpha1
+kind: Platform
+metadata: {name: charted}
+spec:
+  runtimes:
+    mpi: {from: openmpi-cpu, image: quay.io/acme/openmpi:4.1.6}
+  tenants:
+    charted-team: {namespace: {create: true}, runtimes: [mpi], quota: {cpu: 100}, editors: {groups: [team]}}
+`
+
+// release is a chart, a cluster, and a version of Helm between them.
+type release struct {
+	*controlplane.ControlPlane
+	helm, chart string
+}
+
+// run has Helm do something with the release.
+func (r release) run(t *testing.T, verb string, args ...string) string {
+	t.Helper()
+	args = append([]string{verb, "charted", "--namespace", "default", "--kubeconfig", r.Kubeconfig()}, args...)
+	out, err := exec.Command(r.helm, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// get reads an object; one that is not there has no fields.
+func (r release) get(t *testing.T, kind schema.GroupVersionKind, namespace, name string) map[string]any {
+	t.Helper()
+	var o unstructured.Unstructured
+	o.SetGroupVersionKind(kind)
+	err := r.Client().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &o)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Object
+}
+
+var (
+	runtimes   = schema.GroupVersionKind{Group: "trainer.kubeflow.org", Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
+	configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
+)
+
+// TestChartIsInstalled: a release comes, changes by its values, changes by nothing, goes but for what is not its own, and
+// comes again.
+func TestChartIsInstalled(t *testing.T) {
+	dir := t.TempDir()
+	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")
+	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := repo.Build(t, repo.Path(t))
+	if out, err := exec.Command(program, "generate", "-f", file, "--format", "helm", "-o", chart).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cluster := controlplane.Start(t)
+	for _, version := range []string{"helm-3", "helm-4"} {
+		t.Run(version, func(t *testing.T) { release{cluster, repo.Tool(t, version), chart}.live(t) })
+	}
+}
+
+func (r release) live(t *testing.T) {
+	said := r.run(t, "install", r.chart)
+	if !strings.Contains(said, "kubectl get clustertrainingruntimes,trainingruntimes --all-namespaces -l trainyard.dev/platform=charted") {
+		t.Errorf("the notes do not say what there is:\n%s", said)
+	}
+	r.expectImage(t, "quay.io/acme/openmpi:4.1.6")
+
+	r.run(t, "upgrade", r.chart, "--set", "runtimes.mpi.image=quay.io/acme/openmpi:4.1.7,imageRegistry=mirror.example")
+	r.expectImage(t, "mirror.example/acme/openmpi:4.1.7")
+
+	before := r.get(t, runtimes, "", "mpi")
+	r.run(t, "upgrade", r.chart, "--set", "runtimes.mpi.image=quay.io/acme/openmpi:4.1.7,imageRegistry=mirror.example")
+	if diff := cmp.Diff(before, r.get(t, runtimes, "", "mpi")); diff != "" {
+		t.Errorf("nothing changed, and the runtime did: -before +after:\n%s", diff)
+	}
+
+	r.run(t, "uninstall")
+	if r.get(t, runtimes, "", "mpi") != nil {
+		t.Error("the runtime stays when the release goes")
+	}
+	for _, kept := range []string{"charted-team", "trainyard-system"} {
+		if r.get(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server always says
+			t.Errorf("the namespace %s goes with the release", kept)
+		}
+	}
+	if r.get(t, policies, "", "trainyard-trainjobs") == nil {
+		t.Error("the policy goes with the release")
+	}
+
+	r.run(t, "install", r.chart)
+	r.expectImage(t, "quay.io/acme/openmpi:4.1.6")
+	r.run(t, "uninstall")
+}
+
+// expectImage looks for an image in the runtime, and in what its tenants' TrainJobs are held against.
+func (r release) expectImage(t *testing.T, want string) {
+	t.Helper()
+	text, err := (&unstructured.Unstructured{Object: r.get(t, runtimes, "", "mpi")}).MarshalJSON()
+	if err != nil || strings.Count(string(text), `"image":"`+want+`"`) < 2 {
+		t.Errorf("the runtime has not the image %s: %v\n%s", want, err, text)
+	}
+	data, _ := r.get(t, configMaps, "trainyard-system", "trainyard-charted-team")["data"].(map[string]any)
+	if data["mpi.image"] != want {
+		t.Errorf("TrainJobs are held against %v, want %s", data["mpi.image"], want)
+	}
+}
