@@ -39,7 +39,7 @@ var exitCodes = []struct {
 	{exitDiffers, "differences found"},
 	{exitDenied, "denied"},
 	{exitRefused, "refused, because something would be lost"},
-	{exitFailed, "a job or a runtime test failed"},
+	{exitFailed, "a job, a runtime test or a check of the host failed"},
 	{exitTimedOut, "timed out"},
 }
 
@@ -63,7 +63,7 @@ type differError struct{ differences []string }
 // Error gives one difference per line.
 func (d *differError) Error() string { return strings.Join(d.differences, "\n") }
 
-// failedError says that a job or a runtime test failed, or that its time was over.
+// failedError says that a job, a runtime test or a check of the host failed, or that its time was over.
 type failedError struct {
 	what     string
 	timedOut bool

@@ -21,11 +21,16 @@ import (
 //go:embed scaffold/platform.yaml
 var scaffoldText string
 
+//go:embed scaffold/kustomization.yaml
+var kustomizationText string
+
 // scaffold is what a new document is made from.
 type scaffold struct {
 	Name      string
 	OpenShift bool
 	Trainer   string
+	Kustomize bool   // whether kustomize makes the objects, by trainyard-fn
+	Document  string // the file's name in its folder
 	Catalogue string
 }
 
@@ -35,9 +40,15 @@ func newInit(s streams) *cobra.Command {
 		Use:   "init [FILE]",
 		Short: "Start a platform document",
 		Long: `Start a platform document: one runtime, two environments, and comments that say what else there is.
-FILE is platform.yaml by default. A file that is there already is kept (exit code 6).`,
+FILE is platform.yaml by default. A file that is there already is kept (exit code 6).
+
+With --kustomize there is a kustomization.yaml beside it, which has kustomize make the objects, by the
+function trainyard-fn; "trainyard doctor" says whether it can here.`,
 		Example: `  # A document for OpenShift AI
   trainyard init --name acme --openshift --trainer 2.1
+
+  # A folder that kustomize builds, with nothing generated in it
+  trainyard init --kustomize clusters/acme/platform.yaml
 
   # Somewhere else
   trainyard init clusters/acme.yaml`,
@@ -52,6 +63,7 @@ FILE is platform.yaml by default. A file that is there already is kept (exit cod
 	}
 	cmd.Flags().StringVar(&document.Name, "name", "", "name of the platform; by default that of the folder")
 	cmd.Flags().BoolVar(&document.OpenShift, "openshift", false, "the cluster is OpenShift")
+	cmd.Flags().BoolVar(&document.Kustomize, "kustomize", false, "write a kustomization.yaml, too, by which kustomize makes the objects")
 	cmd.Flags().StringVar(&document.Trainer, "trainer", "2.3", "minor version of Kubeflow Trainer in the cluster: 2.1, 2.2, 2.3")
 	_ = cmd.RegisterFlagCompletionFunc("trainer", cobra.FixedCompletions([]string{"2.1", "2.2", "2.3"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -77,23 +89,78 @@ func (d scaffold) write(ctx context.Context, s streams, file string) error {
 	if err != nil {
 		return err
 	}
-	d.Catalogue = strings.Join(names, ", ")
-	var text bytes.Buffer
-	if err := template.Must(template.New("").Parse(scaffoldText)).Execute(&text, d); err != nil {
-		return fmt.Errorf("filling in the scaffold: %w", err)
-	}
-	if _, err := pipeline.Generate(ctx, generator.Request{Layers: []generator.Input{{Name: file, Text: text.Bytes()}}}); err != nil {
-		return d.blame(err)
-	}
-	if err := create(file, text.Bytes()); err != nil {
+	d.Catalogue, d.Document = strings.Join(names, ", "), filepath.Base(file)
+	files, err := d.files(file)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.err, `%[1]s is a platform document to start from. Next:
+	if _, err := pipeline.Generate(ctx, generator.Request{Layers: []generator.Input{{Name: file, Text: files[0].text}}}); err != nil {
+		return d.blame(err)
+	}
+	if err := createAll(files); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "%s", d.next(file))
+	return nil
+}
+
+// newFile is one that init writes.
+type newFile struct {
+	name string
+	text []byte
+}
+
+// files are the document and what belongs beside it.
+func (d scaffold) files(document string) ([]newFile, error) {
+	texts := map[string]string{document: scaffoldText}
+	order := []string{document}
+	if d.Kustomize {
+		beside := filepath.Join(filepath.Dir(document), "kustomization.yaml")
+		if texts[beside] != "" {
+			return nil, &usageError{fmt.Errorf("%s: want another name for the document: this one is kustomize's own", document)}
+		}
+		texts[beside], order = kustomizationText, append(order, beside)
+	}
+	var files []newFile
+	for _, name := range order {
+		var text bytes.Buffer
+		if err := template.Must(template.New("").Parse(texts[name])).Execute(&text, d); err != nil {
+			return nil, fmt.Errorf("filling in the scaffold: %w", err)
+		}
+		files = append(files, newFile{name, text.Bytes()})
+	}
+	return files, nil
+}
+
+// createAll writes new files: all of them, or none where one is there already.
+func createAll(files []newFile) error {
+	for _, f := range files {
+		if _, err := os.Lstat(f.name); err == nil {
+			return &existsError{f.name}
+		}
+	}
+	for _, f := range files {
+		if err := create(f.name, f.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next says what to do with the files.
+func (d scaffold) next(file string) string {
+	if !d.Kustomize {
+		return fmt.Sprintf(`%[1]s is a platform document to start from. Next:
   trainyard vet -f %[1]s
   trainyard generate -f %[1]s --format kustomize -o deploy
   kubectl apply --server-side -k deploy/dev
 `, file)
-	return nil
+	}
+	return fmt.Sprintf(`%[1]s is a platform document to start from, and kustomization.yaml beside it has kustomize make its objects. Next:
+  trainyard vet -f %[1]s
+  trainyard doctor
+  kustomize build --enable-alpha-plugins --enable-exec %[2]s | kubectl apply --server-side -f -
+`, file, filepath.Dir(file))
 }
 
 // blame turns problems of the document into problems of the flags that made it so.

@@ -46,7 +46,7 @@ milliseconds; TRAINYARD_CACHE names another folder, or is "off".`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newInit(s), newVet(s, r), newGenerate(s, r), newPublish(s, r), newExplain(s, r), newSchema(s), newRuntime(s), newPolicy(s, r), newVersion(s), newEvaluate(s))
+	root.AddCommand(newInit(s), newVet(s, r), newGenerate(s, r), newPublish(s, r), newExplain(s, r), newSchema(s), newRuntime(s), newPolicy(s, r), newDoctor(s), newVersion(s), newEvaluate(s))
 	return root
 }
 

@@ -2,10 +2,12 @@ package krm
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -24,14 +26,40 @@ type world struct{ dir, trainyard, path string }
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	programs := t.TempDir()
-	cmd := exec.Command("go", "build", "-o", programs, "./cmd/trainyard", "./cmd/trainyard-fn")
-	cmd.Dir = repo.Path(t)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building: %v\n%s", err, out)
+	programs, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return world{dir: t.TempDir(), trainyard: filepath.Join(programs, "trainyard"), path: programs}
 }
+
+// programs is the folder that build makes, for as long as tests run.
+var programs string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if programs != "" {
+		_ = os.RemoveAll(programs) // what is left is in a folder for what is left
+	}
+	os.Exit(code)
+}
+
+// build makes the programs, once for all tests.
+var build = sync.OnceValues(func() (string, error) {
+	root, err := repo.Root()
+	if err == nil {
+		programs, err = os.MkdirTemp("", "trainyard-krm-")
+	}
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", programs, "./cmd/trainyard", "./cmd/trainyard-fn")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building: %w\n%s", err, out)
+	}
+	return programs, nil
+})
 
 // again is a folder of its own for the same programs.
 func (w world) again(t *testing.T) world {

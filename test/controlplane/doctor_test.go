@@ -1,0 +1,52 @@
+package controlplane_test
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// TestDoctorReadsArgoCD: what its settings lack is said, whatever else they hold.
+func TestDoctorReadsArgoCD(t *testing.T) {
+	cp := controlplane.Start(t)
+	program := filepath.Join(t.TempDir(), "trainyard")
+	build := exec.Command("go", "build", "-o", program, "./cmd/trainyard")
+	build.Dir = repo.Path(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building: %v\n%s", err, out)
+	}
+	for name, tc := range map[string]struct {
+		data map[string]string // nil where there is no ConfigMap
+		want string
+	}{
+		"no Argo CD":      {nil, "has no ConfigMap argocd-cm: is Argo CD there?"},
+		"no settings":     {map[string]string{"a": "b"}, `kustomize.buildOptions of argocd-cm is "" and lacks --enable-alpha-plugins --enable-exec`},
+		"half of it":      {map[string]string{"kustomize.buildOptions": "--enable-helm --enable-alpha-plugins"}, "lacks --enable-exec;"},
+		"all that counts": {map[string]string{"kustomize.buildOptions": "--enable-exec --enable-alpha-plugins=true"}, "has both flags"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := cp.Namespace(t)
+			if tc.data != nil {
+				settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "argocd-cm"}, Data: tc.data}
+				if err := cp.Client().Create(t.Context(), settings); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := exec.Command(program, "doctor", "--argocd-namespace", namespace, "--kubeconfig", cp.Kubeconfig()).Output()
+			if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(out), tc.want) {
+				t.Errorf("want %q, got:\n%s", tc.want, out)
+			}
+		})
+	}
+}
