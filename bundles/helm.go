@@ -41,13 +41,28 @@ var helmTexts = map[string]string{
 // Render writes a template for each concern of the platform, and values that leave all objects as
 // they are.
 func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
-	c := newHelmChart(b)
-	if err := c.addObjects(ctx, b); err != nil {
-		return Tree{}, err
-	}
-	metadata, err := c.metadata()
+	c, err := helmChartOf(ctx, b)
 	if err != nil {
 		return Tree{}, err
+	}
+	return c.tree()
+}
+
+// helmChartOf reads a bundle into a chart.
+func helmChartOf(ctx context.Context, b Bundle) (*helmChart, error) {
+	c := newHelmChart(b)
+	return c, c.addObjects(ctx, b)
+}
+
+// tree are the chart's files.
+func (c *helmChart) tree() (Tree, error) {
+	about, err := c.metadata()
+	if err != nil {
+		return Tree{}, err
+	}
+	metadata, err := yaml.Marshal(about)
+	if err != nil {
+		return Tree{}, fmt.Errorf("writing Chart.yaml: %w", err)
 	}
 	schema, err := c.schema()
 	if err != nil {
@@ -103,13 +118,13 @@ func newHelmChart(b Bundle) *helmChart {
 // components are the names of the platform's parts.
 func (c *helmChart) components() []string { return sortedKeys(c.parts) }
 
-// metadata is Chart.yaml, as Helm's own type has it.
-func (c *helmChart) metadata() ([]byte, error) {
+// metadata is what Chart.yaml says, in Helm's own type.
+func (c *helmChart) metadata() (*chart.Metadata, error) {
 	var images []map[string]string
 	for _, image := range sortedKeys(c.images) {
 		images = append(images, map[string]string{"name": imageName(image), "image": image})
 	}
-	m := chart.Metadata{
+	m := &chart.Metadata{
 		APIVersion: chart.APIVersionV2, Name: c.name, Version: c.version, Type: "application",
 		Description: c.description(), AppVersion: c.target.Trainer,
 		Keywords:    []string{"mpi", "distributed-training", "kubeflow-trainer"},
@@ -124,7 +139,7 @@ func (c *helmChart) metadata() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("writing Chart.yaml: %w", err)
 	}
-	return yaml.Marshal(m)
+	return m, nil
 }
 
 func (c *helmChart) description() string {

@@ -33,6 +33,16 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
+// Below returns the repository of a name below this one.
+func (r Repository) Below(below string) (Repository, error) {
+	options := []name.Option{name.StrictValidation}
+	if r.name.Scheme() == "http" {
+		options = append(options, name.Insecure)
+	}
+	n, err := name.NewRepository(r.name.Name()+"/"+below, options...)
+	return Repository{n}, err
+}
+
 // String is the name.
 func (r Repository) String() string { return r.name.Name() }
 

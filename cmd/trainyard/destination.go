@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ type parcel struct {
 	Objects     int    `json:"objects"`
 	Status      string `json:"status"`
 
+	at     destination
 	to     string // for words: the repository with the tag
 	packed artifact.Packed
 }
@@ -48,7 +50,7 @@ func newParcel(to destination, p generator.Platform, tag string, packed artifact
 		Environment: p.Environment, Repository: to.String(), Tag: tag, Digest: packed.Digest(),
 		Reference: strings.TrimPrefix(named, registryScheme) + "@" + packed.Digest(),
 		Bytes:     packed.Size(), Objects: p.Objects.Len(), Status: planned,
-		to: named, packed: packed,
+		at: to, to: named, packed: packed,
 	}
 }
 
@@ -104,6 +106,21 @@ func parseDestination(dest string, plainHTTP bool) (d destination, err error) {
 	return d, nil
 }
 
+// forPacking is where something goes, and by which tag. What has a name of its own goes below the
+// repository; a folder has no repositories, and the name is part of the tag there.
+func (d destination) forPacking(p packing) (at destination, tag string, err error) {
+	switch {
+	case p.below == "":
+		return d, cmp.Or(d.tag, p.tag), nil
+	case d.tag != "":
+		return d, "", &usageError{fmt.Errorf("destination %s:%s: want no tag: that of a chart is its version, which is spec.delivery.helm.version", d, d.tag)}
+	case d.folder != "":
+		return d, p.below + "-" + p.tag, nil
+	}
+	d.repository, err = d.repository.Below(p.below)
+	return d, p.tag, err
+}
+
 // put takes all there. Parcels say what became of them.
 func (d destination) put(ctx context.Context, s streams, parcels []*parcel) error {
 	if d.folder != "" {
@@ -111,7 +128,7 @@ func (d destination) put(ctx context.Context, s streams, parcels []*parcel) erro
 	}
 	for _, p := range parcels {
 		tell, done := progressOn(s.err, p.to)
-		pushed, err := d.repository.Put(ctx, p.Tag, p.packed, tell)
+		pushed, err := p.at.repository.Put(ctx, p.Tag, p.packed, tell)
 		done()
 		if err != nil {
 			return err

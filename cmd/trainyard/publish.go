@@ -21,7 +21,7 @@ func newPublish(s streams, r *reporter) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPublishOCI(s, r))
+	cmd.AddCommand(newPublishOCI(s, r), newPublishHelm(s, r))
 	return cmd
 }
 
@@ -35,9 +35,15 @@ type publishFlags struct {
 	output      string
 }
 
-// packer makes an artifact of a bundle, and says which tag it has where the command line names none. Annotations are laid
-// over those that it has by itself.
-type packer func(ctx context.Context, b bundles.Bundle, annotations map[string]string) (tag string, a artifact.Artifact, err error)
+// packing is an artifact, and what it is called where the command line does not say.
+type packing struct {
+	below    string // a repository below that of the command line; empty for that itself
+	tag      string
+	artifact artifact.Artifact
+}
+
+// packer makes an artifact of a bundle. Annotations are laid over those that it has by itself.
+type packer func(ctx context.Context, b bundles.Bundle, annotations map[string]string) (packing, error)
 
 func newPublishOCI(s streams, r *reporter) *cobra.Command {
 	var f publishFlags
@@ -77,9 +83,9 @@ The exit code is 5 when the registry refuses the credentials, and 8 when time wa
 	return cmd
 }
 
-func packOCI(ctx context.Context, b bundles.Bundle, annotations map[string]string) (string, artifact.Artifact, error) {
+func packOCI(ctx context.Context, b bundles.Bundle, annotations map[string]string) (packing, error) {
 	a, err := bundles.OCI(ctx, b, annotations)
-	return b.Tag(), a, err
+	return packing{tag: b.Tag(), artifact: a}, err
 }
 
 func oneDestination(cmd *cobra.Command, args []string) error {
@@ -101,15 +107,11 @@ func (f *publishFlags) add(cmd *cobra.Command, r *reporter) {
 }
 
 func (f *publishFlags) run(ctx context.Context, s streams, dest string, pack packer) error {
-	if err := oneOf("--output", f.output, []string{"text", "json"}); err != nil {
-		return err
-	}
 	to, err := parseDestination(dest, f.plainHTTP)
 	if err != nil {
 		return err
 	}
-	platforms, err := f.input.generate(ctx, s.in)
-	f.input.report.note(notesOf(platforms))
+	platforms, err := f.platforms(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -126,6 +128,16 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, pack pac
 	return errors.Join(f.print(s, parcels), err)
 }
 
+// platforms are those of the document, or the one that is wanted.
+func (f *publishFlags) platforms(ctx context.Context, s streams) ([]generator.Platform, error) {
+	if err := oneOf("--output", f.output, []string{"text", "json"}); err != nil {
+		return nil, err
+	}
+	platforms, err := f.input.generate(ctx, s.in)
+	f.input.report.note(notesOf(platforms))
+	return platforms, err
+}
+
 // pack makes an artifact of each platform, before any of them goes anywhere.
 func (f *publishFlags) pack(ctx context.Context, to destination, platforms []generator.Platform, pack packer) ([]*parcel, error) {
 	var parcels []*parcel
@@ -134,18 +146,19 @@ func (f *publishFlags) pack(ctx context.Context, to destination, platforms []gen
 		if err != nil {
 			return nil, err
 		}
-		tag, a, err := pack(ctx, bundle, f.annotations)
+		made, err := pack(ctx, bundle, f.annotations)
 		if err != nil {
 			return nil, fmt.Errorf("packing %s: %w", p.Name, err)
 		}
-		packed, err := a.Pack()
+		packed, err := made.artifact.Pack()
 		if err != nil {
 			return nil, fmt.Errorf("packing %s: %w", p.Name, err)
 		}
-		if to.tag != "" {
-			tag = to.tag
+		at, tag, err := to.forPacking(made)
+		if err != nil {
+			return nil, err
 		}
-		parcels = append(parcels, newParcel(to, p, tag, packed))
+		parcels = append(parcels, newParcel(at, p, tag, packed))
 	}
 	return parcels, nil
 }

@@ -68,7 +68,13 @@ type said struct {
 // publish runs trainyard publish oci, in the repository's folder.
 func (w *world) publish(t *testing.T, dest string, args ...string) said {
 	t.Helper()
-	cmd := exec.Command(w.program, append([]string{"publish", "oci", strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
+	return w.publishes(t, "oci", dest, args...)
+}
+
+// publishes runs trainyard publish for a kind of artifact.
+func (w *world) publishes(t *testing.T, kind, dest string, args ...string) said {
+	t.Helper()
+	cmd := exec.Command(w.program, append([]string{"publish", kind, strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
 	cmd.Dir = repo.Path(t)
 	cmd.Env = append(os.Environ(), w.environment...)
 	var out, stderr bytes.Buffer
