@@ -21,7 +21,7 @@ func TestObjectsAreTaken(t *testing.T) {
 		filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds"),
 		filepath.Join(moduleOf(t, "argocd-operator", "github.com/argoproj-labs/argocd-operator"), "config", "crd", "bases", "argoproj.io_argocds.yaml"),
 	}
-	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: crds, ErrorIfPathMissing: true}); err != nil {
+	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: crds, ErrorIfPathMissing: true, MaxTime: patience}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{namespace, "openshift-gitops"} {

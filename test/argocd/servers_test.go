@@ -19,36 +19,65 @@ import (
 // patience is how long a server may take to start, and Argo CD to do what it should.
 const patience = 4 * time.Minute
 
-// startArgoCD starts Redis and two of Argo CD's servers, until the test ends.
-func startArgoCD(t *testing.T, cp *controlplane.ControlPlane) {
+// servers are those of an Argo CD, until the test ends.
+type servers struct {
+	cp                *controlplane.ControlPlane
+	logs, plugins     string // folders; plugins has a socket for each plugin
+	redis, repoServer string // ports
+}
+
+// startArgoCD starts Redis and two of Argo CD's servers.
+func startArgoCD(t *testing.T, cp *controlplane.ControlPlane) servers {
 	t.Helper()
-	logs := t.TempDir()
-	redis, repoServer := freePort(t), freePort(t)
-	serve(t, logs, "redis", redis, exec.Command("redis-server", "--bind", "127.0.0.1", "--port", redis, "--save", "", "--appendonly", "no", "--dir", logs))
-	serve(t, logs, "repo-server", repoServer, component(t, cp, "argocd-repo-server",
-		"--address", "127.0.0.1", "--port", repoServer, "--metrics-address", "127.0.0.1", "--metrics-port", freePort(t),
-		"--redis", "127.0.0.1:"+redis, "--disable-tls"))
+	s := servers{cp: cp, logs: t.TempDir(), plugins: t.TempDir(), redis: freePort(t), repoServer: freePort(t)}
+	s.serve(t, "redis", port(s.redis), exec.Command("redis-server", "--bind", "127.0.0.1", "--port", s.redis, "--save", "", "--appendonly", "no", "--dir", s.logs))
+	s.serve(t, "repo-server", port(s.repoServer), s.component(t, "argocd-repo-server",
+		"--address", "127.0.0.1", "--port", s.repoServer, "--metrics-address", "127.0.0.1", "--metrics-port", freePort(t),
+		"--redis", "127.0.0.1:"+s.redis, "--disable-tls"))
 	metrics := freePort(t)
-	serve(t, logs, "application-controller", metrics, component(t, cp, "argocd-application-controller",
+	s.serve(t, "application-controller", port(metrics), s.component(t, "argocd-application-controller",
 		"--kubeconfig", cp.Kubeconfig(), "--namespace", namespace, "--metrics-port", metrics,
-		"--redis", "127.0.0.1:"+redis, "--repo-server", "127.0.0.1:"+repoServer, "--repo-server-plaintext"))
+		"--redis", "127.0.0.1:"+s.redis, "--repo-server", "127.0.0.1:"+s.repoServer, "--repo-server-plaintext"))
+	return s
+}
+
+// startSets starts what makes Applications of ApplicationSets.
+func (s servers) startSets(t *testing.T) {
+	t.Helper()
+	probes := freePort(t)
+	s.serve(t, "applicationset-controller", port(probes), s.component(t, "argocd-applicationset-controller",
+		"--kubeconfig", s.cp.Kubeconfig(), "--namespace", namespace, "--argocd-repo-server", "127.0.0.1:"+s.repoServer, "--repo-server-plaintext",
+		"--probe-addr", "127.0.0.1:"+probes, "--metrics-addr", "127.0.0.1:"+freePort(t), "--webhook-addr", "127.0.0.1:"+freePort(t)))
+}
+
+// startPlugin starts what runs a plugin, whose settings are in a folder and whose programs are in another.
+func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
+	t.Helper()
+	cmd := s.component(t, "argocd-cmp-server", "--config-dir-path", settings)
+	cmd.Env = append(cmd.Env, "PATH="+programs+":"+os.Getenv("PATH"), "ARGOCD_CMP_WORKDIR="+t.TempDir())
+	s.serve(t, "plugin", address{"unix", filepath.Join(s.plugins, name+".sock")}, cmd)
 }
 
 // component is one of Argo CD's servers: its program is all of them, by the name that it is told.
-func component(t *testing.T, cp *controlplane.ControlPlane, name string, args ...string) *exec.Cmd {
+func (s servers) component(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "argocd"), args...)
 	cmd.Env = append(os.Environ(),
-		"ARGOCD_BINARY_NAME="+name, "HOME="+t.TempDir(), "ARGOCD_GPG_ENABLED=false",
-		"ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+cp.Kubeconfig(), "ARGOCD_APPLICATION_CONTROLLER_NAMESPACE="+namespace,
+		"ARGOCD_BINARY_NAME="+name, "HOME="+t.TempDir(), "ARGOCD_GPG_ENABLED=false", "ARGOCD_PLUGINSOCKFILEPATH="+s.plugins,
+		"ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+s.cp.Kubeconfig(), "ARGOCD_APPLICATION_CONTROLLER_NAMESPACE="+namespace,
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	return cmd
 }
 
-// serve runs a server until the test ends, and waits until its port answers.
-func serve(t *testing.T, logs, name, port string, cmd *exec.Cmd) {
+// address is where a server answers.
+type address struct{ network, address string }
+
+func port(number string) address { return address{"tcp", "127.0.0.1:" + number} }
+
+// serve runs a server until the test ends, and waits until it answers.
+func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 	t.Helper()
-	log, err := os.Create(filepath.Join(logs, name+".log"))
+	log, err := os.Create(filepath.Join(s.logs, name+".log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +94,7 @@ func serve(t *testing.T, logs, name, port string, cmd *exec.Cmd) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	err = process.WaitFor(ctx, child, func(context.Context) error {
-		connection, err := net.Dial("tcp", "127.0.0.1:"+port)
+		connection, err := net.Dial(at.network, at.address)
 		if err == nil {
 			err = connection.Close()
 		}

@@ -52,7 +52,7 @@ func (w *world) expectAllObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(resources(app)), w.objectFiles(t); got != want {
+	if got, want := len(resources(app)), w.objectFiles(t, "prod"); got != want {
 		t.Errorf("Argo CD has %d objects, and the bundle %d", got, want)
 	}
 	if conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions"); len(conditions) > 0 {

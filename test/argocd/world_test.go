@@ -97,7 +97,7 @@ func (w *world) namespaces(t *testing.T) {
 func (w *world) install(t *testing.T) {
 	t.Helper()
 	crds := filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
-	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true}); err != nil {
+	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true, MaxTime: patience}); err != nil {
 		t.Fatal(err)
 	}
 	ours := metav1.ObjectMeta{Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"}}
@@ -145,16 +145,26 @@ func (w *world) applyFiles(t *testing.T, pattern string) {
 
 // application is what Argo CD says of the platform.
 func (w *world) application(ctx context.Context) (*unstructured.Unstructured, error) {
+	return w.named(ctx, "Application", "acme-prod")
+}
+
+// named is an object of Argo CD's own.
+func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	app := &unstructured.Unstructured{}
-	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
-	err := w.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "acme-prod"}, app)
+	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: kind})
+	err := w.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, app)
 	return app, err
 }
 
 // annotate asks Argo CD for something.
 func (w *world) annotate(t *testing.T, key, value string) {
 	t.Helper()
-	app, err := w.application(t.Context())
+	w.annotateNamed(t, "Application", "acme-prod", key, value)
+}
+
+func (w *world) annotateNamed(t *testing.T, kind, name, key, value string) {
+	t.Helper()
+	app, err := w.named(t.Context(), kind, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +189,14 @@ func (w *world) refresh(t *testing.T) {
 // eventually waits until something holds of the Application.
 func (w *world) eventually(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
+	w.eventuallyNamed(t, "acme-prod", what, holds)
+}
+
+// eventuallyNamed waits until something holds of another Application.
+func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app *unstructured.Unstructured) error) {
+	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Second) {
-		app, err := w.application(t.Context())
+		app, err := w.named(t.Context(), "Application", name)
 		if err == nil {
 			err = holds(app)
 		}
@@ -254,11 +270,11 @@ func (w *world) has(ctx context.Context, gvk schema.GroupVersionKind, key client
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
 }
 
-// objectFiles are how many files of objects the bundle has.
-func (w *world) objectFiles(t *testing.T) int {
+// objectFiles are how many files of objects an environment has.
+func (w *world) objectFiles(t *testing.T, environment string) int {
 	t.Helper()
 	n := 0
-	err := filepath.WalkDir(filepath.Join(w.dir, "deploy", "prod", "objects"), func(_ string, entry os.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(w.dir, "deploy", environment, "objects"), func(_ string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			n++
 		}

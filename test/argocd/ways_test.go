@@ -1,0 +1,237 @@
+package argocd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// ways is a platform that gets to clusters in every way there is, one in each environment. Nobody applies it: Argo CD says what it would.
+const ways = `
+apiVersion: trainyard.dev/v1alpha1
+kind: Platform
+metadata: {name: acme}
+spec:
+  target: {argocd: "3.2"}
+  runtimes: {mpi: {from: openmpi-cpu, image: "quay.io/acme/openmpi:4.1.6"}}
+  tenants: {team-a: {runtimes: [mpi], namespace: {create: true}, editors: {groups: [a]}, repositories: [%[2]s]}}
+  delivery: {argocd: {repoURL: %[1]s, path: deploy, automated: false}}
+  environments:
+    folders: {tenants: {team-a: {applications: {folders: [jobs/*]}}}}
+    clusters: {delivery: {argocd: {clusters: {here: {cluster: "https://kubernetes.default.svc"}, there: {cluster: elsewhere, revision: next}}}}}
+    artifact: {delivery: {argocd: {repoURL: "oci://%[3]s", path: null}}}
+    prod: {}
+`
+
+// newWays has an Argo CD that is told of all of them, and the repository of a team.
+func newWays(t *testing.T) (w *world, s servers, team repository, registry string) {
+	t.Helper()
+	cp := controlplane.Start(t, controlplane.CRDsOnly())
+	w = &world{ControlPlane: cp, repository: newRepository(t), program: repo.Build(t, repo.Path(t)), layers: t.TempDir()}
+	team, registry = newRepository(t), newRegistry(t)
+	write(t, filepath.Join(w.dir, "platform", "platform.yaml"), fmt.Sprintf(ways, w.url, team.url, registry))
+	w.trainyard(t)
+	w.push(t, "Deliver the platform")
+	for _, name := range []string{"jobs/Bert 2", "jobs/{{.values.repoURL}}", "jobs/nested/deeper", "data"} {
+		write(t, filepath.Join(team.dir, name, "job.yaml"), trainJob(""))
+	}
+	team.push(t, "Train")
+	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	w.install(t)
+	w.secret(t, "cluster", map[string]string{"name": "elsewhere", "server": "https://127.0.0.1:1", "config": "{}"})
+	w.secret(t, "repository", map[string]string{"type": "oci", "url": "oci://" + registry, "insecureOCIForceHttp": "true"})
+	s = startArgoCD(t, cp)
+	s.startSets(t)
+	return w, s, team, registry
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// trainyard writes the bundles of all environments.
+func (w *world) trainyard(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(w.program, "generate", "-f", "platform/platform.yaml", "--format", "argocd", "-o", "deploy")
+	cmd.Dir = w.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("generate: %v\n%s", err, out)
+	}
+}
+
+// secret tells Argo CD of something.
+func (w *world) secret(t *testing.T, about string, data map[string]string) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: about, Labels: map[string]string{"argocd.argoproj.io/secret-type": about}}
+	if err := w.Client().Create(t.Context(), &corev1.Secret{ObjectMeta: meta, StringData: data}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sees tells whether Argo CD has found so many objects, all of which it would apply.
+func sees(n int) func(app *unstructured.Unstructured) error {
+	return func(app *unstructured.Unstructured) error {
+		if got := len(resources(app)); got != n {
+			return fmt.Errorf("%d objects, want %d", got, n)
+		}
+		if conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions"); len(conditions) > 0 {
+			return fmt.Errorf("it says %v", conditions)
+		}
+		return nil
+	}
+}
+
+// TestArgoCDFindsEveryWay: sets make Applications of clusters and folders, artifacts are read, and a plugin renders.
+func TestArgoCDFindsEveryWay(t *testing.T) {
+	w, s, team, registry := newWays(t)
+	for _, environment := range []string{"folders", "clusters"} {
+		w.applyFiles(t, filepath.Join(w.dir, "deploy", environment, "argocd", "*.yaml"))
+	}
+	w.expectSets(t, team)
+	w.expectArtifact(t, registry)
+	w.expectPlugin(t, s)
+}
+
+// made is what a set says in an Application.
+type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
+
+// expectSets: what a team calls its folders changes nothing of what decides on rights.
+func (w *world) expectSets(t *testing.T, team repository) {
+	t.Helper()
+	job := func(path string) made {
+		return made{"acme-folders-team-a", team.url, path, "HEAD", "https://kubernetes.default.svc", "team-a"}
+	}
+	want := map[string]made{
+		"acme-folders":                       {"acme-folders", w.url, "deploy/folders/objects", "HEAD", "https://kubernetes.default.svc", "trainyard-system"},
+		"acme-folders-team-a.bert-2":         job("jobs/Bert 2"),
+		"acme-folders-team-a.nested":         job("jobs/nested"),
+		"acme-folders-team-a.values.repourl": job("jobs/{{.values.repoURL}}"),
+		"acme-clusters.here":                 {"acme-clusters", w.url, "deploy/clusters/objects", "HEAD", "https://kubernetes.default.svc", "trainyard-system"},
+		"acme-clusters.there":                {"acme-clusters", w.url, "deploy/clusters/objects", "next", "elsewhere", "trainyard-system"},
+	}
+	w.eventuallyMade(t, want)
+	w.eventuallyNamed(t, "acme-clusters.here", "Argo CD has all objects", sees(w.objectFiles(t, "clusters")))
+	w.eventuallyNamed(t, "acme-folders-team-a.bert-2", "Argo CD has the job", sees(1))
+
+	if err := os.RemoveAll(filepath.Join(team.dir, "jobs", "nested")); err != nil {
+		t.Fatal(err)
+	}
+	team.push(t, "Done")
+	w.annotateNamed(t, "ApplicationSet", "acme-folders-team-a", "argocd.argoproj.io/application-set-refresh", "true")
+	delete(want, "acme-folders-team-a.nested")
+	w.eventuallyMade(t, want)
+}
+
+// eventuallyMade waits until there are these Applications, which take nothing away when they go.
+func (w *world) eventuallyMade(t *testing.T, want map[string]made) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		diff := cmp.Diff(want, w.made(t))
+		if diff == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("-want +made:\n%s", diff)
+		}
+	}
+}
+
+func (w *world) made(t *testing.T) map[string]made {
+	t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("argoproj.io/v1alpha1")
+	list.SetKind("ApplicationList")
+	if err := w.Client().List(t.Context(), list, client.InNamespace(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]made{}
+	for _, app := range list.Items {
+		if len(app.GetFinalizers()) > 0 {
+			t.Errorf("%s takes its objects with it", app.GetName())
+		}
+		get := func(path ...string) string {
+			text, _, _ := unstructured.NestedString(app.Object, append([]string{"spec"}, path...)...)
+			return text
+		}
+		all[app.GetName()] = made{
+			get("project"), get("source", "repoURL"), get("source", "path"), get("source", "targetRevision"),
+			get("destination", "server") + get("destination", "name"), get("destination", "namespace"),
+		}
+	}
+	return all
+}
+
+// expectArtifact publishes the objects, and has Argo CD read them from the registry.
+func (w *world) expectArtifact(t *testing.T, registry string) {
+	t.Helper()
+	run(t, w.dir, w.program, "publish", "oci", "oci://"+registry, "-f", "platform/platform.yaml", "--env", "artifact")
+	w.applyFiles(t, filepath.Join(w.dir, "deploy", "artifact", "argocd", "*.yaml"))
+	w.eventuallyNamed(t, "acme-artifact", "Argo CD has all objects", sees(w.objectFiles(t, "artifact")))
+	app, err := w.named(t.Context(), "Application", "acme-artifact")
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := run(t, w.dir, w.program, "publish", "oci", "oci://"+registry, "-f", "platform/platform.yaml", "--env", "artifact", "--dry-run")
+	if revision, _, _ := unstructured.NestedString(app.Object, "status", "sync", "revision"); revision == "" || !strings.Contains(published, "@"+revision+"\n") {
+		t.Errorf("Argo CD is at %s, want what was published: %s", revision, published)
+	}
+}
+
+// plugin is the example of one.
+const plugin = "examples/argocd-plugin"
+
+// expectPlugin has a plugin render the document, and fail where that is impossible: what it does not print, Argo CD takes away.
+func (w *world) expectPlugin(t *testing.T, s servers) {
+	t.Helper()
+	s.startPlugin(t, "trainyard", repo.Path(t, plugin), filepath.Dir(w.program))
+	dir := t.TempDir()
+	run(t, dir, "cp", "-r", filepath.Join(w.dir, "deploy", "prod", "argocd"), repo.Path(t, plugin, "source.yaml"), dir)
+	write(t, filepath.Join(dir, "kustomization.yaml"), "resources: [argocd/application-acme-prod.yaml, argocd/appproject-acme-prod.yaml, argocd/argocd-cm.yaml]\npatches: [{path: source.yaml}]\n")
+	for i, text := range strings.Split(run(t, dir, repo.Tool(t, "kustomize"), "build", "."), "\n---\n") {
+		write(t, filepath.Join(dir, "built", fmt.Sprintf("%d.yaml", i)), text)
+	}
+	w.applyFiles(t, filepath.Join(dir, "built", "*.yaml"))
+	w.eventually(t, "the plugin prints all objects", sees(w.objectFiles(t, "prod")))
+
+	run(t, w.dir, "sed", "-i", "s/openmpi-cpu/openmpi-cqu/", "platform/platform.yaml")
+	w.push(t, "Mistake something")
+	w.annotate(t, "argocd.argoproj.io/refresh", "hard")
+	w.eventually(t, "Argo CD says what trainyard does", func(app *unstructured.Unstructured) error {
+		conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+		if status, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status"); status != "Unknown" || !strings.Contains(fmt.Sprint(conditions), "did you mean") {
+			return fmt.Errorf("%s: it says %v", status, conditions)
+		}
+		return nil
+	})
+}
+
+func run(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
