@@ -28,6 +28,7 @@ const (
 	caseAgain      = "w-tenant-again"
 	caseFlat       = "kustomize-flat"
 	caseOverlays   = "kustomize-overlays"
+	caseFunction   = "kustomize-function"
 	caseCUE        = "cue-w"
 	caseCUETenant  = "cue-tenant"
 	caseTenth      = "w10"

@@ -14,6 +14,7 @@ func measured(cpu map[string]time.Duration) *Report {
 	r := &Report{}
 	for id, objects := range map[string]int{
 		casePlain: 2000, caseTenth: 200, caseFiveTimes: 10000, caseMinimal: 1, caseFlat: 2000, caseOverlays: 2000, caseCUE: 2000,
+		caseFunction: 2000,
 	} {
 		if d, ok := cpu[id]; ok {
 			r.Results = append(r.Results, newResult(Case{ID: id, What: id, Objects: objects}, []Sample{{CPU: d, Wall: d}}))
@@ -40,6 +41,13 @@ func TestWhatIsNotMeasuredIsNotReported(t *testing.T) {
 		t.Errorf("found %d exponents and ratios, want none", found)
 	}
 	if text := r.Markdown(); strings.Contains(text, "How it grows") || !strings.Contains(text, "| w-plain | 2000 | 1.00 s |") {
+		t.Errorf("the report is\n%s", text)
+	}
+}
+
+func TestTheFunctionIsHeldAgainstWhatIsCommitted(t *testing.T) {
+	r := measured(map[string]time.Duration{caseFunction: 3 * time.Second, caseFlat: 2 * time.Second})
+	if text := r.Markdown(); !strings.Contains(text, "together 3.00 s of CPU, and kustomize 2.00 s where what is generated is committed: 1.5 times as much.") {
 		t.Errorf("the report is\n%s", text)
 	}
 }

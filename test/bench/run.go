@@ -58,7 +58,7 @@ func Run(o Options) (*Report, error) {
 	return r, err
 }
 
-// findPrograms builds trainyard, and finds the others.
+// findPrograms builds trainyard and its function, and finds the others.
 func (b *bench) findPrograms() (map[string]string, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *bench) findPrograms() (map[string]string, error) {
 	}
 	b.tell("building trainyard")
 	found := map[string]string{"trainyard": b.path("trainyard")}
-	cmd := exec.Command("go", "build", "-o", found["trainyard"], "./cmd/trainyard")
+	cmd := exec.Command("go", "build", "-o", b.dir, "./cmd/trainyard", "./cmd/trainyard-fn")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building trainyard: %w\n%s", err, out)
@@ -94,6 +94,9 @@ func (b *bench) prepare() error {
 	if err := b.writeOverlays(); err != nil {
 		return err
 	}
+	if err := b.writeFunctions(); err != nil {
+		return err
+	}
 	if err := b.writeModule(); err != nil {
 		return err
 	}
@@ -107,7 +110,7 @@ func (b *bench) prepare() error {
 // check runs each case once and compares what it makes.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	var cases []Case
-	for _, group := range [][]Case{b.starts(), b.works(), b.kustomize(), b.cue(), b.scales()} {
+	for _, group := range [][]Case{b.starts(), b.works(), b.kustomize(), b.function(), b.cue(), b.scales()} {
 		for _, c := range group {
 			if !wanted.MatchString(c.ID) {
 				continue

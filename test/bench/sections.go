@@ -19,7 +19,7 @@ type section struct {
 
 // sections are the report in the order in which it is read.
 func (r *Report) sections() []section {
-	all := []section{r.setting(), r.aims(), r.comparison()}
+	all := []section{r.setting(), r.aims(), r.comparison(), r.overhead()}
 	all = append(all, r.cases(), r.growth(), r.folders())
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.words) == 0 && len(s.rows) == 0 })
 }
