@@ -25,6 +25,7 @@ type Delivery struct {
 	Kinds   map[string]Kind   `json:"kinds"` // that the cluster may get, today or later
 
 	OpenShift bool `json:"openshift"`
+	OLM       OLM  `json:"olm"`
 
 	Annotations map[string]string `json:"annotations"` // what the document says of itself, as images say it
 }
@@ -80,7 +81,7 @@ func (b Bundle) name() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// MissingError is an error about what a document lacks for a format.
+// MissingError is an error about what a document lacks for a format, or has too much of.
 type MissingError struct {
 	Path    string // of the field, such as spec.delivery.argocd
 	Message string // why the format needs it, and what is wanted

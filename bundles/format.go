@@ -34,7 +34,9 @@ type Binary interface {
 }
 
 // Formats lists every format, in the order that help text shows them.
-func Formats() []Format { return []Format{kustomize{}, plain{}, argocd{}, helm{}, oci{}} }
+func Formats() []Format {
+	return []Format{kustomize{}, plain{}, argocd{}, helm{}, oci{}, olmPayload{}}
+}
 
 // Named returns the format of a name; ok is false if there is none.
 func Named(name string) (format Format, ok bool) {

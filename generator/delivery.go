@@ -13,6 +13,7 @@ import (
 type Delivery struct {
 	ArgoCD  map[string]any            `json:"argocd,omitempty"`  // spec.delivery.argocd
 	Helm    map[string]any            `json:"helm,omitempty"`    // spec.delivery.helm
+	OLM     map[string]any            `json:"olm,omitempty"`     // spec.delivery.olm
 	Target  map[string]any            `json:"target,omitempty"`  // spec.target
 	Tenants map[string]map[string]any `json:"tenants,omitempty"` // what packaging has to know of those that keep TrainJobs in Git, by name
 	Kinds   map[string]Kind           `json:"kinds,omitempty"`   // that the cluster may get, if not of this document then of what becomes of it
@@ -39,7 +40,8 @@ var toldOfTenants = []string{"repositories", "applications", "editors", "viewers
 func (w *work) deliver(on *engine) error {
 	spec := mappingAt(w.sound, "spec")
 	w.delivery = Delivery{
-		ArgoCD: mappingAt(spec, "delivery", "argocd"), Helm: mappingAt(spec, "delivery", "helm"), Target: mappingAt(spec, "target"),
+		ArgoCD: mappingAt(spec, "delivery", "argocd"), Helm: mappingAt(spec, "delivery", "helm"), OLM: mappingAt(spec, "delivery", "olm"),
+		Target:      mappingAt(spec, "target"),
 		Annotations: imageAnnotations(mappingAt(w.sound, "metadata", "annotations")),
 		Position:    w.document.Locate("spec", "delivery"),
 	}

@@ -69,6 +69,7 @@ var published = []string{
 	"nearness-is-required-or-preferred",
 	"no-mount-lies-in-one-that-is-read-only",
 	"no-variable-refers-to-itself",
+	"olm-takes-the-kinds-that-it-is-given",
 	"one-cluster-or-several",
 	"one-node-is-two",
 	"one-process-beside-several-gpus-is-the-trainjobs-to-say",

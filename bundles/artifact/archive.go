@@ -33,26 +33,34 @@ func Archive(files []Entry) ([]byte, error) {
 
 // archived returns the digest of the tar archive, too.
 func archived(files []Entry) (compressed []byte, unpacked v1.Hash, err error) {
-	var b bytes.Buffer
-	pressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, v1.Hash{}, err
-	}
-	pressed.ModTime = time.Unix(0, 0) // no time: the library would write one of its own
 	hash := sha256.New()
-	w := tar.NewWriter(io.MultiWriter(pressed, hash))
-	for _, f := range files {
-		if err := write(w, f); err != nil {
-			return nil, v1.Hash{}, fmt.Errorf("archiving %s: %w", f.Path, err)
+	compressed, err = Gzip(func(pressed io.Writer) error {
+		w := tar.NewWriter(io.MultiWriter(pressed, hash))
+		for _, f := range files {
+			if err := write(w, f); err != nil {
+				return fmt.Errorf("archiving %s: %w", f.Path, err)
+			}
 		}
+		return w.Close()
+	})
+	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
+}
+
+// Gzip compresses what write writes, as well as gzip can. The same text is the same bytes everywhere.
+func Gzip(write func(io.Writer) error) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	w.ModTime = time.Unix(0, 0) // no time: the library would write one of its own
+	if err := write(w); err != nil {
+		return nil, err
 	}
 	if err := w.Close(); err != nil {
-		return nil, v1.Hash{}, fmt.Errorf("ending the archive: %w", err)
+		return nil, err
 	}
-	if err := pressed.Close(); err != nil {
-		return nil, v1.Hash{}, fmt.Errorf("ending the archive: %w", err)
-	}
-	return b.Bytes(), v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, nil
+	return b.Bytes(), nil
 }
 
 func write(w *tar.Writer, f Entry) error {

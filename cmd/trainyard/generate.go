@@ -153,7 +153,7 @@ func formatNames() []string {
 func formatHelp() string {
 	var b strings.Builder
 	for _, f := range bundles.Formats() {
-		fmt.Fprintf(&b, "  %-10s %s\n", f.Name(), f.Doc())
+		fmt.Fprintf(&b, "  %-11s %s\n", f.Name(), f.Doc())
 	}
 	return b.String()
 }

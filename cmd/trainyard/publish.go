@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -110,6 +111,9 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, pack pac
 	to, err := parseDestination(dest, f.plainHTTP)
 	if err != nil {
 		return err
+	}
+	if !f.input.report.words() {
+		s.err = io.Discard // a report is all that is there
 	}
 	platforms, err := f.platforms(ctx, s)
 	if err != nil {

@@ -55,6 +55,7 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return rendered
 	},
+	"olm-payload": func(t *testing.T, dir string) []byte { return unpackedByOperator(t, filepath.Join(dir, "manifests")) },
 	"kustomize": func(t *testing.T, dir string) []byte {
 		return run(t, exec.Command(repo.Tool(t, "kustomize"), "build", dir))
 	},

@@ -1,0 +1,46 @@
+package bundles
+
+import (
+	"encoding/base64"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// noise is text that hardly compresses, of so many KiB.
+func noise(seed byte, size int) string {
+	bytes := make([]byte, size<<10)
+	random := rand.NewChaCha8([32]byte{seed})
+	_, _ = random.Read(bytes) // never fails
+	return base64.StdEncoding.EncodeToString(bytes)
+}
+
+// TestPayloadsAreAsLargeAsOLMTakesThem: a payload that no ConfigMap can hold is in several, and one that no bundle can hold is refused.
+func TestPayloadsAreAsLargeAsOLMTakesThem(t *testing.T) {
+	cases := map[string]struct {
+		size, want int
+		refused    bool
+	}{
+		"a payload of one ConfigMap":        {500, 1, false},
+		"a payload of two":                  {600, 2, false},
+		"a payload that is not for bundles": {700, 0, true},
+	}
+	for title, tc := range cases {
+		t.Run(title, func(t *testing.T) {
+			set, err := object.NewSet(thing(t, noise(1, tc.size)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree, err := olmPayload{}.Render(t.Context(), Bundle{Platform: "a", Objects: set})
+			var missing *MissingError
+			if refused := errors.As(err, &missing); refused != tc.refused || !refused && err != nil {
+				t.Fatalf("Render() ended with %v, want it refused: %v", err, tc.refused)
+			}
+			if tree.Len() != tc.want {
+				t.Errorf("there are %d ConfigMaps, want %d", tree.Len(), tc.want)
+			}
+		})
+	}
+}
