@@ -145,7 +145,7 @@ func (c *helmChart) holes(o object.Object, fields map[string]any) ([]hole, error
 		}
 		holes = append(holes, hole{p.Path, c.expression(p, now)})
 	}
-	for _, at := range imagesIn(fields, nil) {
+	for _, at := range imagesIn(fields) {
 		image, _ := follow(fields, at).(string)
 		c.images[image] = true
 		if !slices.ContainsFunc(holes, func(h hole) bool { return slices.Equal(h.path, at) }) {
@@ -156,28 +156,31 @@ func (c *helmChart) holes(o object.Object, fields map[string]any) ([]hole, error
 }
 
 // imagesIn are the paths of containers' images.
-func imagesIn(node any, at []any) [][]any {
+func imagesIn(fields map[string]any) [][]any {
 	var found [][]any
+	visit(fields, nil, func(path []any, _ any) {
+		if n := len(path); n > 2 && path[n-1] == "image" && (path[n-3] == "containers" || path[n-3] == "initContainers") {
+			found = append(found, path)
+		}
+	})
+	return found
+}
+
+// visit calls a function with each scalar of decoded JSON, in order, and with the path to it.
+func visit(node any, path []any, call func(path []any, scalar any)) {
+	below := func(step any) []any { return append(slices.Clone(path), step) }
 	switch node := node.(type) {
 	case map[string]any:
 		for _, key := range sortedKeys(node) {
-			below := append(slices.Clone(at), key)
-			if items, is := node[key].([]any); is && (key == "containers" || key == "initContainers") {
-				for i, item := range items {
-					if container, is := item.(map[string]any); is && container["image"] != nil {
-						found = append(found, append(slices.Clone(below), i, "image"))
-					}
-				}
-				continue
-			}
-			found = append(found, imagesIn(node[key], below)...)
+			visit(node[key], below(key), call)
 		}
 	case []any:
 		for i, item := range node {
-			found = append(found, imagesIn(item, append(slices.Clone(at), i))...)
+			visit(item, below(i), call)
 		}
+	default:
+		call(path, node)
 	}
-	return found
 }
 
 // expression yields a parameter's value, as text where the object has text.

@@ -26,7 +26,7 @@ var plain = map[string]string{
   network: {apiServer: {cidrs: [10.0.0.1/32]}}
   admission: {}
   grafana: {delivery: operator, rules: {}}
-  delivery: {argocd: {repoURL: "https://git.example/a.git"}}
+  delivery: {argocd: {repoURL: "https://git.example/a.git"}, helm: {}}
 `,
 	"queues": `
   target: {gang: kueue, kueue: "0.19"}

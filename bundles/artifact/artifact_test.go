@@ -43,7 +43,7 @@ func TestBytesNeverChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "sha256:5b9a39226ddf11ab0e93f333724b0106c6af2439dd8a88e2d312af28b65ef5e9"
+	const want = "sha256:27a0dc15be6afaec0838badd295cb11ae45b7c5e939e996a46a842e57faba3fe"
 	if p.Digest() != want {
 		t.Errorf("the digest is %s, and was %s", p.Digest(), want)
 	}
