@@ -139,14 +139,14 @@ func (c *helmChart) take(fields map[string]any) {
 func (c *helmChart) holes(o object.Object, fields map[string]any) ([]hole, error) {
 	var holes []hole
 	for _, p := range o.Parameters() {
-		now := follow(fields, p.Path)
+		now := object.At(fields, p.Path)
 		if err := c.values.add(p, now); err != nil {
 			return nil, err
 		}
 		holes = append(holes, hole{p.Path, c.expression(p, now)})
 	}
 	for _, at := range imagesIn(fields) {
-		image, _ := follow(fields, at).(string)
+		image, _ := object.At(fields, at).(string)
 		c.images[image] = true
 		if !slices.ContainsFunc(holes, func(h hole) bool { return slices.Equal(h.path, at) }) {
 			holes = append(holes, hole{at, fmt.Sprintf("include %q (list . %q)", c.name+".image", image)})
@@ -217,19 +217,4 @@ func valuePath(steps []string) string {
 		}
 	}
 	return path
-}
-
-// follow returns what is at a path of decoded JSON.
-func follow(node any, path []any) any {
-	for _, step := range path {
-		switch at := node.(type) {
-		case map[string]any:
-			key, _ := step.(string)
-			node = at[key]
-		case []any:
-			index, _ := step.(int)
-			node = at[index]
-		}
-	}
-	return node
 }

@@ -247,7 +247,7 @@ func (s *shape) checkLeaves(fields map[string]any, in map[string]any) error {
 		return err
 	}
 	for i, path := range s.common.Leaves() {
-		if got := follow(fields, path); got != values[i] {
+		if got := object.At(fields, path); got != values[i] {
 			return fmt.Errorf("leaf %v is %v, and its source %s is %v", path, got, strings.Join(s.sources[i], "."), values[i])
 		}
 	}
@@ -268,19 +268,4 @@ func (s *shape) values(in map[string]any) ([]any, error) {
 		values = append(values, value)
 	}
 	return values, nil
-}
-
-// follow finds the value at a path of keys and indexes.
-func follow(node any, path []any) any {
-	for _, step := range path {
-		switch at := step.(type) {
-		case string:
-			fields, _ := node.(map[string]any)
-			node = fields[at]
-		case int:
-			items, _ := node.([]any)
-			node = items[at]
-		}
-	}
-	return node
 }

@@ -72,6 +72,26 @@ func (s *Shape) filled(values []any) map[string]any {
 	return fields
 }
 
+// At returns what is at a path of decoded JSON: keys (string) and indexes (int). It is nil where there is nothing.
+func At(node any, path []any) any {
+	for _, step := range path {
+		switch at := node.(type) {
+		case map[string]any:
+			key, _ := step.(string)
+			node = at[key]
+		case []any:
+			index, is := step.(int)
+			if !is || index < 0 || index >= len(at) {
+				return nil
+			}
+			node = at[index]
+		default:
+			return nil
+		}
+	}
+	return node
+}
+
 // set puts a value at a path.
 func set(root any, path []any, value any) {
 	for i, step := range path {

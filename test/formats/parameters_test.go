@@ -32,7 +32,7 @@ func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	values := map[string]any{}
 	for o := range bundle.Objects.All() {
 		for _, p := range o.Parameters() {
-			values[p.Key] = another(t, p, follow(o.Fields(), p.Path))
+			values[p.Key] = another(t, p, object.At(o.Fields(), p.Path))
 		}
 	}
 	return values
@@ -93,25 +93,10 @@ func contents(set object.Set, of func(object.Object) map[string]any) map[string]
 	return all
 }
 
-// follow returns what is at a path.
-func follow(node any, path []any) any {
-	for _, step := range path {
-		switch at := node.(type) {
-		case map[string]any:
-			key, _ := step.(string)
-			node = at[key]
-		case []any:
-			index, _ := step.(int)
-			node = at[index]
-		}
-	}
-	return node
-}
-
 // replace puts a value at a path, as text where text is.
 func replace(root any, path []any, value any) {
-	holder, last := follow(root, path[:len(path)-1]), path[len(path)-1]
-	if _, isText := follow(root, path).(string); isText {
+	holder, last := object.At(root, path[:len(path)-1]), path[len(path)-1]
+	if _, isText := object.At(root, path).(string); isText {
 		value = fmt.Sprint(value)
 	}
 	if n, isInt := value.(int); isInt {
