@@ -79,9 +79,9 @@ func (b Bundle) argocdObjects() map[string]any {
 		objects["application-"+b.name()] = b.application()
 	}
 	for name, tenant := range b.Delivery.Tenants {
-		objects["appproject-"+b.name()+"-"+name] = b.tenantProject(name)
+		objects["appproject-"+b.teamName(name)] = b.tenantProject(name)
 		if tenant.Applications != nil {
-			objects["applicationset-"+b.name()+"-"+name] = b.tenantSet(name)
+			objects["applicationset-"+b.teamName(name)] = b.tenantSet(name)
 		}
 	}
 	return objects

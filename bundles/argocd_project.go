@@ -59,7 +59,7 @@ var jobKinds = []groupKind{{"", "ConfigMap"}, {"trainer.kubeflow.org", "TrainJob
 // tenantProject lets Applications of a team apply TrainJobs to its namespace, and nothing of the whole cluster.
 func (b Bundle) tenantProject(name string) argocdObject {
 	tenant := b.Delivery.Tenants[name]
-	project := b.name() + "-" + name
+	project := b.teamName(name)
 	return b.argocdObject("AppProject", project, projectSpec{
 		Description:                "TrainJobs of the team " + name,
 		SourceRepos:                tenant.Repositories,

@@ -61,8 +61,8 @@ type setSyncPolicy struct {
 	PreserveResourcesOnDeletion bool `json:"preserveResourcesOnDeletion"`
 }
 
-// set makes Applications. The part of their names that is not ours comes after a full stop, which no name of a platform or team
-// has: none can be that of another's. Nothing of what decides on rights is left to generators.
+// set makes Applications. The part of their names that is not ours comes after a full stop, as teams do: none can be that of
+// another's. Nothing of what decides on rights is left to generators.
 func (b Bundle) set(name, part string, generators []generator, annotations map[string]string, spec applicationSpec) argocdObject {
 	o := b.argocdObject("ApplicationSet", name, nil)
 	o.Spec = setSpec{
@@ -101,7 +101,7 @@ func (b Bundle) tenantSet(name string) argocdObject {
 		}
 		generators = append(generators, generator{Git: git})
 	}
-	project := b.name() + "-" + name
+	project := b.teamName(name)
 	return b.set(project, "{{.path.basenameNormalized}}", generators, nil, applicationSpec{
 		Project:     project,
 		Source:      source{RepoURL: "{{.values.repoURL}}", TargetRevision: revision, Path: "{{.path.path}}", Directory: directory{Recurse: true}},

@@ -81,6 +81,10 @@ func (b Bundle) name() string {
 	return b.Platform + "-" + b.Environment
 }
 
+// teamName is that of a team in the bundle's environment. No name of a platform, an environment or a team has a full stop, so
+// that it is of no other: with a dash, team eu of prod would be called as the environment prod-eu is.
+func (b Bundle) teamName(team string) string { return b.name() + "." + team }
+
 // MissingError is an error about what a document lacks for a format, or has too much of.
 type MissingError struct {
 	Path    string // of the field, such as spec.delivery.argocd

@@ -119,26 +119,26 @@ type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) made {
-		return made{"acme-folders-team-a", team.url, path, "HEAD", "https://kubernetes.default.svc", "team-a"}
+		return made{"acme-folders.team-a", team.url, path, "HEAD", "https://kubernetes.default.svc", "team-a"}
 	}
 	want := map[string]made{
 		"acme-folders":                       {"acme-folders", w.url, "deploy/folders/objects", "HEAD", "https://kubernetes.default.svc", "trainyard-system"},
-		"acme-folders-team-a.bert-2":         job("jobs/Bert 2"),
-		"acme-folders-team-a.nested":         job("jobs/nested"),
-		"acme-folders-team-a.values.repourl": job("jobs/{{.values.repoURL}}"),
+		"acme-folders.team-a.bert-2":         job("jobs/Bert 2"),
+		"acme-folders.team-a.nested":         job("jobs/nested"),
+		"acme-folders.team-a.values.repourl": job("jobs/{{.values.repoURL}}"),
 		"acme-clusters.here":                 {"acme-clusters", w.url, "deploy/clusters/objects", "HEAD", "https://kubernetes.default.svc", "trainyard-system"},
 		"acme-clusters.there":                {"acme-clusters", w.url, "deploy/clusters/objects", "next", "elsewhere", "trainyard-system"},
 	}
 	w.eventuallyMade(t, want)
 	w.eventuallyNamed(t, "acme-clusters.here", "Argo CD has all objects", sees(w.objectFiles(t, "clusters")))
-	w.eventuallyNamed(t, "acme-folders-team-a.bert-2", "Argo CD has the job", sees(1))
+	w.eventuallyNamed(t, "acme-folders.team-a.bert-2", "Argo CD has the job", sees(1))
 
 	if err := os.RemoveAll(filepath.Join(team.dir, "jobs", "nested")); err != nil {
 		t.Fatal(err)
 	}
 	team.push(t, "Done")
-	w.annotateNamed(t, "ApplicationSet", "acme-folders-team-a", "argocd.argoproj.io/application-set-refresh", "true")
-	delete(want, "acme-folders-team-a.nested")
+	w.annotateNamed(t, "ApplicationSet", "acme-folders.team-a", "argocd.argoproj.io/application-set-refresh", "true")
+	delete(want, "acme-folders.team-a.nested")
 	w.eventuallyMade(t, want)
 }
 
