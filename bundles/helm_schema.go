@@ -17,6 +17,7 @@ func (c *helmChart) schema() ([]byte, error) {
 			described[key] = value
 		}
 		properties[h.key] = described
+		root["required"] = append(root["required"].([]string), h.key) //nolint:forcetypeassert // closed has made it
 	}
 	// What a chart that has this one as a part says of it (Chart.yaml, dependencies.condition).
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Read by charts that have this one as a part."}
@@ -65,9 +66,16 @@ func (c *helmChart) componentsSchema() map[string]any {
 
 // addedSchema admits labels or annotations that no object has itself: a key that is there twice is an error.
 func (c *helmChart) addedSchema(what string) map[string]any {
+	value := map[string]any{"type": "string"}
+	if what == "labels" {
+		value["pattern"], value["maxLength"] = `^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`, 63
+	}
 	return map[string]any{
-		"type": "object", "additionalProperties": map[string]any{"type": "string"},
-		"propertyNames": map[string]any{"not": map[string]any{"enum": slices.Concat(sortedKeys(c.taken[what]), reserved)}},
+		"type": "object", "additionalProperties": value,
+		"propertyNames": map[string]any{
+			"pattern": `^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`,
+			"not":     map[string]any{"enum": slices.Concat(sortedKeys(c.taken[what]), reserved)},
+		},
 	}
 }
 

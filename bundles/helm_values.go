@@ -118,16 +118,16 @@ type hatch struct {
 
 // hatches are for what no document can say in advance.
 func (c *helmChart) hatches() []hatch {
-	text := map[string]any{"type": "string"}
+	mirror := map[string]any{"type": "string", "pattern": `^$|^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*/?$`}
 	return []hatch{
 		{"components", "What of the platform the release has: each part may be left out.", c.componentsText(), c.componentsSchema()},
-		{"imageRegistry", "A registry that has all images, as their own registries have them; quay.io/acme/mpi:1 becomes MIRROR/acme/mpi:1.", `imageRegistry: ""`, text},
+		{"imageRegistry", "A registry that has all images, as their own registries have them; quay.io/acme/mpi:1 becomes MIRROR/acme/mpi:1.", `imageRegistry: ""`, mirror},
 		{"commonLabels", "Labels for all objects, besides their own.", "commonLabels: {}", c.addedSchema("labels")},
 		{"commonAnnotations", "Annotations for all objects, besides their own.", "commonAnnotations: {}", c.addedSchema("annotations")},
 		{"extraObjects", "More objects, as YAML or as text with templates.", "extraObjects: []", map[string]any{
 			"type": "array", "items": map[string]any{"type": []string{"object", "string"}},
 		}},
-		{"global", "What a chart that has this one as a part tells all its parts; of it, imageRegistry is read here.", "global: {}", map[string]any{"type": "object"}},
+		{"global", "What a chart that has this one as a part tells all its parts; of it, imageRegistry is read here.", "global: {}", map[string]any{"type": "object", "properties": map[string]any{"imageRegistry": mirror}}},
 	}
 }
 

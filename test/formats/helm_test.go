@@ -313,6 +313,9 @@ var wrongValues = map[string]struct{ set, says string }{
 	"a number that is too large":        {"runtimes.mpi-horovod-gpu.numProcPerNode=1025", "want 1,024"},
 	"no image":                          {"runtimes.mpi-horovod-gpu.image=UPPER/case:x", "image"},
 	"a part that there is not":          {"components.others=false", "others"},
+	"all parts taken away":              {"components=null", "components"},
+	"a mirror that is an address":       {"imageRegistry=https://mirror.example", "imageRegistry"},
+	"a label that no object can have":   {"commonLabels.cost=a b", "cost"},
 	"a label that objects have already": {`commonLabels.trainyard\.dev/tenant=a`, "trainyard.dev/tenant"},
 	"an annotation of Helm's own":       {`commonAnnotations.helm\.sh/resource-policy=keep`, "helm.sh/resource-policy"},
 }
