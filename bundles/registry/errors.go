@@ -52,7 +52,7 @@ func (r Repository) answered(answer *transport.Error) error {
 	case http.StatusUnauthorized:
 		return &DeniedError{fmt.Sprintf("publishing to %s: the registry wants other credentials (%s): log in with docker login %[3]s or podman login %[3]s", r, says, r.name.RegistryStr())}
 	case http.StatusForbidden:
-		return &DeniedError{fmt.Sprintf("publishing to %s: the registry forbids it (%s): log in as somebody who may push there", r, says)}
+		return &DeniedError{fmt.Sprintf("publishing to %s: the registry forbids it (%s): log in as somebody who may push there, or take another tag where none may be overwritten", r, says)}
 	case http.StatusNotFound:
 		return fmt.Errorf("publishing to %s: the registry does not know the repository, and makes none by itself (%s): create it there", r, says)
 	case http.StatusRequestEntityTooLarge:

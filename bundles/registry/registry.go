@@ -49,14 +49,24 @@ func (r Repository) String() string { return r.name.Name() }
 // Progress hears how many bytes of all have been sent.
 type Progress func(sent, all int64)
 
-// Put makes a tag be an artifact. One that is so already is left alone, and pushed is false. Credentials are those that docker login
+// TakenError says that a tag is another artifact, which somebody may rely on.
+type TakenError struct{ Tag, Digest string } // the tag with its repository
+
+// Error names the artifact.
+func (t *TakenError) Error() string { return t.Tag + " is there already, and is another: " + t.Digest }
+
+// Put makes a tag be an artifact. One that is so already is left alone, and pushed is false; one that is another is replaced, or with
+// replace false is a *TakenError. Credentials are those that docker login
 // or podman login left; an error says what a person can do, and is a *DeniedError if the registry refuses them.
-func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, tell Progress) (pushed bool, err error) {
+func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, tell Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("trainyard")}
 	there, err := remote.Head(to, options...)
 	if err == nil && there.Digest == p.Manifest.Digest {
 		return false, nil
+	}
+	if err == nil && !replace {
+		return false, &TakenError{to.Name(), there.Digest.String()}
 	}
 	var answer *transport.Error
 	if err != nil && !errors.As(err, &answer) {

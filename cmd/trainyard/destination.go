@@ -65,6 +65,7 @@ type destination struct {
 	folder     string // empty of a registry
 	repository registry.Repository
 	tag        string // empty where the command line names none
+	replace    bool   // whether another artifact of that tag may go
 }
 
 // String is the destination without its tag.
@@ -78,12 +79,12 @@ func (d destination) String() string {
 // tagForm is what registries take for a tag. Source: github.com/opencontainers/distribution-spec, spec.md.
 var tagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
-func parseDestination(dest string, plainHTTP bool) (d destination, err error) {
+func parseDestination(dest string, schemes []string, plainHTTP bool) (d destination, err error) {
 	scheme, rest := registryScheme, strings.TrimPrefix(dest, registryScheme)
 	if folder, ok := strings.CutPrefix(dest, layoutScheme); ok {
 		scheme, rest = layoutScheme, folder
 	} else if rest == dest {
-		return d, &usageError{fmt.Errorf("destination %q: want oci://HOST/REPOSITORY[:TAG] or oci-layout:DIR[:TAG]", dest)}
+		return d, &usageError{fmt.Errorf("destination %q: want one that begins with %s", dest, strings.Join(schemes, " or "))}
 	}
 	if strings.Contains(rest, "@") && scheme == registryScheme {
 		return d, &usageError{fmt.Errorf("destination %q: want a tag, or none: the digest comes of what is published", dest)}
@@ -115,7 +116,10 @@ func (d destination) forPacking(p packing) (at destination, tag string, err erro
 	case d.tag != "":
 		return d, "", &usageError{fmt.Errorf("destination %s:%s: want no tag: that of a chart is its version, which is spec.delivery.helm.version", d, d.tag)}
 	case d.folder != "":
-		return d, p.below + "-" + p.tag, nil
+		if tag = p.below + "-" + p.tag; !tagForm.MatchString(tag) {
+			err = fmt.Errorf("the tag %s would have more than 128 characters", tag)
+		}
+		return d, tag, err
 	}
 	d.repository, err = d.repository.Below(p.below)
 	return d, p.tag, err
@@ -128,7 +132,7 @@ func (d destination) put(ctx context.Context, s streams, parcels []*parcel) erro
 	}
 	for _, p := range parcels {
 		tell, done := progressOn(s.err, p.to)
-		pushed, err := p.at.repository.Put(ctx, p.Tag, p.packed, tell)
+		pushed, err := p.at.repository.Put(ctx, p.Tag, p.packed, d.replace, tell)
 		done()
 		if err != nil {
 			return err

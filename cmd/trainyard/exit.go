@@ -102,6 +102,7 @@ func judge(err error) reports.Report {
 		unfit   *trial.UnfitError
 		full    *occupiedError
 		denied  *registry.DeniedError
+		taken   *registry.TakenError
 	)
 	ended := func(code int, failures ...string) reports.Report {
 		return reports.Report{ExitCode: code, Failures: failures}
@@ -118,6 +119,8 @@ func judge(err error) reports.Report {
 		return ended(exitRefused, loss.Losses...)
 	case errors.As(err, &exists), errors.As(err, &full):
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v", err))
+	case errors.As(err, &taken):
+		return ended(exitRefused, fmt.Sprintf("trainyard: %v; raise spec.delivery.helm.version, or replace it with --force", taken))
 	case errors.As(err, &usage), errors.As(err, &unknown), errors.As(err, &choice), errors.As(err, &unfit):
 		return ended(exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err))
 	case errors.As(err, &differ):

@@ -19,11 +19,23 @@ func newPublish(s streams, r *reporter) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "publish",
 		Short: "Take a platform to a registry",
-		Args:  noArgs,
+		Args:  knownKind,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPublishOCI(s, r), newPublishHelm(s, r))
 	return cmd
+}
+
+// knownKind refuses what publish cannot do, where Cobra would take it for an argument.
+func knownKind(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var kinds []string
+	for _, c := range cmd.Commands() {
+		kinds = append(kinds, c.Name())
+	}
+	return oneOf("publish", args[0], kinds)
 }
 
 // publishFlags are what each kind of artifact is published by.
@@ -32,6 +44,7 @@ type publishFlags struct {
 	annotations map[string]string
 	plainHTTP   bool
 	dryRun      bool
+	force       bool
 	timeout     time.Duration
 	output      string
 }
@@ -78,9 +91,12 @@ The exit code is 5 when the registry refuses the credentials, and 8 when time wa
   # Into a folder, for a machine without a registry
   trainyard publish oci oci-layout:dist -f platform.yaml`,
 		Args: oneDestination,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args[0], packOCI) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), s, args[0], []string{registryScheme, layoutScheme}, packOCI)
+		},
 	}
 	f.add(cmd, r)
+	f.force = true // a tag such as prod is to move
 	return cmd
 }
 
@@ -107,11 +123,12 @@ func (f *publishFlags) add(cmd *cobra.Command, r *reporter) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *publishFlags) run(ctx context.Context, s streams, dest string, pack packer) error {
-	to, err := parseDestination(dest, f.plainHTTP)
+func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes []string, pack packer) error {
+	to, err := parseDestination(dest, schemes, f.plainHTTP)
 	if err != nil {
 		return err
 	}
+	to.replace = f.force
 	if !f.input.report.words() {
 		s.err = io.Discard // a report is all that is there
 	}

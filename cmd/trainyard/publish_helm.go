@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/bundles/registry"
 )
 
 func newPublishHelm(s streams, r *reporter) *cobra.Command {
@@ -34,6 +35,9 @@ then, and --env names one of them. The version is spec.delivery.helm.version, 0.
 Standard output has a line for each chart, with the digest that nobody can change. Credentials are
 those that docker login, podman login or helm registry login left.
 
+A version that is there already and is another chart is left alone (exit code 6): raise the
+version, or say --force.
+
 The exit code is 5 when the registry refuses the credentials, and 8 when time was over.`,
 		Example: `  # Publish oci://quay.io/acme/charts/acme, and install it
   trainyard publish helm oci://quay.io/acme/charts -f platform.yaml
@@ -49,10 +53,11 @@ The exit code is 5 when the registry refuses the credentials, and 8 when time wa
 			if dir, ok := strings.CutPrefix(args[0], archiveScheme); ok {
 				return f.save(cmd.Context(), s, dir)
 			}
-			return f.run(cmd.Context(), s, args[0], packHelm)
+			return f.run(cmd.Context(), s, args[0], []string{registryScheme, layoutScheme, archiveScheme}, packHelm)
 		},
 	}
 	f.add(cmd, r)
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace a chart of the same version that is another")
 	return cmd
 }
 
@@ -74,8 +79,11 @@ type saved struct {
 
 // save writes the chart of each environment into a folder, NAME-VERSION.tgz.
 func (f *publishFlags) save(ctx context.Context, s streams, dir string) error {
-	if dir == "" {
+	switch {
+	case dir == "":
 		return &usageError{errors.New("destination tgz: want a folder, as in tgz:dist")}
+	case len(f.annotations) > 0:
+		return &usageError{errors.New("--annotation is about an artifact: a file has none")}
 	}
 	platforms, err := f.platforms(ctx, s)
 	if err != nil {
@@ -114,8 +122,12 @@ func (f *publishFlags) keep(file string, archive []byte) (status string, err err
 	if f.dryRun {
 		return planned, nil
 	}
-	if there, err := os.ReadFile(file); err == nil && bytes.Equal(there, archive) {
+	there, err := os.ReadFile(file)
+	if err == nil && bytes.Equal(there, archive) {
 		return unchanged, nil
+	}
+	if _, err := os.Lstat(file); err == nil && !f.force {
+		return "", &registry.TakenError{Tag: file, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(there))}
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // as any folder that people make
 		return "", fmt.Errorf("making the folder for charts: %w", err)

@@ -36,6 +36,29 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	}
 }
 
+// TestVersionsStay: another chart of a version that is there is refused, in a registry and as a file, unless somebody insists.
+func TestVersionsStay(t *testing.T) {
+	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")
+	text := "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: acme}\nspec: {runtimes: {mpi-deepspeed: {image: quay.io/acme/other:1}}}\n"
+	if err := os.WriteFile(layer, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dest := range []string{"oci://HOST/charts", "tgz:" + dir} {
+		before := w.mustHelm(t, dest, "-f", acme, "--env", "prod")
+		s := w.publishes(t, "helm", dest, "-f", acme, "-f", layer, "--env", "prod")
+		if s.code != 6 || !strings.Contains(s.err, "raise spec.delivery.helm.version, or replace it with --force") {
+			t.Errorf("%s: exit code %d: %s", dest, s.code, s.err)
+		}
+		if again := w.mustHelm(t, dest, "-f", acme, "--env", "prod"); cmp.Diff(before, again) != "" {
+			t.Errorf("%s: what was refused is there: %s, not %s", dest, again, before)
+		}
+		if after := w.mustHelm(t, dest, "-f", acme, "-f", layer, "--env", "prod", "--force"); cmp.Diff(before, after) == "" {
+			t.Errorf("%s: nothing was replaced: %s", dest, after)
+		}
+	}
+}
+
 // TestChartsInFolders: a layout holds all charts, by name and version.
 func TestChartsInFolders(t *testing.T) {
 	w := serve(t, repo.Build(t, repo.Path(t)), nil)
