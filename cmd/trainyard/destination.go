@@ -135,7 +135,7 @@ func (d destination) put(ctx context.Context, s streams, parcels []*parcel) erro
 		pushed, err := p.at.repository.Put(ctx, p.Tag, p.packed, d.replace, tell)
 		done()
 		if err != nil {
-			return err
+			return advised(err)
 		}
 		p.tell(pushed)
 	}

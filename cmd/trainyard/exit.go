@@ -117,10 +117,8 @@ func judge(err error) reports.Report {
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v; what is not ours can be moved away or kept (--keep-unknown), edits be taken over into the document and overwritten (--force)", refused))
 	case errors.As(err, &loss):
 		return ended(exitRefused, loss.Losses...)
-	case errors.As(err, &exists), errors.As(err, &full):
+	case errors.As(err, &exists), errors.As(err, &full), errors.As(err, &taken):
 		return ended(exitRefused, fmt.Sprintf("trainyard: %v", err))
-	case errors.As(err, &taken):
-		return ended(exitRefused, fmt.Sprintf("trainyard: %v; raise spec.delivery.helm.version, or replace it with --force", taken))
 	case errors.As(err, &usage), errors.As(err, &unknown), errors.As(err, &choice), errors.As(err, &unfit):
 		return ended(exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err))
 	case errors.As(err, &differ):

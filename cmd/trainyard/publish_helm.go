@@ -102,7 +102,7 @@ func (f *publishFlags) save(ctx context.Context, s streams, dir string) error {
 		file := filepath.Join(dir, chart.Name+"-"+chart.Version+".tgz")
 		status, err := f.keep(file, chart.Archive)
 		if err != nil {
-			return err
+			return advised(err)
 		}
 		told = append(told, saved{p.Environment, file, fmt.Sprintf("sha256:%x", sha256.Sum256(chart.Archive)), status})
 	}
@@ -115,6 +115,14 @@ func (f *publishFlags) save(ctx context.Context, s streams, dir string) error {
 		}
 	}
 	return nil
+}
+
+// advised says what to do about a version that is another chart already.
+func advised(err error) error {
+	if taken := (*registry.TakenError)(nil); errors.As(err, &taken) {
+		return fmt.Errorf("%w; raise spec.delivery.helm.version, or replace it with --force", err)
+	}
+	return err
 }
 
 // keep makes a file hold an archive, as a whole or not at all. One that does already is left alone.
