@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
@@ -23,11 +24,19 @@ func newRepository(t *testing.T) repository {
 	t.Helper()
 	root := t.TempDir()
 	served, dir := filepath.Join(root, "served"), filepath.Join(root, "work")
-	git(t, root, "init", "-q", "--bare", "-b", "main", filepath.Join(served, "platform.git"))
-	git(t, root, "clone", "-q", filepath.Join(served, "platform.git"), dir)
-	server := httptest.NewServer(&cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + served, "GIT_HTTP_EXPORT_ALL=1"}})
+	server := httptest.NewServer(newBare(t, served))
 	t.Cleanup(server.Close)
+	git(t, root, "clone", "-q", filepath.Join(served, "platform.git"), dir)
 	return repository{dir: dir, url: server.URL + "/platform.git"}
+}
+
+// newBare makes an empty repository in a folder, and returns what serves it; everybody may push.
+func newBare(t *testing.T, served string) http.Handler {
+	t.Helper()
+	bare := filepath.Join(served, "platform.git")
+	git(t, filepath.Dir(served), "init", "-q", "--bare", "-b", "main", bare)
+	git(t, bare, "config", "http.receivepack", "true")
+	return &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + served, "GIT_HTTP_EXPORT_ALL=1"}}
 }
 
 // push publishes what the working copy holds.

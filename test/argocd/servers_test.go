@@ -24,12 +24,13 @@ type servers struct {
 	cp                *controlplane.ControlPlane
 	logs, plugins     string // folders; plugins has a socket for each plugin
 	redis, repoServer string // ports
+	environment       []string
 }
 
-// startArgoCD starts Redis and two of Argo CD's servers.
-func startArgoCD(t *testing.T, cp *controlplane.ControlPlane) servers {
+// startArgoCD starts Redis and two of Argo CD's servers, with more in their environment.
+func startArgoCD(t *testing.T, cp *controlplane.ControlPlane, environment ...string) servers {
 	t.Helper()
-	s := servers{cp: cp, logs: t.TempDir(), plugins: t.TempDir(), redis: freePort(t), repoServer: freePort(t)}
+	s := servers{cp: cp, logs: t.TempDir(), plugins: t.TempDir(), redis: freePort(t), repoServer: freePort(t), environment: environment}
 	s.serve(t, "redis", port(s.redis), exec.Command("redis-server", "--bind", "127.0.0.1", "--port", s.redis, "--save", "", "--appendonly", "no", "--dir", s.logs))
 	s.serve(t, "repo-server", port(s.repoServer), s.component(t, "argocd-repo-server",
 		"--address", "127.0.0.1", "--port", s.repoServer, "--metrics-address", "127.0.0.1", "--metrics-port", freePort(t),
@@ -66,6 +67,7 @@ func (s servers) component(t *testing.T, name string, args ...string) *exec.Cmd 
 		"ARGOCD_BINARY_NAME="+name, "HOME="+t.TempDir(), "ARGOCD_GPG_ENABLED=false", "ARGOCD_PLUGINSOCKFILEPATH="+s.plugins,
 		"ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+s.cp.Kubeconfig(), "ARGOCD_APPLICATION_CONTROLLER_NAMESPACE="+namespace,
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	cmd.Env = append(cmd.Env, s.environment...)
 	return cmd
 }
 

@@ -23,6 +23,7 @@ type options struct {
 	crdsOnly bool
 	pods     bool
 	kueue    string
+	alone    string
 }
 
 // Option changes what Start starts.
@@ -48,6 +49,11 @@ func Pods() Option {
 // Kueue picks the folder below tools/ whose CRDs of Kueue are installed, instead of the newest.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
+}
+
+// Alone keeps a control plane to one test, which has a name for it: what it does to the whole cluster others must not see.
+func Alone(test string) Option {
+	return func(o *options) { o.alone = test }
 }
 
 // shared holds the control planes of this test binary.

@@ -1,0 +1,67 @@
+package argocd
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/client-go/util/cert"
+)
+
+// forge is a Git server by a name that nobody else knows: whoever is to find it goes through its proxy, and
+// takes its certificate. Git's own way, url.BASE.insteadOf, is none, because the library that Argo CD asks for branches does not read it.
+type forge struct{ proxy, certificate string }
+
+// newForge serves an empty repository as https://HOST/platform.git until the test ends.
+func newForge(t *testing.T, host string) forge {
+	t.Helper()
+	public, private, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certificate := filepath.Join(dir, "certificate.pem")
+	if err := os.WriteFile(certificate, public, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(newBare(t, filepath.Join(dir, "served")))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	proxy := httptest.NewServer(connector(host+":443", server.Listener.Addr().String()))
+	t.Cleanup(proxy.Close)
+	return forge{proxy: proxy.URL, certificate: certificate}
+}
+
+// connector is a proxy that leads to one server by a name of it, and nowhere else.
+func connector(name, address string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect || r.Host != name {
+			http.Error(w, r.Host+" is not to be had here", http.StatusBadGateway)
+			return
+		}
+		there, err := net.Dial("tcp", address)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer func() { _ = there.Close() }()
+		here, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return // whoever asked is gone
+		}
+		defer func() { _ = here.Close() }()
+		go func() { _, _ = io.Copy(there, here) }() // ends with the connection
+		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		_, _ = io.Copy(here, there)
+	}
+}

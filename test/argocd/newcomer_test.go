@@ -1,0 +1,68 @@
+package argocd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/pages"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// person is the Git configuration of somebody who has a name, and goes through a proxy.
+const person = `[user]
+	name = newcomer
+	email = newcomer@acme.example
+[http]
+	proxy = %s
+`
+
+// TestNewcomerFollowsThePage to its end, word for word, and has nothing else than Argo CD, a cluster with Trainer, and an empty
+// repository at the address that the page gives.
+func TestNewcomerFollowsThePage(t *testing.T) {
+	text, err := os.ReadFile(repo.Path(t, "docs/argocd.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp := controlplane.Start(t, controlplane.Alone("newcomer"))
+	reader, forge := pages.NewReader(t), newForge(t, "git.acme.example")
+	w := &world{ControlPlane: cp, repository: repository{dir: reader.Private("/tmp/argocd")}}
+	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	w.install(t)
+	startArgoCD(t, cp, "HTTPS_PROXY="+forge.proxy, "https_proxy="+forge.proxy, "SSL_CERT_FILE="+forge.certificate, "GIT_SSL_CAINFO="+forge.certificate)
+
+	config := filepath.Join(t.TempDir(), "gitconfig")
+	write(t, config, fmt.Sprintf(person, forge.proxy))
+	reader.Environment = []string{
+		"PATH=" + filepath.Dir(cp.Tool("kubectl")) + ":" + os.Getenv("PATH"), "KUBECONFIG=" + cp.Kubeconfig(),
+		"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_SYSTEM=/dev/null", "GIT_SSL_CAINFO=" + forge.certificate,
+	}
+	for _, step := range pages.Parse(t, string(text)) {
+		reader.Follow(t, step)
+	}
+	w.expectDelivered(t, "dev")
+}
+
+// expectDelivered: Argo CD has applied the commit that was pushed, with all objects of an environment.
+func (w *world) expectDelivered(t *testing.T, environment string) {
+	t.Helper()
+	delivered := w.inSync(w.head(t))
+	w.eventuallyNamed(t, "acme-"+environment, "the platform is applied", func(app *unstructured.Unstructured) error {
+		if got, want := len(resources(app)), w.objectFiles(t, environment); got != want {
+			return fmt.Errorf("Argo CD has %d objects, and the bundle %d", got, want)
+		}
+		return delivered(app)
+	})
+	if !w.has(t.Context(), runtimeKind, client.ObjectKey{Name: "mpi"}) {
+		t.Error("the runtime is not in the cluster")
+	}
+}

@@ -1,0 +1,73 @@
+package pages
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Step is a file to create, or a command to run.
+type Step struct {
+	File, Command string
+
+	// Shell says that the command is a fence of its own, and perhaps of several lines.
+	Shell bool
+
+	// Lines are those of the file, or what the command prints.
+	Lines []string
+}
+
+var fence = regexp.MustCompile("^```([a-z]*)(?: file=(\\S+))?$")
+
+// Parse reads the steps of a Markdown file.
+func Parse(t testing.TB, text string) []Step {
+	t.Helper()
+	var p parser
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		m := fence.FindStringSubmatch(line)
+		switch {
+		case strings.HasPrefix(line, "```") && m == nil:
+			t.Fatalf("cannot read the fence %s", line)
+		case m != nil && p.kind != "":
+			p.kind, p.file = "", ""
+		case m != nil && m[1] == "":
+			t.Fatal("a fence does not say what it holds")
+		case m != nil:
+			p.open(m[1], m[2])
+		default:
+			p.read(line)
+		}
+	}
+	return p.steps
+}
+
+// parser is between two lines of a page: in a fence of some kind, or in none.
+type parser struct {
+	kind, file string
+	steps      []Step
+}
+
+// open begins a fence.
+func (p *parser) open(kind, file string) {
+	p.kind, p.file = kind, file
+	switch {
+	case file != "":
+		p.steps = append(p.steps, Step{File: file})
+	case kind == "shell":
+		p.steps = append(p.steps, Step{Shell: true})
+	}
+}
+
+// read takes a line that is no fence itself.
+func (p *parser) read(line string) {
+	switch {
+	case p.file != "", p.kind == "console" && !strings.HasPrefix(line, "$ "):
+		last := &p.steps[len(p.steps)-1]
+		last.Lines = append(last.Lines, line)
+	case p.kind == "shell":
+		p.steps[len(p.steps)-1].Command += line + "\n"
+	case p.kind == "console":
+		p.steps = append(p.steps, Step{Command: strings.TrimPrefix(line, "$ ")})
+	}
+}
