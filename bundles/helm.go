@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -116,12 +117,12 @@ func newHelmChart(b Bundle) *helmChart {
 }
 
 // components are the names of the platform's parts.
-func (c *helmChart) components() []string { return sortedKeys(c.parts) }
+func (c *helmChart) components() []string { return slices.Sorted(maps.Keys(c.parts)) }
 
 // metadata is what Chart.yaml says, in Helm's own type.
 func (c *helmChart) metadata() (*chart.Metadata, error) {
 	var images []map[string]string
-	for _, image := range sortedKeys(c.images) {
+	for _, image := range slices.Sorted(maps.Keys(c.images)) {
 		images = append(images, map[string]string{"name": imageName(image), "image": image})
 	}
 	m := &chart.Metadata{
@@ -155,14 +156,4 @@ func imageName(image string) string {
 	image = image[strings.LastIndex(image, "/")+1:]
 	name, _, _ := strings.Cut(image, ":")
 	return name
-}
-
-// sortedKeys are those of a map, in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

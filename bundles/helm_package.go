@@ -23,7 +23,8 @@ type HelmPackage struct {
 	Artifact      artifact.Artifact
 }
 
-// PackHelm packs the chart of a bundle. Annotations are laid over those of the artifact.
+// PackHelm packs the chart of a bundle. Annotations are laid over those of the artifact, but for its name and version, by which
+// Helm finds it.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := helmChartOf(ctx, b)
 	if err != nil {

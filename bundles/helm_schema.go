@@ -3,23 +3,21 @@ package bundles
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 )
 
 // schema is values.schema.json. It is of draft 7, which all versions of Helm 3 read, and refers to
 // nothing outside itself.
 func (c *helmChart) schema() ([]byte, error) {
-	root := c.values.schema()
-	properties, _ := root["properties"].(map[string]any)
+	properties := c.values.properties()
 	for _, h := range c.hatches() {
 		described := map[string]any{"description": h.doc}
-		for key, value := range h.schema {
-			described[key] = value
-		}
+		maps.Copy(described, h.schema)
 		properties[h.key] = described
-		root["required"] = append(root["required"].([]string), h.key) //nolint:forcetypeassert // closed has made it
 	}
-	// What a chart that has this one as a part says of it (Chart.yaml, dependencies.condition).
+	root := closed(properties)
+	// What a chart that has this one as a part says of it (Chart.yaml, dependencies.condition): nobody has to.
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Read by charts that have this one as a part."}
 	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.name
 	text, err := json.MarshalIndent(root, "", "  ")
@@ -29,17 +27,17 @@ func (c *helmChart) schema() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// schema admits exactly the values that there are: none is missing, as null would have it be.
-func (v helmValues) schema() map[string]any {
+// properties are the schemas of values, by key.
+func (v helmValues) properties() map[string]any {
 	properties := map[string]any{}
 	for key, at := range v {
 		if at.below != nil {
-			properties[key] = at.below.schema()
+			properties[key] = closed(at.below.properties())
 			continue
 		}
 		properties[key] = at.schema()
 	}
-	return closed(properties, sortedKeys(v))
+	return properties
 }
 
 // schema is that of the field of the document, with what it means.
@@ -52,8 +50,12 @@ func (v *helmValue) schema() any {
 	return about
 }
 
-func closed(properties map[string]any, required []string) map[string]any {
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+// closed is a schema that admits exactly these keys: none is missing, as null would have it be.
+func closed(properties map[string]any) map[string]any {
+	return map[string]any{
+		"type": "object", "properties": properties, "additionalProperties": false,
+		"required": slices.Sorted(maps.Keys(properties)),
+	}
 }
 
 func (c *helmChart) componentsSchema() map[string]any {
@@ -61,7 +63,7 @@ func (c *helmChart) componentsSchema() map[string]any {
 	for _, name := range c.components() {
 		properties[name] = map[string]any{"type": "boolean"}
 	}
-	return closed(properties, c.components())
+	return closed(properties)
 }
 
 // addedSchema admits labels or annotations that no object has itself: a key that is there twice is an error.
@@ -74,7 +76,7 @@ func (c *helmChart) addedSchema(what string) map[string]any {
 		"type": "object", "additionalProperties": value,
 		"propertyNames": map[string]any{
 			"pattern": `^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`,
-			"not":     map[string]any{"enum": slices.Concat(sortedKeys(c.taken[what]), reserved)},
+			"not":     map[string]any{"enum": slices.Concat(slices.Sorted(maps.Keys(c.taken[what])), reserved)},
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -171,7 +172,7 @@ func visit(node any, path []any, call func(path []any, scalar any)) {
 	below := func(step any) []any { return append(slices.Clone(path), step) }
 	switch node := node.(type) {
 	case map[string]any:
-		for _, key := range sortedKeys(node) {
+		for _, key := range slices.Sorted(maps.Keys(node)) {
 			visit(node[key], below(key), call)
 		}
 	case []any:

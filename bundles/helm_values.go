@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -79,7 +80,7 @@ func numberIn(text string) any {
 
 // walk visits all parameters in order, with the keys that lead to them.
 func (v helmValues) walk(above []string, visit func(steps []string, at *helmValue)) {
-	for _, key := range sortedKeys(v) {
+	for _, key := range slices.Sorted(maps.Keys(v)) {
 		steps := append(slices.Clone(above), key)
 		visit(steps, v[key])
 		v[key].below.walk(steps, visit)
@@ -136,7 +137,7 @@ func (c *helmChart) componentsText() string {
 	lines := []string{"components:"}
 	for _, name := range c.components() {
 		var kinds []string
-		for _, kind := range sortedKeys(c.parts[name].kinds) {
+		for _, kind := range slices.Sorted(maps.Keys(c.parts[name].kinds)) {
 			kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, c.parts[name].kinds[kind]))
 		}
 		lines = append(lines, "  # -- "+strings.Join(kinds, ", "), "  "+name+": true")
@@ -158,7 +159,7 @@ func (c *helmChart) readme() []byte {
 		}
 	})
 	for _, name := range c.components() {
-		fmt.Fprintf(&b, "| `components.%s` | `true` | Whether the release has %s |\n", name, strings.Join(sortedKeys(c.parts[name].kinds), ", "))
+		fmt.Fprintf(&b, "| `components.%s` | `true` | Whether the release has %s |\n", name, strings.Join(slices.Sorted(maps.Keys(c.parts[name].kinds)), ", "))
 	}
 	for _, h := range c.hatches()[1:] {
 		_, value, _ := strings.Cut(h.text, ": ")
