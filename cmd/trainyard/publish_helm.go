@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/bundles/registry"
+	"github.com/trainyard/trainyard/generator"
 )
 
 func newPublishHelm(s streams, r *reporter) *cobra.Command {
@@ -89,23 +90,33 @@ func (f *publishFlags) save(ctx context.Context, s streams, dir string) error {
 	if err != nil {
 		return err
 	}
+	told, err := f.saveAll(ctx, platforms, dir)
+	return errors.Join(f.printSaved(s, told), err)
+}
+
+// saveAll returns what it has saved, also where another chart could not be.
+func (f *publishFlags) saveAll(ctx context.Context, platforms []generator.Platform, dir string) ([]saved, error) {
 	told := []saved{}
 	for _, p := range platforms {
 		bundle, err := bundleOf(p)
 		if err != nil {
-			return err
+			return told, err
 		}
 		chart, err := bundles.PackHelm(ctx, bundle, nil)
 		if err != nil {
-			return fmt.Errorf("packing %s: %w", p.Name, err)
+			return told, fmt.Errorf("packing %s: %w", p.Name, err)
 		}
 		file := filepath.Join(dir, chart.Name+"-"+chart.Version+".tgz")
 		status, err := f.keep(file, chart.Archive)
 		if err != nil {
-			return advised(err)
+			return told, advised(err)
 		}
 		told = append(told, saved{p.Environment, file, fmt.Sprintf("sha256:%x", sha256.Sum256(chart.Archive)), status})
 	}
+	return told, nil
+}
+
+func (f *publishFlags) printSaved(s streams, told []saved) error {
 	if f.output == "json" {
 		return printJSON(s.out, told)
 	}

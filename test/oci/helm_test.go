@@ -97,6 +97,19 @@ func TestChartsInFiles(t *testing.T) {
 	}
 }
 
+// TestWhatIsSavedIsTold: a chart that is written is told, though the next one cannot be.
+func TestWhatIsSavedIsTold(t *testing.T) {
+	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "acme-prod-0.1.0.tgz"), []byte("of somebody else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := w.publishes(t, "helm", "tgz:"+dir, "-f", acme)
+	if s.code != 6 || strings.Count(s.out, "\n") != 1 || !strings.HasPrefix(s.out, filepath.Join(dir, "acme-dev-0.1.0.tgz")+"@sha256:") {
+		t.Errorf("exit code %d, standard output %q, standard error %q", s.code, s.out, s.err)
+	}
+}
+
 func (w *world) mustHelm(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
 	s := w.publishes(t, "helm", dest, args...)
