@@ -24,6 +24,8 @@ type Delivery struct {
 	Tenants map[string]Tenant `json:"tenants"`
 	Kinds   map[string]Kind   `json:"kinds"` // that the cluster may get, today or later
 
+	Bounds Bounds `json:"bounds"` // that other values of parameters are to keep
+
 	OpenShift bool `json:"openshift"`
 	OLM       OLM  `json:"olm"`
 

@@ -52,7 +52,11 @@ func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 // helmChartOf reads a bundle into a chart.
 func helmChartOf(ctx context.Context, b Bundle) (*helmChart, error) {
 	c := newHelmChart(b)
-	return c, c.addObjects(ctx, b)
+	if err := c.addObjects(ctx, b); err != nil {
+		return nil, err
+	}
+	c.bind(b.Delivery.Bounds)
+	return c, nil
 }
 
 // tree are the chart's files.
@@ -78,6 +82,9 @@ func (c *helmChart) tree() (Tree, error) {
 	for _, name := range c.components() {
 		files = append(files, File{Path: "templates/" + name + ".yaml", Content: c.template(name)})
 	}
+	if len(c.held) > 0 {
+		files = append(files, File{Path: "templates/bounds.yaml", Content: Text(c.bounds())})
+	}
 	names := strings.NewReplacer("CHART", c.name, "PLATFORM", c.platform)
 	for from, to := range helmTexts {
 		text, err := helmFiles.ReadFile(from)
@@ -97,6 +104,7 @@ type helmChart struct {
 
 	parts  map[string]*helmPart // of the platform, each a template
 	values helmValues           // the parameters, as a tree
+	held   []held               // what several values together are to keep
 	images map[string]bool      // that the chart names
 	taken  map[string]map[string]bool
 }

@@ -42,11 +42,21 @@ func (v helmValues) properties() map[string]any {
 
 // schema is that of the field of the document, with what it means.
 func (v *helmValue) schema() any {
-	var about map[string]any
-	if json.Unmarshal(v.parameter.Schema, &about) != nil {
+	var keywords map[string]json.RawMessage // as they are written: a pattern may name what nobody can see
+	if json.Unmarshal(v.parameter.Schema, &keywords) != nil {
 		return v.parameter.Schema
 	}
+	about := map[string]any{}
+	for keyword, says := range keywords {
+		about[keyword] = says
+	}
 	about["description"], about["default"] = v.parameter.Doc, v.value
+	if v.least != nil {
+		about["minimum"] = v.least
+	}
+	if v.most != nil {
+		about["maximum"] = v.most
+	}
 	return about
 }
 

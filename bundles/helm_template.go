@@ -141,7 +141,7 @@ func (c *helmChart) holes(o object.Object, fields map[string]any) ([]hole, error
 	var holes []hole
 	for _, p := range o.Parameters() {
 		now := object.At(fields, p.Path)
-		if err := c.values.add(p, now); err != nil {
+		if err := c.values.add(p, now, componentOf(o)); err != nil {
 			return nil, err
 		}
 		holes = append(holes, hole{p.Path, c.expression(p, now)})

@@ -19,6 +19,9 @@ type helmValue struct {
 	below     helmValues
 	value     any
 	parameter object.Parameter
+	parts     map[string]bool // of the platform, that have objects with it
+
+	least, most any // that the document allows beside what cannot be changed, of whole numbers; nil where its schema says it all
 }
 
 // stepsOf are the keys of the document that lead to a parameter, below spec. Names that could be
@@ -41,9 +44,9 @@ func stepsOf(key string) []string {
 	return steps
 }
 
-// add notes a parameter with the value that an object has for it. What an object says again as text
+// add notes a parameter with the value that an object of a part has for it. What an object says again as text
 // was a number first.
-func (v helmValues) add(p object.Parameter, now any) error {
+func (v helmValues) add(p object.Parameter, now any, part string) error {
 	steps := stepsOf(p.Key)
 	for _, step := range steps[:len(steps)-1] {
 		if v[step] == nil {
@@ -59,7 +62,10 @@ func (v helmValues) add(p object.Parameter, now any) error {
 	if known && before.value != now {
 		return fmt.Errorf("%s is %v here, and %v in another object", p.Key, now, before.value)
 	}
-	v[last] = &helmValue{value: now, parameter: p}
+	if !known {
+		v[last] = &helmValue{value: now, parameter: p, parts: map[string]bool{}}
+	}
+	v[last].parts[part] = true
 	return nil
 }
 

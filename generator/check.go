@@ -45,7 +45,11 @@ func (w *work) check(on *engine) error {
 	if err != nil {
 		return err
 	}
-	return w.deliver(on)
+	if err := w.deliver(on); err != nil {
+		return err
+	}
+	w.delivery.Bounds = fitting.bounds()
+	return nil
 }
 
 // hold holds the document against the schema, and keeps what is sound of it; ok is false if nothing is.

@@ -18,6 +18,8 @@ type Delivery struct {
 	Tenants map[string]map[string]any `json:"tenants,omitempty"` // what packaging has to know of those that keep TrainJobs in Git, by name
 	Kinds   map[string]Kind           `json:"kinds,omitempty"`   // that the cluster may get, if not of this document then of what becomes of it
 
+	Bounds Bounds `json:"bounds"` // rules over several values, for whoever changes values after generation
+
 	OpenShift   bool              `json:"openshift,omitempty"`   // whether the cluster is OpenShift
 	Annotations map[string]string `json:"annotations,omitempty"` // of the document, those that images have
 	Position    problem.Position  `json:"position"`              // of spec.delivery, or of what should hold it

@@ -31,8 +31,14 @@ type demand struct {
 		Name    string         `json:"name"`
 		Amounts map[string]any `json:"amounts"`
 	} `json:"before"`
-	Launcher map[string]any `json:"launcher"`
-	Node     map[string]any `json:"node"`
+	Launcher  map[string]any `json:"launcher"`
+	Own       []string       `json:"own"` // of what the launcher asks for, what is its own to say
+	Node      map[string]any `json:"node"`
+	Processes struct {
+		Now   int `json:"now"`
+		Least int `json:"least"`
+		Most  int `json:"most"`
+	} `json:"processes"`
 }
 
 // job reads the amounts of a demand.
@@ -115,6 +121,7 @@ func (p *Pipeline) Fits(ctx context.Context, request Request) ([]Fit, error) {
 // fitting compares what each tenant has with what its runtimes ask for.
 type fitting struct {
 	*work
+	demands         map[string]demand
 	jobs            map[string]fit.Job
 	rooms           map[string]fit.Queue // of ClusterQueues, where they are what jobs wait for
 	problems, notes problem.List
@@ -123,19 +130,16 @@ type fitting struct {
 // fit finds what never fits, and what fits only if it is smaller than usual. Of a document that is
 // not complete, it passes over runtimes that lack something.
 func (w *work) fit(filled cue.Value, complete bool) (*fitting, error) {
-	f := &fitting{work: w, jobs: map[string]fit.Job{}}
+	f := &fitting{work: w, demands: map[string]demand{}, jobs: map[string]fit.Job{}}
 	if gang := mappingAt(w.sound, "spec", "target")["gang"]; gang == "kueue" {
 		if err := f.queues(); err != nil {
 			return nil, err
 		}
 	}
-	tenants := mappingAt(w.sound, "spec", "tenants")
-	if len(tenants) == 0 {
-		return f, nil
-	}
 	if err := f.read(filled.LookupPath(demandsPath), complete); err != nil {
 		return nil, err
 	}
+	tenants := mappingAt(w.sound, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
 		if err := f.tenant(name, mappingAt(tenants, name)); err != nil {
 			return nil, err
@@ -158,7 +162,7 @@ func (f *fitting) read(demands cue.Value, complete bool) error {
 		}
 		switch {
 		case err == nil:
-			f.jobs[name] = job
+			f.demands[name], f.jobs[name] = d, job
 		case complete:
 			return bug("reading what "+name+" asks for", err)
 		}

@@ -34,8 +34,10 @@ var published = []string{
 	"a-tenants-namespace-is-not-the-clusters",
 	"a-topology-ends-with-the-host-name",
 	"a-topology-of-a-flavor-is-declared",
+	"addresses-hold-no-passwords",
 	"an-artifact-is-all-objects",
 	"an-initializers-address-is-its-uri",
+	"an-object-has-no-fields-that-its-type-has-not",
 	"an-object-store-is-not-mounted",
 	"annotations-are-the-admins",
 	"applications-of-a-team-are-for-one-cluster",
@@ -46,8 +48,10 @@ var published = []string{
 	"deepspeed-has-its-port",
 	"defaults-respect-the-limits",
 	"devices-are-devices",
+	"each-cluster-is-one-of-several-once",
 	"encryption-is-the-clusters-to-do",
 	"everybody-is-many-people",
+	"fields-have-the-type-that-upstream-gives-them",
 	"flavors-of-a-group-have-the-same-resources",
 	"folders-and-instances-are-grafanas",
 	"gpus-respect-the-limit",
@@ -117,7 +121,7 @@ func TestNamesOfRulesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []string{smallestFits.Name, defaultFits.Name, smallestIsAdmitted.Name, defaultIsAdmitted.Name, lendsItsOwn.Name}
+	got := []string{smallestFits.Name, defaultFits.Name, smallestIsAdmitted.Name, defaultIsAdmitted.Name, lendsItsOwn.Name, knownFields.Name, rightTypes.Name}
 	for _, path := range []cue.Path{problemsPath, notesPath} {
 		rules, err := e.definitions.LookupPath(path).Fields()
 		if err != nil {

@@ -34,7 +34,7 @@ func placeSchema(s *jsonschema.Schema) {
 // requirementSchema says for each kind of operator which values there are.
 func requirementSchema(s *jsonschema.Schema) {
 	some, none := filledList("values"), with("values", &jsonschema.Schema{Enum: []any{[]any{}}})
-	number := with("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: digits.String()}}))
+	number := with("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(digits.String())}}))
 	number.Required = some.Required
 	for _, c := range []struct {
 		operators []any

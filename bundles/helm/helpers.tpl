@@ -26,3 +26,20 @@
 {{- define "CHART.text" -}}
 {{- if kindIs "string" . }}{{ quote . }}{{ else }}{{ toJson . | quote }}{{ end }}
 {{- end }}
+
+{{/* An amount of CPUs or memory as a number, as quantities of Kubernetes are read. */}}
+{{- define "CHART.amount" -}}
+{{- $text := kindIs "string" . | ternary . (toJson .) }}
+{{- $number := regexFind "^[0-9.]+" $text }}
+{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 }}
+{{- mulf $number (get $units (trimPrefix $number $text) | default 1) }}
+{{- end }}
+
+{{/* Fails where amounts are together more than a value. It is given the value's name, the value, who asks for the amounts, and these. */}}
+{{- define "CHART.atMost" -}}
+{{- $sum := 0 }}
+{{- range index . 3 }}{{ $sum = addf $sum (include "CHART.amount" .) }}{{ end }}
+{{- if gt (float64 $sum) (include "CHART.amount" (index . 1) | float64) }}
+  {{- fail (printf "%s: %s is less than what %s asks for" (index . 0) (toJson (index . 1)) (index . 2)) }}
+{{- end }}
+{{- end }}

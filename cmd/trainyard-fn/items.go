@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 
 	"go.yaml.in/yaml/v4"
@@ -11,10 +14,14 @@ import (
 // itemTexts are the items as they are written, with comments and in their order of keys. Those with
 // aliases, which may stand for something outside of the list, are written anew.
 func itemTexts(list []byte, items []map[string]any) ([]*yaml.Node, error) {
-	var document yaml.Node
+	var document, second yaml.Node
 	var written []*yaml.Node
-	if err := yaml.Unmarshal(list, &document); err == nil {
+	decoder := yaml.NewDecoder(bytes.NewReader(list))
+	if err := decoder.Decode(&document); err == nil {
 		written = itemsOf(&document)
+		if err := decoder.Decode(&second); !errors.Is(err, io.EOF) && len(second.Content) > 0 {
+			return nil, errors.New("want one YAML document, got more")
+		}
 	}
 	texts := make([]*yaml.Node, len(items))
 	for i, item := range items {

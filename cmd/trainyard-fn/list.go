@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 	kubernetes "sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // maxList bounds what is read before anything is parsed.
@@ -106,7 +109,8 @@ func parseList(text []byte) (*resourceList, error) {
 	decoder := json.NewDecoder(bytes.NewReader(plain))
 	decoder.UseNumber()
 	if err := decoder.Decode(list); err != nil {
-		return nil, err
+		path, says := problem.OfJSON(err)
+		return nil, errors.New(strings.TrimPrefix(path+": "+says, ": "))
 	}
 	list.texts, err = itemTexts(text, list.Items)
 	return list, err

@@ -15,7 +15,8 @@ import (
 )
 
 // validate judges what the host has: runtimes by the traps of MPI, TrainJobs by the rules of the
-// platform, also where nothing in the cluster enforces them. It changes nothing.
+// platform, also where nothing in the cluster enforces them, and what else we could have made by upstream's
+// types. It changes nothing.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.generates() {
 		return l.witness("validate")
@@ -49,7 +50,7 @@ func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	return trainjob.Judging(ctx, generator.New(trainyard.CUE), request, platforms)
 }
 
-// judge judges one object; objects of other kinds are passed over.
+// judge judges one object; objects of kinds that we know nothing of are passed over.
 func (l *resourceList) judge(item map[string]any, rules []trainjob.Platform) int {
 	const name = "item.json"
 	text, err := json.Marshal(item)
@@ -60,12 +61,27 @@ func (l *resourceList) judge(item map[string]any, rules []trainjob.Platform) int
 		found, err := foreign.Vet(name, text)
 		return max(l.found(item, "error", listOf(err), exitInvalid), l.found(item, "error", found.Problems, exitInvalid), l.found(item, "info", found.Notes, exitOK))
 	}
+	if code := l.verify(item); code != exitOK {
+		return code
+	}
 	found, err := trainjob.Vet(name, text, "", rules)
 	if without := (*trainjob.TenantError)(nil); errors.As(err, &without) {
 		return l.found(item, "error", problem.List{{Path: "metadata.namespace", Message: homeless(without)}}, exitInvalid)
 	}
 	return max(l.found(item, "error", listOf(err), exitInvalid), l.found(item, "error", found.Wrong, exitInvalid),
 		l.found(item, "error", found.Denied, exitDenied), l.found(item, "warning", found.Lenient, exitOK))
+}
+
+// verify holds an object to its type. A field that the type has not is wrong in what we have made; what others
+// made may be for a newer version.
+func (l *resourceList) verify(item map[string]any) int {
+	wrong, unknown := generator.Strict(item)
+	severity, code := "warning", exitOK
+	metadata, _ := item["metadata"].(map[string]any)
+	if labels, _ := metadata["labels"].(map[string]any); labels["app.kubernetes.io/managed-by"] == "trainyard" {
+		severity, code = "error", exitInvalid
+	}
+	return max(l.found(item, "error", wrong, exitInvalid), l.found(item, severity, unknown, code))
 }
 
 // found makes results of problems of an item; code is returned where there are some.

@@ -118,7 +118,7 @@ func (f *publishFlags) add(cmd *cobra.Command, r *reporter) {
 	flags.StringToStringVar(&f.annotations, "annotation", nil, "annotation of the artifact, KEY=VALUE (may be repeated)")
 	flags.BoolVar(&f.plainHTTP, "plain-http", false, "talk to the registry without TLS where it does not speak it; registries on this machine need no such leave")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be published, and publish nothing")
-	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long it may take, at most")
+	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long a registry may take, at most")
 	flags.StringVarP(&f.output, "output", "o", "text", "print format: text, json")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -40,7 +40,6 @@ type form struct {
 
 // forms are all of them. In each, a generator tells whether functions run at all.
 func forms() map[string]form {
-	goodJob := strings.Replace(job, "NODES", "4", 1)
 	return map[string]form{
 		"generator": {
 			map[string]string{"platform.yaml": named("generate"), "kustomization.yaml": kustomization},
@@ -48,24 +47,24 @@ func forms() map[string]form {
 		},
 		"transformer": {
 			map[string]string{
-				"job.yaml": goodJob, "change.yaml": transformer,
+				"job.yaml": job4, "change.yaml": transformer,
 				"kustomization.yaml": head + "resources: [job.yaml]\ngenerators: [change.yaml]\ntransformers: [change.yaml]\n" + witnessed,
 			},
 			func(t *testing.T, _ world) map[string]any {
 				return objects(t, []byte(strings.NewReplacer(":4.1.6", "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-					"namespace: team-a", "namespace: team-a, labels: {acme.example/team: ml}").Replace(goodJob)))
+					"namespace: team-a", "namespace: team-a, labels: {acme.example/team: ml}").Replace(job4)))
 			},
 		},
 		"validator": {
 			map[string]string{
-				"job.yaml": goodJob, "platform.yaml": named("validate"),
+				"job.yaml": job4, "platform.yaml": named("validate"),
 				"kustomization.yaml": head + "resources: [job.yaml]\ngenerators: [platform.yaml]\nvalidators: [platform.yaml]\n" + witnessed,
 			},
-			func(t *testing.T, _ world) map[string]any { return objects(t, []byte(goodJob)) },
+			func(t *testing.T, _ world) map[string]any { return objects(t, []byte(job4)) },
 		},
 		"all at once": {
 			map[string]string{
-				"job.yaml": goodJob, "platform.yaml": named("generate"), "check.yaml": named("validate"),
+				"job.yaml": job4, "platform.yaml": named("generate"), "check.yaml": named("validate"),
 				"change.yaml": strings.Replace(transformer, `  images:
     digests: {"quay.io/acme/openmpi:4.1.6": "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
 `, "", 1),
@@ -74,7 +73,7 @@ func forms() map[string]form {
 			func(t *testing.T, w world) map[string]any {
 				w.write(t, "delivered.yaml", strings.Replace(named("generate"), "spec:\n", "spec:\n  target: {argocd: \"3.1\"}\n", 1))
 				want := w.generated(t, "../delivered.yaml")
-				maps.Copy(want, objects(t, []byte(goodJob)))
+				maps.Copy(want, objects(t, []byte(job4)))
 				for _, o := range want {
 					metadata := o.(map[string]any)["metadata"].(map[string]any)
 					labels, _ := metadata["labels"].(map[string]any)
@@ -131,6 +130,31 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// job4 is the TrainJob that most forms have.
+var job4 = strings.Replace(job, "NODES", "4", 1)
+
+// quota is an object of somebody's.
+func quota(spec, whose string) string {
+	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + whose + "}}\nspec: " + spec + "\n"
+}
+
+// TestValidatorsPassOverWhatTheyDoNotKnow: a newer cluster may know more of objects that are not ours.
+func TestValidatorsPassOverWhatTheyDoNotKnow(t *testing.T) {
+	w := newWorld(t)
+	files := forms()["validator"].files
+	files["job.yaml"] = quota("{hardd: {pods: 4}}", "me") + "---\napiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\nspec: 3\n"
+	for file, text := range files {
+		w.write(t, "base/"+file, text)
+	}
+	out, err := w.build(t, "base", allowed...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := objects(t, out); len(got) != 2 {
+		t.Errorf("kustomize gives %v", slices.Sorted(maps.Keys(got)))
+	}
+}
+
 // TestFormsTellWhatIsWrong of objects, on standard error, and give nothing.
 func TestFormsTellWhatIsWrong(t *testing.T) {
 	all := forms()
@@ -138,6 +162,8 @@ func TestFormsTellWhatIsWrong(t *testing.T) {
 	for name, tc := range map[string]struct{ form, file, old, new, says string }{
 		"too many nodes":      {"validator", "job.yaml", "numNodes: 4", "numNodes: 5", "error: TrainJob train: spec.trainer.numNodes: nodes: want 1 to 4"},
 		"no such team":        {"validator", "job.yaml", "team-a", "team-b", `error: TrainJob train: metadata.namespace: "team-b" has no rules for TrainJobs: did you mean team-a?`},
+		"a quota of others":   {"validator", "job.yaml", job4, quota("{hard: [4]}", "me"), "error: ResourceQuota team: spec.hard: want a mapping, got a list"},
+		"a quota of ours":     {"validator", "job.yaml", job4, quota("{hardd: {pods: 4}}", "trainyard"), "error: ResourceQuota team: spec.hardd: unknown field"},
 		"an unknown change":   {"transformer", "change.yaml", "labels:", "label:", `error: Transformer acme: spec.label: unknown key: did you mean "labels"?`},
 		"another tag":         {"transformer", "job.yaml", ":4.1.6", ":4.1.7", "error: TrainJob train: spec.trainer.image: quay.io/acme/openmpi:4.1.7 has no digest: spec.images.digests of the Transformer has quay.io/acme/openmpi:4.1.6"},
 		"a kind that is none": {"transformer", "change.yaml", "kind: Transformer", "kind: Transform", `want a functionConfig of the kind Platform or Transformer, got "Transform": did you mean Transformer?`},

@@ -61,11 +61,9 @@ func (c *Constraint) read(v cue.Value) {
 		pattern, _ := args[0].String() // an expression is always text
 		c.Patterns = append(c.Patterns, pattern)
 	case cue.CallOp:
-		if fmt.Sprint(args[0]) == "strings.MaxRunes" {
-			c.MaxLength = number(args[1])
-		} else {
-			c.Unread = append(c.Unread, fmt.Sprint(v))
-		}
+		c.call(v, args)
+	case cue.SelectorOp:
+		c.read(named(v))
 	case cue.NoOp:
 		if isValue(v) {
 			c.Enum = append(c.Enum, plain(v))
@@ -73,6 +71,21 @@ func (c *Constraint) read(v cue.Value) {
 	default:
 		c.Unread = append(c.Unread, fmt.Sprint(v))
 	}
+}
+
+// call takes what a function of CUE demands.
+func (c *Constraint) call(v cue.Value, args []cue.Value) {
+	if fmt.Sprint(args[0]) == "strings.MaxRunes" {
+		c.MaxLength = number(args[1])
+		return
+	}
+	c.Unread = append(c.Unread, fmt.Sprint(v))
+}
+
+// named is the definition that a value refers to.
+func named(v cue.Value) cue.Value {
+	root, path := v.ReferencePath()
+	return root.LookupPath(path)
 }
 
 func (c *Constraint) readAlternatives(alternatives []cue.Value) {

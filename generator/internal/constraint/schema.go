@@ -14,9 +14,9 @@ func (c Constraint) JSONSchema() *jsonschema.Schema {
 	}
 	s := &jsonschema.Schema{Type: typeName(c.Kind), Enum: c.Enum, MaxLength: c.MaxLength}
 	if len(c.Patterns) > 0 {
-		s.Pattern = c.Patterns[0]
+		s.Pattern = jsonschema.Pattern(c.Patterns[0])
 		for _, pattern := range c.Patterns[1:] {
-			s.AllOf = append(s.AllOf, &jsonschema.Schema{Pattern: pattern})
+			s.AllOf = append(s.AllOf, &jsonschema.Schema{Pattern: jsonschema.Pattern(pattern)})
 		}
 	}
 	switch {

@@ -5,7 +5,10 @@ package jsonschema
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Dialect is what $schema says of them.
@@ -21,7 +24,7 @@ type Schema struct {
 	Ref              string      `json:"$ref,omitempty"`
 	Type             string      `json:"type,omitempty"`
 	Enum             []any       `json:"enum,omitempty"`
-	Pattern          string      `json:"pattern,omitempty"`
+	Pattern          Pattern     `json:"pattern,omitempty"`
 	MaxLength        json.Number `json:"maxLength,omitempty"`
 	Minimum          json.Number `json:"minimum,omitempty"`
 	ExclusiveMinimum json.Number `json:"exclusiveMinimum,omitempty"`
@@ -50,6 +53,25 @@ type Schema struct {
 	Definitions          *Properties `json:"$defs,omitempty"`
 
 	never bool
+}
+
+// Pattern is a regular expression, in what RE2 and ECMA 262 have in common.
+type Pattern string
+
+// MarshalJSON escapes all but ASCII: a pattern may name characters that are to be seen nowhere.
+func (p Pattern) MarshalJSON() ([]byte, error) {
+	text, err := encode(string(p))
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.Bytes(), err
 }
 
 // Never is the schema that admits nothing.
