@@ -55,7 +55,7 @@ func (w *work) check(on *engine) error {
 // hold holds the document against the schema, and keeps what is sound of it; ok is false if nothing is.
 func (w *work) hold(on *engine) (problems problem.List, ok bool) {
 	definitions, _ := on.schema.ReferencePath()
-	c := checker{engine: on, definitions: definitions, document: w.document, problems: w.problems, verdicts: &w.verdicts}
+	c := checker{engine: on, definitions: definitions, document: w.document, problems: w.problems, verdicts: &w.verdicts, judged: &w.judged}
 	sound, ok := c.value(on.schema, w.document, w.document.Position, nil)
 	w.sound, _ = sound.(map[string]any) // the schema is a mapping
 	return c.problems, ok

@@ -28,6 +28,8 @@ type checker struct {
 	document    *document.Node // all of it, for values that refer to keys elsewhere
 	problems    problem.List
 	verdicts    *sync.Map // of fits: whether a verdict's value fits
+	judged      *sync.Map // of once: what is sound of a judgement's mapping
+	lookups     int       // how often the rest of the document was looked at
 }
 
 // Bounds on what a person may add by number: evaluation time grows with it.
@@ -52,7 +54,7 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	case c.garbled(schema, n, path) || c.ambiguous(schema, n, path):
 		return nil, false
 	case n.Kind == document.Mapping && kind&cue.StructKind != 0:
-		return c.mapping(schema, n, key, path), true
+		return c.once(schema, n, key, path), true
 	case n.Kind == document.List && kind&cue.ListKind != 0:
 		return c.list(schema, n, path), true
 	}
@@ -118,7 +120,10 @@ func (c *checker) scalar(schema cue.Value, n *document.Node) (sound any, ok bool
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.fits(schema, n.Scalar) {
 		return nil, false
 	}
-	sound = canonical(schema, n.Scalar)
+	if !c.engine.traitsOf(schema).quantity {
+		return n.Scalar, true
+	}
+	sound = canonical(n.Scalar)
 	return sound, sound == n.Scalar || c.fits(schema, sound)
 }
 
@@ -137,14 +142,7 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any 
 // canonical spells a quantity the way Kubernetes does: a controller that writes
 // an object back, as Trainer 2.1 does, would otherwise change 1024Mi into 1Gi, and
 // own it from then on.
-func canonical(schema cue.Value, scalar any) any {
-	root, path := schema.ReferencePath()
-	if !root.Exists() {
-		return scalar
-	}
-	if mark := root.LookupPath(path).Attribute("quantity"); mark.Err() != nil {
-		return scalar
-	}
+func canonical(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
 		text = strconv.FormatFloat(f, 'f', -1, 64) // never with an exponent, which would stay
@@ -156,35 +154,49 @@ func canonical(schema cue.Value, scalar any) any {
 	return quantity.String()
 }
 
-// fits asks CUE, once for each definition and value: names and quantities come again
+// fits asks CUE, once for each field and value: names and quantities come again
 // and again, most of all in a list of many tenants.
 func (c *checker) fits(schema cue.Value, scalar any) bool {
-	key := verdict{scalar: scalar}
-	if root, path := schema.ReferencePath(); root.Exists() {
-		key.definition = path.String()
-	} else if _, isText := scalar.(string); isText && isBareString(schema) {
+	field := c.engine.traitsOf(schema)
+	if _, isText := scalar.(string); isText && field.bare {
 		return true
 	}
+	key := verdict{field.name, scalar}
 	if fits, known := c.verdicts.Load(key); known {
 		return fits == true
 	}
 	fits := schema.Unify(c.engine.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
-	if key.definition != "" {
+	if field.name != "" {
 		c.verdicts.Store(key, fits)
 	}
 	return fits
 }
 
-// verdict is a value held against a definition.
+// verdict is a value held against a field.
 type verdict struct {
-	definition string
-	scalar     any
+	field  string // as traits name it
+	scalar any
 }
 
-// isBareString tells a field that takes any string.
-func isBareString(schema cue.Value) bool {
-	op, _ := schema.Expr()
-	return op == cue.NoOp && schema.IncompleteKind() == cue.StringKind && !schema.IsConcrete()
+// judgement is a mapping held against a field.
+type judgement struct {
+	field   string // as traits name it
+	mapping *document.Node
+}
+
+// once checks a mapping, or remembers that it was found sound: environments have most of their nodes in
+// common. What depends on the rest of the document is judged in each.
+func (c *checker) once(schema cue.Value, n *document.Node, key problem.Position, path []string) map[string]any {
+	this := judgement{c.engine.traitsOf(schema).name, n}
+	if sound, known := c.judged.Load(this); known {
+		return sound.(map[string]any) //nolint:forcetypeassert // nothing else is stored
+	}
+	problems, lookups := len(c.problems), c.lookups
+	sound := c.mapping(schema, n, key, path)
+	if this.field != "" && len(c.problems) == problems && c.lookups == lookups {
+		c.judged.Store(this, sound)
+	}
+	return sound
 }
 
 // mapping checks keys: those that are there, then those that should be.

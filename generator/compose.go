@@ -24,7 +24,7 @@ func composeAll(ctx context.Context, s *source, works []*work) error {
 	jobs := jobsOf(works)
 	kin := kinOf(jobs)
 	described := &descriptions{fields: map[string]object.Parameter{}}
-	err := s.engines.share(ctx, len(kin), len(jobs), func(on *engine, i int) {
+	err := s.engines.share(ctx, len(kin), len(works)*s.runtimes(), func(on *engine, i int) {
 		family := &family{engine: on, described: described}
 		for _, j := range kin[i] {
 			j.answer = j.work.answer(family, j.request)

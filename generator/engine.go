@@ -10,9 +10,7 @@ import (
 	"sync/atomic"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
-	"cuelang.org/go/cue/load"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -20,25 +18,27 @@ import (
 // value may finish what others are made of.
 type engine struct {
 	context     *cue.Context
-	files       fs.FS
+	sources     *sources
 	definitions cue.Value // generator/*.cue, which documents are filled into
 	schema      cue.Value // what a document may be
 
-	instances map[string]*build.Instance // those of packages that have been loaded
-	packages  map[string]cue.Value       // those that have been built
-	mappings  map[string]keys            // those of definitions, which are asked for again and again
-	about     *policies                  // once they have been read
+	packages map[string]cue.Value // those that have been built
+	mappings map[string]keys      // those of definitions, which are asked for again and again
+	traits   map[cue.Value]traits // of the fields of these mappings
+	asked    cue.Value            // what traitsOf was asked for last
+	told     traits               // and what it said
+	about    *policies            // once they have been read
 }
 
 // The packages of our CUE that Go asks. Filling in a document evaluates the whole first one again,
 // so that it has nothing which does not depend on documents.
 const (
-	rulesPackage  = "."
-	makersPackage = "./makers"
-	teamsPackage  = "./teams"  // for documents with tenants
-	boardsPackage = "./boards" // for documents with dashboards
+	rulesPackage  = "generator"
+	makersPackage = "generator/makers"
+	teamsPackage  = "generator/teams"  // for documents with tenants
+	boardsPackage = "generator/boards" // for documents with dashboards
 
-	observePackage = "./observe" // for documents with rules for Prometheus
+	observePackage = "generator/observe" // for documents with rules for Prometheus
 )
 
 // fill gives our CUE what is sound of a document.
@@ -46,52 +46,21 @@ func (e *engine) fill(document map[string]any) cue.Value {
 	return e.definitions.FillPath(cue.Path{}, map[string]any{"document": document, "listed": listed(document)})
 }
 
-// keys are those that a schema names.
-type keys struct {
-	known    map[string]cue.Value
-	required []string // in the schema's order
-}
+// newEngine loads what nearly all documents need, which takes some 15 ms.
+func newEngine(definitions fs.FS) (*engine, error) { return engineOf(definitions, rulesPackage) }
 
-// keysOf lists the keys of a mapping's schema.
-func (e *engine) keysOf(schema cue.Value) keys {
-	_, definition := schema.ReferencePath()
-	if found, ok := e.mappings[definition.String()]; ok {
-		return found
-	}
-	read := keys{known: map[string]cue.Value{}}
-	for fields := fieldsOf(schema); fields.Next(); {
-		key := fields.Selector().Unquoted()
-		read.known[key] = fields.Value()
-		if fields.Selector().ConstraintType() == cue.RequiredConstraint {
-			read.required = append(read.required, key)
-		}
-	}
-	if len(definition.Selectors()) > 0 {
-		e.mappings[definition.String()] = read
-	}
-	return read
-}
-
-// newEngine loads our CUE, which takes some 15 ms. Nearly all documents need the first two
-// packages, and loaded together they share what both import.
-func newEngine(definitions fs.FS) (*engine, error) {
+// engineOf loads the package that documents of a kind are filled into.
+func engineOf(definitions fs.FS, name string) (*engine, error) {
 	e := &engine{
-		context: cuecontext.New(), files: definitions,
-		instances: map[string]*build.Instance{}, packages: map[string]cue.Value{}, mappings: map[string]keys{},
+		context: cuecontext.New(), sources: newSources(definitions),
+		packages: map[string]cue.Value{}, mappings: map[string]keys{}, traits: map[cue.Value]traits{},
 	}
-	e.load(rulesPackage, makersPackage)
 	var err error
-	if e.definitions, err = e.built(rulesPackage); err != nil {
+	if e.definitions, err = e.built(name); err != nil {
 		return nil, err
 	}
 	e.schema = e.definitions.LookupPath(schemaPath)
 	return e, nil
-}
-
-func (e *engine) load(packages ...string) {
-	for i, instance := range load.Instances(packages, &load.Config{FS: e.files, Dir: "/generator"}) {
-		e.instances[packages[i]] = instance
-	}
 }
 
 // built is a package of our CUE, which is loaded and built when it is first asked for.
@@ -99,13 +68,11 @@ func (e *engine) built(name string) (cue.Value, error) {
 	if v, ok := e.packages[name]; ok {
 		return v, nil
 	}
-	if e.instances[name] == nil {
-		e.load(name)
-	}
-	if err := e.instances[name].Err; err != nil {
+	instance, err := e.sources.instance(name)
+	if err != nil {
 		return cue.Value{}, fmt.Errorf("loading definitions: %w", err)
 	}
-	v := e.context.BuildInstance(e.instances[name])
+	v := e.context.BuildInstance(instance)
 	if err := v.Err(); err != nil {
 		return cue.Value{}, fmt.Errorf("building definitions: %w", err)
 	}
@@ -148,10 +115,11 @@ func (e *engines) give(used *engine) {
 }
 
 // Bounds on how many engines work at a time. Another one takes a sixth more CPU for
-// the same work, and some 10 MB: it has to save about half a second.
+// the same work, and some 25 MB, and the garbage collector has the other processors
+// to itself meanwhile: it has to save about half a second.
 const (
 	maxEngines = 8
-	enough     = 100 // runtimes in all environments, for each engine beyond the first
+	enough     = 300 // runtimes in all environments, for each engine beyond the first
 )
 
 // share does do(0) to do(n-1), on as many engines at a time as there are

@@ -24,10 +24,10 @@ func leafOf(v cue.Value, path []any) (l leaf, ok bool) {
 		switch mark.Name() {
 		case "param":
 			key := mark.Contents()
-			return leaf{path: path, source: append([]string{"settings"}, strings.Split(key, ".")...), parameter: key}, true
+			return leaf{path: slices.Clone(path), source: append([]string{"settings"}, strings.Split(key, ".")...), parameter: key}, true
 		case "fill":
 			key, _ := mark.String(0) // always given
-			l = leaf{path: path, source: strings.Split(key, ".")}
+			l = leaf{path: slices.Clone(path), source: strings.Split(key, ".")}
 			if of, found, _ := mark.Lookup(1, "of"); found {
 				l.of = strings.Split(of, ".")
 			}
@@ -52,7 +52,7 @@ func echoOf(v cue.Value, path []any) (e echo, ok bool) {
 	}
 	field, _ := path[len(path)-1].(string)
 	name, key, ok := strings.Cut(field, ".")
-	return echo{path: path, from: append(strings.Split(mark.Contents(), "."), name), key: key}, ok
+	return echo{path: slices.Clone(path), from: append(strings.Split(mark.Contents(), "."), name), key: key}, ok
 }
 
 // reading is what is learnt while an object is read.
@@ -72,7 +72,7 @@ func (r *reading) mapping(v cue.Value, path []any) (map[string]any, error) {
 	read := map[string]any{}
 	for fields.Next() {
 		key := fields.Selector().Unquoted()
-		if read[key], err = r.value(fields.Value(), extend(path, any(key)), read); err != nil {
+		if read[key], err = r.value(fields.Value(), append(path, key), read); err != nil {
 			return nil, err
 		}
 		r.size += len(key) + len(`"":,`)
@@ -97,7 +97,8 @@ func (r *reading) list(v cue.Value, path []any) ([]any, error) {
 }
 
 // value reads a value as if it came from JSON, with integers as int64. Beside it
-// stand the fields that come before it.
+// stand the fields that come before it. Paths to other values are written where this
+// one's ends: who keeps a path copies it.
 func (r *reading) value(v cue.Value, path []any, beside map[string]any) (any, error) {
 	switch v.Kind() {
 	case cue.StructKind:

@@ -75,6 +75,7 @@ type source struct {
 	notes    problem.List   // what is odd about the layers
 	verified map[*object.Shape]bool
 	verdicts sync.Map // of fits: whether a verdict's value fits
+	judged   sync.Map // of once: what is sound of a judgement's mapping
 }
 
 // work is what the stages hand on, for one environment.

@@ -42,6 +42,7 @@ func (c *checker) unique(list *document.Node, path []string) {
 }
 
 func (c *checker) keysOf(target, noun string, list *document.Node, path []string) {
+	c.lookups++
 	mapping := c.document
 	for _, key := range strings.Split(target, ".") {
 		mapping = mapping.Get(key)

@@ -6,14 +6,12 @@ import (
 	"io/fs"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/build"
-	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/trainyard/trainyard/generator/transform"
 )
 
 // transformsPackage has the schema of documents of the kind Transformer, and what comes of them.
-const transformsPackage = "./transforms"
+const transformsPackage = "generator/transforms"
 
 var changesPath = cue.ParsePath("changes")
 
@@ -41,14 +39,5 @@ func (p *Pipeline) Changes(ctx context.Context, input Input) (transform.Changes,
 
 // newTransformsEngine loads what such documents need, which is less than what platforms need.
 func newTransformsEngine(definitions fs.FS) (*engine, error) {
-	e := &engine{
-		context: cuecontext.New(), files: definitions,
-		instances: map[string]*build.Instance{}, packages: map[string]cue.Value{}, mappings: map[string]keys{},
-	}
-	var err error
-	if e.definitions, err = e.built(transformsPackage); err != nil {
-		return nil, err
-	}
-	e.schema = e.definitions.LookupPath(schemaPath)
-	return e, nil
+	return engineOf(definitions, transformsPackage)
 }
