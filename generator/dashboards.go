@@ -24,7 +24,7 @@ func (w *work) dashboards(on *engine) ([]request, error) {
 	var requests []request
 	for _, name := range names {
 		requests = append(requests, request{
-			From: []string{"spec", "grafana"}, Make: delivery, Kin: "dashboards", by: boardsPackage, homes: []string{""},
+			From: []string{"spec", "grafana"}, Make: delivery, Kin: name, by: boardsPackage, homes: []string{""},
 			In: map[string]any{
 				"platform": mappingAt(w.sound, "metadata")["name"], "name": name,
 				"settings": those(given, []string{"namespace", "folder", "instances"}),

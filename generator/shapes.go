@@ -21,8 +21,9 @@ import (
 // mark. That is what the marks promise.
 type family struct {
 	*engine
-	described *descriptions
-	groups    []*group
+	described  *descriptions
+	groups     []*group
+	definition string // which is one for all of a kin
 }
 
 // descriptions are what the schema says of fields that are leaves: described once,
@@ -180,7 +181,10 @@ func (f *family) compose(r request) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &shape{definition: definitionOf(made.LookupPath(cue.ParsePath("definition"))), size: found.size}
+	if f.definition == "" {
+		f.definition = definitionOf(made.LookupPath(cue.ParsePath("definition")))
+	}
+	result := &shape{definition: f.definition, size: found.size}
 	paths := [][]any{}
 	for _, leaf := range found.leaves {
 		paths = append(paths, leaf.path)
@@ -256,8 +260,8 @@ func (s *shape) checkLeaves(fields map[string]any, in map[string]any) error {
 
 // values are those of the leaves, for an input.
 func (s *shape) values(in map[string]any) ([]any, error) {
-	var values []any
-	for _, source := range s.sources {
+	values := make([]any, len(s.sources))
+	for i, source := range s.sources {
 		value, ok := lookup(in, source)
 		if !ok {
 			return nil, fmt.Errorf("input has no %s, which a leaf needs", strings.Join(source, "."))
@@ -265,7 +269,7 @@ func (s *shape) values(in map[string]any) ([]any, error) {
 		if n, ok := value.(int); ok {
 			value = int64(n)
 		}
-		values = append(values, value)
+		values[i] = value
 	}
 	return values, nil
 }
