@@ -68,7 +68,8 @@ func (p *Pipeline) key(request Request) (string, error) {
 				return err
 			}
 			text, err := fs.ReadFile(p.definitions, name)
-			fmt.Fprintf(h, "%q %q\n", name, text)
+			fmt.Fprintf(h, "%q %d\n", name, len(text))
+			h.Write(text)
 			return err
 		})
 	}

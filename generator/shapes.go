@@ -260,8 +260,8 @@ func (s *shape) checkLeaves(fields map[string]any, in map[string]any) error {
 
 // values are those of the leaves, for an input.
 func (s *shape) values(in map[string]any) ([]any, error) {
-	values := make([]any, len(s.sources))
-	for i, source := range s.sources {
+	values := slices.Grow([]any(nil), len(s.sources))
+	for _, source := range s.sources {
 		value, ok := lookup(in, source)
 		if !ok {
 			return nil, fmt.Errorf("input has no %s, which a leaf needs", strings.Join(source, "."))
@@ -269,7 +269,7 @@ func (s *shape) values(in map[string]any) ([]any, error) {
 		if n, ok := value.(int); ok {
 			value = int64(n)
 		}
-		values[i] = value
+		values = append(values, value)
 	}
 	return values, nil
 }

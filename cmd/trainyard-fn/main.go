@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/trainyard/trainyard/cmd/internal/ballast"
 	"github.com/trainyard/trainyard/cmd/internal/build"
 )
 
@@ -68,6 +69,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
+	ballast.Keep()
 	os.Exit(code)
 }
 

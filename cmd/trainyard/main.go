@@ -7,14 +7,10 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
-)
 
-// ballast has the garbage collector wait until a run has made some garbage: it
-// counts as memory in use, so the next collection comes that much later. Nobody
-// touches it, and so it takes addresses and no memory.
-var ballast = make([]byte, 16<<20)
+	"github.com/trainyard/trainyard/cmd/internal/ballast"
+)
 
 func main() {
 	// Writing to a pipe that nobody reads is an error then, as any other that writing meets.
@@ -24,6 +20,6 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
-	runtime.KeepAlive(ballast)
+	ballast.Keep()
 	os.Exit(code)
 }
