@@ -102,7 +102,7 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 		return d, nil
 	}
 	if d.repository, err = registry.Named(rest, plainHTTP); err != nil {
-		return d, &usageError{fmt.Errorf("destination %q: want a host and a repository in lower case, as in oci://quay.io/acme/platform", dest)}
+		return d, &usageError{fmt.Errorf("destination %q: want a host and a repository of two to 255 characters in lower case, as in oci://quay.io/acme/platform", dest)}
 	}
 	return d, nil
 }
