@@ -104,7 +104,8 @@ type helmChart struct {
 
 	parts  map[string]*helmPart // of the platform, each a template
 	values helmValues           // the parameters, as a tree
-	held   []held               // what several values together are to keep
+	sums   []Sum                // what values ask for together
+	held   []held               // and what bounds it
 	images map[string]bool      // that the chart names
 	taken  map[string]map[string]bool
 }

@@ -18,6 +18,7 @@ type Bounds struct {
 
 // Sum is what something asks for.
 type Sum struct {
+	Key string   `json:"key"` // of the part of the document that it belongs to
 	Who string   `json:"who"` // asks for it
 	Of  []Amount `json:"of"`
 }
@@ -38,29 +39,41 @@ type Amount struct {
 // others a template's.
 func (c *helmChart) bind(bounds Bounds) {
 	for _, bound := range bounds.Bounds {
-		most := c.at(bound.Amount)
+		most, h := c.at(bound.Key), held{most: bound.Amount}
 		for _, i := range bound.Sums {
 			sum := bounds.Sums[i]
-			switch first := c.at(sum.Of[0]); {
+			switch first := c.at(sum.Of[0].Key); {
 			case most == nil && len(sum.Of) == 1 && first.isWhole():
 				first.most = bound.Value
 			case most.isWhole() && len(sum.Of) == 1 && first == nil:
 				most.least = sum.Of[0].Value
-			case most != nil || slices.ContainsFunc(sum.Of, func(a Amount) bool { return c.at(a) != nil }):
-				c.held = append(c.held, held{bound.Amount, sum})
+			case most != nil || slices.ContainsFunc(sum.Of, func(a Amount) bool { return c.at(a.Key) != nil }):
+				h.sums = append(h.sums, c.variable(sum))
 			}
+		}
+		if len(h.sums) > 0 {
+			c.held = append(c.held, h)
 		}
 	}
 }
 
-// at is the value that has an amount; nil if none has.
-func (c *helmChart) at(a Amount) *helmValue {
+// variable is the number of the template's variable that has a sum, which is the same for all bounds.
+func (c *helmChart) variable(sum Sum) int {
+	at := slices.IndexFunc(c.sums, func(s Sum) bool { return s.Who == sum.Who && slices.Equal(s.Of, sum.Of) })
+	if at < 0 {
+		at, c.sums = len(c.sums), append(c.sums, sum)
+	}
+	return at
+}
+
+// at is the value that has a key, or holds those that do; nil if there is none.
+func (c *helmChart) at(key string) *helmValue {
 	var found *helmValue
 	values := c.values
-	if a.Key == "" {
+	if key == "" {
 		return nil
 	}
-	for _, step := range stepsOf(a.Key) {
+	for _, step := range stepsOf(key) {
 		if found = values[step]; found == nil {
 			return nil
 		}
@@ -75,55 +88,67 @@ func (v *helmValue) isWhole() bool {
 	return v != nil && json.Unmarshal(v.parameter.Schema, &about) == nil && about.Type == "integer"
 }
 
-// held is a sum that is to stay within a bound.
+// held are sums that are to stay within a bound.
 type held struct {
 	most Amount
-	sum  Sum
+	sums []int // by the numbers of their variables
 }
 
-// bounds is a template that makes nothing, and fails where values do not go together. It leaves alone what
-// is of parts that the release has not.
+// bounds is a template that makes nothing, and fails where values do not go together. What parts ask for that
+// the release has not is nothing, and what bounds them is not looked at. Sums come first, so that a bound of
+// many takes a few bytes for each: Helm reads no file of more than 5 MiB.
 func (c *helmChart) bounds() []byte {
 	var b bytes.Buffer
-	for _, h := range c.held {
-		var terms, conditions []string
-		for _, a := range append([]Amount{h.most}, h.sum.Of...) {
+	for i, sum := range c.sums {
+		var terms []string
+		for _, a := range sum.Of {
 			terms = append(terms, c.term(a))
-			if v := c.at(a); v != nil {
-				conditions = append(conditions, v.released())
-			}
 		}
-		slices.Sort(conditions)
-		fmt.Fprintf(&b, "{{- if and %s }}{{ include %q (list %q %s %q (list %s)) }}{{ end }}\n", strings.Join(slices.Compact(conditions), " "),
-			c.name+".atMost", c.shown(h.most), terms[0], h.sum.Who, strings.Join(terms[1:], " "))
+		fmt.Fprintf(&b, "{{- $s%d := list %q %q }}\n{{- if %s }}{{ $s%[1]d = list %[2]q (include %[5]q (list %[6]s)) }}{{ end }}\n",
+			i, sum.Who, "0", c.at(sum.Key).released(), c.name+".sum", strings.Join(terms, " "))
+	}
+	for _, h := range c.held {
+		var sums strings.Builder
+		for _, i := range h.sums {
+			fmt.Fprintf(&sums, " $s%d", i)
+		}
+		fmt.Fprintf(&b, "{{- if %s }}{{ include %q (list %q %s%s) }}{{ end }}\n", c.at(h.most.Key).released(), c.name+".atMost",
+			shownPath(stepsOf(h.most.Key)), c.term(h.most), sums.String())
 	}
 	return b.Bytes()
 }
 
-// released is whether a release has any part that has the value, in Helm's language.
+// released is whether a release has any part that has a value or, of one that holds others, any of these, in
+// Helm's language. What no part has is not the release's to leave out.
 func (v *helmValue) released() string {
-	var parts []string
-	for _, part := range slices.Sorted(maps.Keys(v.parts)) {
-		parts = append(parts, ".Values.components."+part)
+	parts := map[string]bool{}
+	if v != nil {
+		v.collect(parts)
 	}
-	if len(parts) == 1 {
-		return parts[0]
+	var names []string
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		names = append(names, ".Values.components."+part)
 	}
-	return "(or " + strings.Join(parts, " ") + ")"
+	switch len(names) {
+	case 0:
+		return "true"
+	case 1:
+		return names[0]
+	}
+	return "or " + strings.Join(names, " ")
+}
+
+func (v *helmValue) collect(parts map[string]bool) {
+	maps.Copy(parts, v.parts)
+	for _, below := range v.below {
+		below.collect(parts)
+	}
 }
 
 // term is an amount in Helm's language.
 func (c *helmChart) term(a Amount) string {
-	if c.at(a) != nil {
+	if c.at(a.Key) != nil {
 		return valuePath(stepsOf(a.Key))
-	}
-	return string(mustJSON(a.Value))
-}
-
-// shown is how --set names the value of an amount.
-func (c *helmChart) shown(a Amount) string {
-	if c.at(a) != nil {
-		return shownPath(stepsOf(a.Key))
 	}
 	return string(mustJSON(a.Value))
 }

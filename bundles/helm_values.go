@@ -140,6 +140,9 @@ func (c *helmChart) hatches() []hatch {
 
 // componentsText says what each part is, by its objects.
 func (c *helmChart) componentsText() string {
+	if len(c.parts) == 0 {
+		return "components: {}"
+	}
 	lines := []string{"components:"}
 	for _, name := range c.components() {
 		var kinds []string

@@ -17,6 +17,7 @@ type Bounds struct {
 
 // Sum is what something asks for.
 type Sum struct {
+	Key string   `json:"key"` // of the part of the document that it belongs to, such as spec.runtimes.mpi
 	Who string   `json:"who"` // asks for it, such as: the smallest TrainJob of mpi, a launcher and a node,
 	Of  []Amount `json:"of"`
 }
@@ -33,9 +34,9 @@ type Amount struct {
 	Value any    `json:"value"`         // number, or quantity of Kubernetes
 }
 
-// add notes a sum, and returns its place.
-func (b *Bounds) add(who string, of ...Amount) int {
-	b.Sums = append(b.Sums, Sum{who, of})
+// add notes a sum of a runtime, and returns its place.
+func (b *Bounds) add(runtime []string, who string, of ...Amount) int {
+	b.Sums = append(b.Sums, Sum{problem.Path(runtime), who, of})
 	return len(b.Sums) - 1
 }
 
@@ -47,9 +48,9 @@ func (f *fitting) bounds() Bounds {
 	for _, name := range slices.Sorted(maps.Keys(f.demands)) {
 		d, runtime := f.demands[name], []string{"spec", "runtimes", name}
 		processes := Amount{problem.Path(extend(runtime, "numProcPerNode")), d.Processes.Now}
-		b.Bounds = append(b.Bounds, Bound{Amount{Value: d.Processes.Most}, []int{b.add("numProcPerNode of "+name, processes)}})
+		b.Bounds = append(b.Bounds, Bound{Amount{Value: d.Processes.Most}, []int{b.add(runtime, "numProcPerNode of "+name, processes)}})
 		if d.Processes.Least > 1 {
-			b.Bounds = append(b.Bounds, Bound{processes, []int{b.add("the GPUs of "+name, Amount{Value: d.Processes.Least})}})
+			b.Bounds = append(b.Bounds, Bound{processes, []int{b.add(runtime, "the GPUs of "+name, Amount{Value: d.Processes.Least})}})
 		}
 		asks[name] = d.asks(&b, name, runtime)
 	}
@@ -73,11 +74,11 @@ func (d demand) asks(b *Bounds, name string, runtime []string) map[string][]int 
 		if node, asks := d.Node[resource]; asks {
 			of = append(of, Amount{problem.Path(shared), node})
 		}
-		sums[resource] = append(sums[resource], b.add("the smallest TrainJob of "+name+", a launcher and a node,", of...))
+		sums[resource] = append(sums[resource], b.add(runtime, "the smallest TrainJob of "+name+", a launcher and a node,", of...))
 	}
 	for _, before := range d.Before {
 		for _, resource := range slices.Sorted(maps.Keys(before.Amounts)) {
-			sums[resource] = append(sums[resource], b.add("the "+before.Name+" of "+name, Amount{Value: before.Amounts[resource]}))
+			sums[resource] = append(sums[resource], b.add(runtime, "the "+before.Name+" of "+name, Amount{Value: before.Amounts[resource]}))
 		}
 	}
 	return sums

@@ -86,10 +86,10 @@ func valueAt(values map[string]any, steps []string) any {
 
 // amounts are tried for all quotas, and for what all runtimes ask for, at once.
 var amounts = []map[string]any{
-	{"quota.cpu": "1m"}, {"quota.cpu": 2}, {"quota.cpu": "7999m"}, {"quota.cpu": 8}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "1k"},
-	{"quota.cpu": 0.3, "resources.cpu": 0.1}, {"quota.cpu": "0.3", "resources.cpu": "0.2"}, {"quota.cpu": "300m", "resources.cpu": 0.15}, {"resources.cpu": 999},
-	{"quota.memory": "1Mi"}, {"quota.memory": "4Gi"}, {"quota.memory": "5G"}, {"quota.memory": "128Gi"}, {"quota.memory": "1P"},
-	{"quota.memory": "4Gi", "resources.memory": "2Gi"}, {"quota.memory": "4Gi", "resources.memory": "2049Mi"}, {"quota.memory": "4G", "resources.memory": "2Gi"},
+	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
+	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
+	{"quota.memory": "1Mi"}, {"quota.memory": "274G"}, {"quota.memory": "275G"}, {"quota.memory": "256Gi"}, {"quota.memory": "1P"},
+	{"quota.memory": "16Gi", "resources.memory": "8Gi"}, {"quota.memory": "16Gi", "resources.memory": "8193Mi"}, {"quota.memory": "17G", "resources.memory": "8Gi"},
 }
 
 // TestAmountsFitTogether: charts fail where the document would say that a runtime can never run in a quota.
@@ -117,4 +117,59 @@ func TestAmountsFitTogether(t *testing.T) {
 	if verdicts[true] < 10 || verdicts[false] < 10 {
 		t.Errorf("%d amounts fit and %d do not: too few to say anything", verdicts[true], verdicts[false])
 	}
+}
+
+// TestChartsWithoutObjectsRender: a document may make nothing, and its chart makes that.
+func TestChartsWithoutObjectsRender(t *testing.T) {
+	text := "{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: a}, spec: {runtimes: {mpi: {from: openmpi-cpu, image: a, scope: namespace}}}}"
+	dir := charted(t, text)
+	for _, helm := range helmVersions {
+		if got := objects(t, helmTemplate(t, helm, dir)); len(got) > 0 {
+			t.Errorf("%s: it makes %v", helm, slices.Sorted(maps.Keys(got)))
+		}
+	}
+}
+
+// maxChartFile is the largest file of a chart that Helm reads. Source: Helm, MaxDecompressedFileSize.
+const maxChartFile = 5 << 20
+
+// TestLargeChartsAreRead: what holds the values of many tenants and runtimes to each other grows with the
+// tenants and with the runtimes, and hardly with both.
+func TestLargeChartsAreRead(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  admission: {enforce: none}\n  runtimes:\n")
+	var names []string
+	for i := range 30 {
+		names = append(names, fmt.Sprintf("a-runtime-with-a-name-%d", i))
+		fmt.Fprintf(&text, "    %s: {from: openmpi-cpu, image: a, storage: {data: {claim: data}}, initializers: {dataset: {storage: data, uri: \"hf://a/b\"}}}\n", names[i])
+	}
+	text.WriteString("  tenants:\n")
+	for i := range 200 {
+		fmt.Fprintf(&text, "    team-with-a-name-%d: {runtimes: [%s], quota: {cpu: 100, memory: 1Ti}}\n", i, strings.Join(names, ", "))
+	}
+	dir := charted(t, text.String())
+	info, err := os.Stat(filepath.Join(dir, "templates/bounds.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > maxChartFile/10 {
+		t.Errorf("bounds.yaml has %d bytes", info.Size())
+	}
+	out, err := exec.Command(repo.Tool(t, "helm-4"), "template", "release", dir, "--set", "tenants.team-with-a-name-77.quota.cpu=1").CombinedOutput()
+	if want := "tenants.team-with-a-name-77.quota.cpu: 1 is less than what the smallest TrainJob of a-runtime-with-a-name-0, a launcher and a node, asks for"; err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v: want %s in\n%.600s", err, want, out)
+	}
+}
+
+// charted is the folder with the chart of a document.
+func charted(t *testing.T, text string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "chart")
+	format, _ := bundles.Named("helm")
+	for _, bundle := range generate(t, generator.Input{Name: "a.yaml", Text: []byte(text)}) {
+		if _, err := rendered(t, format, bundle).WriteDir(dir, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }

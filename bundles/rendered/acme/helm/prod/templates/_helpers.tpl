@@ -35,11 +35,20 @@
 {{- mulf $number (get $units (trimPrefix $number $text) | default 1) }}
 {{- end }}
 
-{{/* Fails where amounts are together more than a value. It is given the value's name, the value, who asks for the amounts, and these. */}}
-{{- define "acme-prod.atMost" -}}
+{{/* The sum of amounts. */}}
+{{- define "acme-prod.sum" -}}
 {{- $sum := 0 }}
-{{- range index . 3 }}{{ $sum = addf $sum (include "acme-prod.amount" .) }}{{ end }}
-{{- if gt (float64 $sum) (include "acme-prod.amount" (index . 1) | float64) }}
-  {{- fail (printf "%s: %s is less than what %s asks for" (index . 0) (toJson (index . 1)) (index . 2)) }}
+{{- range . }}{{ $sum = addf $sum (include "acme-prod.amount" .) }}{{ end }}
+{{- $sum }}
+{{- end }}
+
+{{/* Fails where somebody asks for more than a value. It is given the value's name, the value, and for each who asks a list of who it is and how much. */}}
+{{- define "acme-prod.atMost" -}}
+{{- $most := include "acme-prod.amount" (index . 1) | float64 }}
+{{- $value := . }}
+{{- range slice . 2 }}
+  {{- if gt (index . 1 | float64) $most }}
+    {{- fail (printf "%s: %s is less than what %s asks for" (index $value 0) (index $value 1 | toJson) (index . 0)) }}
+  {{- end }}
 {{- end }}
 {{- end }}
