@@ -146,8 +146,11 @@ func (w *work) runtimesAlone() iter.Seq[map[string]any] {
 
 func (w *work) toProblem(rule problem.Rule, f finding) problem.Problem {
 	message := f.Says
-	if len(f.Among) > 0 {
+	switch {
+	case len(f.Among) > 0:
 		message = choice(f.Says+" "+problem.Quote(f.Given), f.Given, f.Among)
+	case f.Given != "":
+		message += " " + problem.Quote(f.Given)
 	}
 	return problem.Problem{Position: w.document.Locate(f.Path...), Rule: rule, Path: problem.Path(f.Path), Message: message}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -14,13 +13,13 @@ import (
 // itemTexts are the items as they are written, with comments and in their order of keys. Those with
 // aliases, which may stand for something outside of the list, are written anew.
 func itemTexts(list []byte, items []map[string]any) ([]*yaml.Node, error) {
-	var document, second yaml.Node
+	var document yaml.Node
 	var written []*yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(list))
 	if err := decoder.Decode(&document); err == nil {
 		written = itemsOf(&document)
-		if err := decoder.Decode(&second); !errors.Is(err, io.EOF) && len(second.Content) > 0 {
-			return nil, errors.New("want one YAML document, got more")
+		if err := alone(decoder); err != nil {
+			return nil, err
 		}
 	}
 	texts := make([]*yaml.Node, len(items))
@@ -40,6 +39,20 @@ func itemTexts(list []byte, items []map[string]any) ([]*yaml.Node, error) {
 		texts[i] = anew.Content[0]
 	}
 	return texts, nil
+}
+
+// alone sees that nothing follows a document but empty ones: it would be lost.
+func alone(decoder *yaml.Decoder) error {
+	for {
+		var next yaml.Node
+		err := decoder.Decode(&next)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil || len(next.Content) > 0 && next.Content[0].ShortTag() != "!!null":
+			return errors.New("want one YAML document, got more")
+		}
+	}
 }
 
 // itemsOf are the nodes of a list's items; none if they are not written out.
@@ -95,19 +108,14 @@ func local(object map[string]any) bool {
 
 // refOf names an object.
 func refOf(object map[string]any) *resourceRef {
-	var read struct {
-		APIVersion string
-		Kind       string
-		Metadata   struct{ Name, Namespace string }
-	}
-	text, err := json.Marshal(object)
-	if err == nil {
-		err = json.Unmarshal(text, &read)
-	}
-	if err != nil {
-		return nil
-	}
-	return &resourceRef{read.APIVersion, read.Kind, read.Metadata.Name, read.Metadata.Namespace}
+	metadata, _ := object["metadata"].(map[string]any)
+	return &resourceRef{textIn(object, "apiVersion"), textIn(object, "kind"), textIn(metadata, "name"), textIn(metadata, "namespace")}
+}
+
+// textIn is the text that a mapping has for a key; empty if it has none.
+func textIn(mapping map[string]any, key string) string {
+	text, _ := mapping[key].(string)
+	return text
 }
 
 // fileOf is where an object comes from, as far as the host says it.

@@ -67,7 +67,7 @@ func (r result) line() string {
 		fmt.Fprintf(&b, "%s: ", r.File.Path)
 	}
 	if r.ResourceRef != nil {
-		fmt.Fprintf(&b, "%s %s: ", r.ResourceRef.Kind, r.ResourceRef.Name)
+		fmt.Fprintf(&b, "%s: ", strings.TrimSpace(r.ResourceRef.Kind+" "+r.ResourceRef.Name))
 	}
 	if r.Field != nil {
 		fmt.Fprintf(&b, "%s: ", r.Field.Path)
@@ -89,7 +89,7 @@ func readList(in io.Reader) (*resourceList, error) {
 	}
 	list, err := parseList(text)
 	if err != nil {
-		return nil, fmt.Errorf("standard input is no ResourceList: %w", err)
+		return nil, errors.New("standard input is no ResourceList: " + strings.Join(strings.Fields(err.Error()), " "))
 	}
 	for _, version := range listVersions {
 		if list.APIVersion == version && list.Kind == "ResourceList" {

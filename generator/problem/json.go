@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 )
@@ -27,3 +28,16 @@ var wanted = map[reflect.Kind]string{
 
 // given is what encoding/json calls them.
 var given = map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping", "number": "a number"}
+
+// JSON says what a value of decoded JSON is: scalars as they are, shortened.
+func JSON(value any) string {
+	switch value := value.(type) {
+	case map[string]any:
+		return given["object"]
+	case []any:
+		return given["array"]
+	case string:
+		return Quote(value)
+	}
+	return Number(fmt.Sprint(value))
+}

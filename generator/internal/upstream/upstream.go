@@ -34,6 +34,12 @@ var types = map[schema.GroupVersionKind]func() any{
 
 var all = []map[schema.GroupVersionKind]func() any{types, queueTypes, dashboardTypes}
 
+// Whole tells whether New has all of a kind's type, and not the parts of it that we use.
+func Whole(kind schema.GroupVersionKind) bool {
+	_, partly := dashboardTypes[kind]
+	return !partly && New(kind) != nil
+}
+
 // New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.
 func New(kind schema.GroupVersionKind) any {
 	for _, known := range all {
