@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -26,16 +24,7 @@ var held = []string{
 // holds tells whether a document keeps these rules with other values.
 func holds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
-	request := generator.Request{Layers: []generator.Input{read(t, file), overlay(t, bundle, values)}}
-	if bundle.Environment != "" {
-		request.Environments = []string{bundle.Environment}
-	}
-	_, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
-	var problems problem.List
-	if err != nil && !errors.As(err, &problems) {
-		t.Fatalf("%v: %v", values, err)
-	}
-	return !slices.ContainsFunc(problems, func(p problem.Problem) bool { return slices.Contains(held, p.Rule.Name) })
+	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(held, p.Rule.Name) })
 }
 
 // keysOf are the parameters of a bundle whose key ends so.

@@ -157,17 +157,8 @@ func document(t *testing.T, file string, bundle bundles.Bundle, value any) map[s
 	for key := range values {
 		values[key] = value
 	}
-	request := generator.Request{Layers: []generator.Input{read(t, file), overlay(t, bundle, values)}}
-	if bundle.Environment != "" {
-		request.Environments = []string{bundle.Environment}
-	}
-	_, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
-	var problems problem.List
-	if err != nil && !errors.As(err, &problems) {
-		t.Fatalf("%v: %v", value, err)
-	}
 	refused := map[string]bool{}
-	for _, p := range problems {
+	for _, p := range problemsWith(t, file, bundle, values) {
 		at := strings.Replace(p.Path, "spec.environments."+bundle.Environment+".", "spec.", 1)
 		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "defaults-respect-the-limits"}, p.Rule.Name) {
 			for key := range values {
@@ -176,6 +167,21 @@ func document(t *testing.T, file string, bundle bundles.Bundle, value any) map[s
 		}
 	}
 	return refused
+}
+
+// problemsWith are those of a document with other values.
+func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
+	t.Helper()
+	request := generator.Request{Layers: []generator.Input{read(t, file), overlay(t, bundle, values)}}
+	if bundle.Environment != "" {
+		request.Environments = []string{bundle.Environment}
+	}
+	_, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
+	var problems problem.List
+	if err != nil && !errors.As(err, &problems) {
+		t.Fatalf("%v: %v", values, err)
+	}
+	return problems
 }
 
 // defaults are a chart's own values.
