@@ -20,9 +20,10 @@ build: ## Build the trainyard command into bin/
 test: packages ## Run unit tests, scripts and the suites on a real API server
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TEST_TOOLS)
 	go vet ./...
-	go test $$(go list ./... | grep -v -e /test/layout -e /test/docs -e /test/formats)
+	@# On a busy machine the suites on real API servers take more than the ten minutes that go test gives a package.
+	go test -timeout 30m $$(go list ./... | grep -v -e /test/layout -e /test/docs -e /test/formats)
 	@# These read files through other programs, which the test cache does not see.
-	go test -count=1 ./test/layout ./test/docs ./test/formats
+	go test -count=1 -timeout 30m ./test/layout ./test/docs ./test/formats
 
 .PHONY: sandbox
 sandbox: cluster-packages cluster-tools ## Bring up a cluster with pods on this machine (as root)
