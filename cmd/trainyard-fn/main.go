@@ -13,8 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/trainyard/trainyard/cmd/internal/ballast"
 	"github.com/trainyard/trainyard/cmd/internal/build"
+	"github.com/trainyard/trainyard/cmd/internal/pace"
 )
 
 // Exit codes, as those of trainyard.
@@ -66,10 +66,10 @@ In a kustomization:
 `
 
 func main() {
+	pace.Collector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
-	ballast.Keep()
 	os.Exit(code)
 }
 

@@ -9,10 +9,11 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/trainyard/trainyard/cmd/internal/ballast"
+	"github.com/trainyard/trainyard/cmd/internal/pace"
 )
 
 func main() {
+	pace.Collector()
 	// Writing to a pipe that nobody reads is an error then, as any other that writing meets.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -20,6 +21,5 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
-	ballast.Keep()
 	os.Exit(code)
 }
