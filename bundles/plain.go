@@ -24,7 +24,7 @@ var separator = []byte("---\n")
 
 // Render puts the stream into manifests.yaml.
 func (plain) Render(ctx context.Context, b Bundle) (Tree, error) {
-	r, content := newRenderer(), Content{}
+	r, content := newRenderer(), make(Content, 0, pieces(b.Objects))
 	for o := range b.Objects.All() {
 		if err := ctx.Err(); err != nil {
 			return Tree{}, err
@@ -32,6 +32,16 @@ func (plain) Render(ctx context.Context, b Bundle) (Tree, error) {
 		content = r.append(append(content, separator), o)
 	}
 	return NewTree(File{Path: "manifests.yaml", Content: content})
+}
+
+// pieces counts those that objects are laid out in, each behind a separator.
+func pieces(set object.Set) int {
+	n := 0
+	for o := range set.All() {
+		shape, _ := o.Shape()
+		n += 2 + 2*len(shape.Leaves())
+	}
+	return n
 }
 
 // Stream writes the objects in order, each after a line of three dashes.
