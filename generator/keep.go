@@ -1,16 +1,13 @@
 package generator
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"slices"
 
-	"github.com/trainyard/trainyard/generator/object"
-	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/generator/internal/packed"
 )
 
 // Store keeps texts by key, and may lose any of them at any time.
@@ -38,8 +35,9 @@ func (p *Pipeline) kept(key string) ([]Platform, bool) {
 	if !ok {
 		return nil, false
 	}
-	platforms, err := decodePlatforms(text)
-	return platforms, err == nil
+	var platforms []Platform
+	err := packed.Unmarshal(text, &platforms)
+	return platforms, err == nil && len(platforms) > 0
 }
 
 // keep stores the result of a request. It is no loss if that fails.
@@ -47,7 +45,7 @@ func (p *Pipeline) keep(key string, platforms []Platform) {
 	if p.store == nil {
 		return
 	}
-	if text, err := encodePlatforms(platforms); err == nil {
+	if text, err := packed.Marshal(platforms); err == nil {
 		p.store.Put(key, text)
 	}
 }
@@ -74,49 +72,4 @@ func (p *Pipeline) key(request Request) (string, error) {
 		})
 	}
 	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// wirePlatform is a platform without its objects.
-type wirePlatform struct {
-	Name        string
-	Environment string
-	Delivery    Delivery
-	Parts       []string
-	Notes       problem.List
-}
-
-// encodePlatforms writes the platforms on one line, and their objects on the next.
-func encodePlatforms(platforms []Platform) ([]byte, error) {
-	var wire []wirePlatform
-	var sets []object.Set
-	for _, p := range platforms {
-		wire = append(wire, wirePlatform{p.Name, p.Environment, p.Delivery, p.Parts, p.Notes})
-		sets = append(sets, p.Objects)
-	}
-	first, err := json.Marshal(wire)
-	if err != nil {
-		return nil, err
-	}
-	second, err := object.Encode(sets...)
-	return slices.Concat(first, []byte("\n"), second), err
-}
-
-func decodePlatforms(text []byte) ([]Platform, error) {
-	first, second, _ := bytes.Cut(text, []byte("\n"))
-	var wire []wirePlatform
-	if err := json.Unmarshal(first, &wire); err != nil {
-		return nil, err
-	}
-	sets, err := object.Decode(second)
-	if err != nil {
-		return nil, err
-	}
-	if len(sets) == 0 || len(sets) != len(wire) {
-		return nil, fmt.Errorf("%d platforms and %d sets", len(wire), len(sets))
-	}
-	platforms := make([]Platform, len(sets))
-	for i, p := range wire {
-		platforms[i] = Platform{Name: p.Name, Environment: p.Environment, Objects: sets[i], Delivery: p.Delivery, Parts: p.Parts, Notes: p.Notes}
-	}
-	return platforms, nil
 }

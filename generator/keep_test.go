@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/internal/packed"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
@@ -155,11 +156,19 @@ func TestDamageIsMadeGood(t *testing.T) {
 	key := slices.Collect(maps.Keys(store))[0]
 	whole := store[key]
 	damages := map[string][]byte{
-		"empty": nil, "garbage": []byte("garbage"), "one line": []byte("[]"), "no objects": []byte("[{}]\n[]"),
-		"null": []byte("null\nnull"), "cut": whole[:len(whole)/2],
-		"no shape":  []byte(`[{}]` + "\n" + `[{"objects":[{"shape":0}]}]`),
-		"no values": bytes.Replace(whole, []byte(`"values":[`), []byte(`"other":[`), 1),
-		"no name":   []byte(`[{}]` + "\n" + `[{"shapes":[{}],"objects":[{"shape":0}]}]`),
+		"empty": nil, "garbage": []byte("garbage"), "cut": whole[:len(whole)/2],
+		"null": pack(t, nil), "a text": pack(t, "text"), "nothing": pack(t, []any{}),
+		"no shape":         pack(t, setOf(nil, item(0, nil))),
+		"no such shape":    pack(t, setOf(named, item(-1, nil))),
+		"no values":        pack(t, setOf(named, item(0, nil))),
+		"no name":          pack(t, setOf(named, item(0, []any{""}))),
+		"no such leaf":     pack(t, setOf(named, item(0, []any{"a"}), item(0, nil, 1))),
+		"nothing is alike": pack(t, setOf([]any{[]any{map[string]any{}, []any{[]any{-3, ""}}, nil}}, item(0, []any{"a"}))),
+		"no such meaning":  pack(t, setOf([]any{[]any{map[string]any{}, nil, []any{[]any{5, -1, nil}}}}, item(0, nil))),
+	}
+	store[key] = pack(t, setOf(named, item(0, []any{"a"})))
+	if got := store.generate(t, r); got[0].Objects.Len() != 1 {
+		t.Fatal("what has the form of a result is not read as one")
 	}
 	for name, damage := range damages {
 		store[key] = damage
@@ -171,4 +180,30 @@ func TestDamageIsMadeGood(t *testing.T) {
 			t.Errorf("%s: stays damaged", name)
 		}
 	}
+}
+
+func pack(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := packed.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// setOf is a result with some shapes and objects, as they are kept.
+func setOf(shapes []any, objects ...any) any {
+	return []any{map[string]any{"Objects": []any{nil, shapes, objects}}}
+}
+
+// named are one shape whose name is a leaf.
+var named = []any{[]any{
+	map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "a"}},
+	[]any{[]any{0, "/metadata/name"}},
+	nil,
+}}
+
+// item is an object of a shape with these values, or with other leaves than the one before.
+func item(shape int, values []any, leaves ...any) any {
+	return []any{shape, values, leaves, leaves, nil}
 }

@@ -41,10 +41,14 @@ func NewShape(fields map[string]any, leaves [][]any) *Shape {
 
 // at finds a text by its path, whose last key is one of the fields.
 func (s *Shape) at(fields map[string]any, path ...any) place {
-	leaf := slices.IndexFunc(s.leaves, func(leaf []any) bool { return slices.Equal(leaf, path) })
 	key, _ := path[len(path)-1].(string)
 	text, _ := fields[key].(string)
-	return place{leaf, text}
+	return place{s.leaf(path), text}
+}
+
+// leaf is the index of the leaf at a path, or -1.
+func (s *Shape) leaf(path []any) int {
+	return slices.IndexFunc(s.leaves, func(leaf []any) bool { return slices.Equal(leaf, path) })
 }
 
 // Fields returns the content that all objects of the shape share. Nobody may change it.
@@ -75,21 +79,24 @@ func (s *Shape) filled(values []any) map[string]any {
 // At returns what is at a path of decoded JSON: keys (string) and indexes (int). It is nil where there is nothing.
 func At(node any, path []any) any {
 	for _, step := range path {
-		switch at := node.(type) {
-		case map[string]any:
-			key, _ := step.(string)
-			node = at[key]
-		case []any:
-			index, is := step.(int)
-			if !is || index < 0 || index >= len(at) {
-				return nil
-			}
-			node = at[index]
-		default:
-			return nil
-		}
+		node = below(node, step)
 	}
 	return node
+}
+
+// below returns what is at a key of a mapping, or at an index of a list.
+func below(node, step any) any {
+	switch at := node.(type) {
+	case map[string]any:
+		key, _ := step.(string)
+		return at[key]
+	case []any:
+		index, is := step.(int)
+		if is && index >= 0 && index < len(at) {
+			return at[index]
+		}
+	}
+	return nil
 }
 
 // set puts a value at a path.

@@ -1,65 +1,107 @@
 package object
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
-	sigsjson "sigs.k8s.io/json"
+	"github.com/trainyard/trainyard/generator/internal/packed"
 )
 
-// wireSet is a set as it is kept: each shape once.
+// wireSet is a set as it is kept: each shape once, and what is said of parameters once for all shapes.
 type wireSet struct {
-	Shapes  []wireShape  `json:"shapes"`
-	Objects []wireObject `json:"objects"`
+	_       struct{}    `cbor:",toarray"`
+	About   []Parameter // without paths
+	Shapes  []wireShape
+	Objects []wireObject
 }
 
 // wireShape is a shape, and the parameters of its objects: whoever made them has
 // made them together.
 type wireShape struct {
-	Fields     map[string]any `json:"fields"`
-	Leaves     [][]any        `json:"leaves"`
-	Parameters []Parameter    `json:"parameters"`
+	_          struct{} `cbor:",toarray"`
+	Fields     map[string]any
+	Leaves     []pointer
+	Parameters []wireParameter
+}
+
+// wireParameter is a parameter of a shape.
+type wireParameter struct {
+	_     struct{}  `cbor:",toarray"`
+	About int       // index of what is said of it
+	Leaf  int       // the leaf that it sets, or -1
+	Path  []pointer // where it lands, if that is no leaf
 }
 
 // wireObject is an object of a shape: what differs from the one of that shape before it.
 type wireObject struct {
-	Shape  int       `json:"shape"`
-	Values []any     `json:"values,omitempty"` // all of them, of the first
-	Leaves []int     `json:"leaves,omitempty"` // those that differ, of another
-	Others []any     `json:"others,omitempty"` // their values
-	From   *wireFrom `json:"from,omitempty"`
+	_      struct{} `cbor:",toarray"`
+	Shape  int
+	Values []any     // all of them, of the first
+	Leaves []int     // those that differ, of another
+	Others []any     // their values
+	From   *wireFrom // nil where it is that of the one before
 }
 
 // wireFrom is what an object was made for.
 type wireFrom struct {
-	Origin Origin `json:"origin"`
-	Base   string `json:"base"`
+	_      struct{} `cbor:",toarray"`
+	Origin Origin
+	Base   string
 }
 
-// Encode writes sets, for Decode to read.
-func Encode(sets ...Set) ([]byte, error) {
-	wire := make([]wireSet, len(sets))
-	for i, s := range sets {
-		known, last := map[*Shape]int{}, map[*Shape]*Object{}
-		for _, o := range s.objects {
-			shape, ok := known[o.shape]
-			if !ok {
-				shape = len(known)
-				known[o.shape] = shape
-				wire[i].Shapes = append(wire[i].Shapes, wireShape{o.shape.fields, o.shape.leaves, o.parameters})
-			}
-			wire[i].Objects = append(wire[i].Objects, wireOf(o, shape, last[o.shape]))
-			last[o.shape] = &o
-		}
+// MarshalCBOR writes the set, with all that can be learnt of its objects.
+func (s Set) MarshalCBOR() ([]byte, error) {
+	w := setWriter{shapes: map[*Shape]int{}, about: map[string]int{}, last: map[*Shape]*Object{}}
+	for _, o := range s.objects {
+		shape := w.shape(o)
+		w.wire.Objects = append(w.wire.Objects, wireOf(o, shape, w.last[o.shape]))
+		w.last[o.shape] = &o
 	}
-	return json.Marshal(wire)
+	return packed.Marshal(w.wire)
+}
+
+// setWriter remembers what it has written of a set.
+type setWriter struct {
+	wire   wireSet
+	shapes map[*Shape]int
+	about  map[string]int // by key, meaning and schema
+	last   map[*Shape]*Object
+}
+
+// shape is the index of an object's shape, which is written when it is first met.
+func (w *setWriter) shape(o Object) int {
+	if known, ok := w.shapes[o.shape]; ok {
+		return known
+	}
+	made := wireShape{Fields: o.shape.fields, Leaves: pointersTo(o.shape.leaves)}
+	for _, p := range o.parameters {
+		at := wireParameter{About: w.said(p), Leaf: o.shape.leaf(p.Path)}
+		if at.Leaf < 0 {
+			at.Path = pointersTo([][]any{p.Path})
+		}
+		made.Parameters = append(made.Parameters, at)
+	}
+	w.shapes[o.shape] = len(w.wire.Shapes)
+	w.wire.Shapes = append(w.wire.Shapes, made)
+	return w.shapes[o.shape]
+}
+
+// said is the index of what is said of a parameter, whatever its path.
+func (w *setWriter) said(p Parameter) int {
+	p.Path = nil
+	key := fmt.Sprintf("%q %t %q %s", p.Key, p.Whole, p.Doc, p.Schema)
+	known, ok := w.about[key]
+	if !ok {
+		known = len(w.wire.About)
+		w.about[key], w.wire.About = known, append(w.wire.About, p)
+	}
+	return known
 }
 
 // wireOf writes an object; before is the one of its shape before it, or nil.
 func wireOf(o Object, shape int, before *Object) wireObject {
-	w := wireObject{Shape: shape, From: &wireFrom{o.origin, o.base}}
+	w := wireObject{Shape: shape, From: &wireFrom{Origin: o.origin, Base: o.base}}
 	if before == nil {
 		w.Values = o.values
 		return w
@@ -75,30 +117,23 @@ func wireOf(o Object, shape int, before *Object) wireObject {
 	return w
 }
 
-// Decode reads what Encode wrote.
-func Decode(text []byte) ([]Set, error) {
-	var wire []wireSet
-	// This one reads integers as int64 wherever they stand.
-	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(text, &wire); err != nil {
-		return nil, err
+// UnmarshalCBOR reads what MarshalCBOR wrote.
+func (s *Set) UnmarshalCBOR(text []byte) error {
+	var wire wireSet
+	if err := packed.Unmarshal(text, &wire); err != nil {
+		return err
 	}
-	sets := make([]Set, len(wire))
-	for i, w := range wire {
-		var err error
-		if sets[i], err = w.set(); err != nil {
-			return nil, err
-		}
-	}
-	return sets, nil
+	read, err := wire.set()
+	*s = read
+	return err
 }
 
 func (w wireSet) set() (Set, error) {
-	shapes := make([]*Shape, len(w.Shapes))
+	shapes, parameters := make([]*Shape, len(w.Shapes)), make([][]Parameter, len(w.Shapes))
 	for i, s := range w.Shapes {
-		restore(s.Leaves)
-		shapes[i] = NewShape(s.Fields, s.Leaves)
-		for _, p := range s.Parameters {
-			restore([][]any{p.Path})
+		var err error
+		if shapes[i], parameters[i], err = s.shape(w.About); err != nil {
+			return Set{}, fmt.Errorf("reading shape %d: %w", i, err)
 		}
 	}
 	objects, last := make([]Object, len(w.Objects)), make([]*Object, len(shapes))
@@ -108,7 +143,7 @@ func (w wireSet) set() (Set, error) {
 		}
 		values, from, err := o.after(last[o.Shape], len(shapes[o.Shape].leaves))
 		if err == nil {
-			objects[i], err = Make(shapes[o.Shape], values, from.Origin, from.Base, w.Shapes[o.Shape].Parameters)
+			objects[i], err = Make(shapes[o.Shape], values, from.Origin, from.Base, parameters[o.Shape])
 		}
 		if err != nil {
 			return Set{}, fmt.Errorf("reading object %d: %w", i, err)
@@ -118,11 +153,30 @@ func (w wireSet) set() (Set, error) {
 	return NewSet(objects...)
 }
 
+// shape completes what is written of a shape with what is said of its parameters.
+func (w wireShape) shape(about []Parameter) (*Shape, []Parameter, error) {
+	leaves := pathsOf(w.Leaves, w.Fields)
+	parameters := slices.Grow([]Parameter(nil), len(w.Parameters))
+	for i, p := range w.Parameters {
+		if p.About < 0 || p.About >= len(about) || p.Leaf >= len(leaves) || p.Leaf < 0 && len(p.Path) != 1 {
+			return nil, nil, fmt.Errorf("nothing is said of parameter %d, or it is nowhere", i)
+		}
+		made := about[p.About]
+		if p.Leaf < 0 {
+			made.Path = pathsOf(p.Path, w.Fields)[0]
+		} else {
+			made.Path = leaves[p.Leaf]
+		}
+		parameters = append(parameters, made)
+	}
+	return NewShape(w.Fields, leaves), parameters, nil
+}
+
 // after completes what is written of an object with the one of its shape before it.
 func (w wireObject) after(before *Object, leaves int) (values []any, from wireFrom, err error) {
 	values = w.Values
 	if before != nil {
-		values, from = slices.Clone(before.values), wireFrom{before.origin, before.base}
+		values, from = slices.Clone(before.values), wireFrom{Origin: before.origin, Base: before.base}
 	}
 	if w.From != nil {
 		from = *w.From
@@ -137,15 +191,4 @@ func (w wireObject) after(before *Object, leaves int) (values []any, from wireFr
 		values[leaf] = w.Others[i]
 	}
 	return values, from, nil
-}
-
-// restore gives indexes the type back that they have in paths.
-func restore(paths [][]any) {
-	for _, path := range paths {
-		for i, step := range path {
-			if index, ok := step.(int64); ok {
-				path[i] = int(index)
-			}
-		}
-	}
 }
