@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/trainyard/trainyard/test/bench/workload"
@@ -43,7 +42,7 @@ func (b *bench) fresh(id, what string, objects int, run func(dir string) Command
 	dir := b.path("fresh-" + id)
 	return Case{
 		ID: id, What: what, Objects: objects,
-		prepare:  func() error { return os.RemoveAll(dir) },
+		prepare:  func() error { return b.putAside(dir) },
 		commands: []Command{run(dir)},
 		verify:   func() error { return b.counts(dir, objects) },
 	}

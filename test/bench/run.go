@@ -58,7 +58,7 @@ func Run(o Options) (*Report, error) {
 	return r, err
 }
 
-// findPrograms builds trainyard and its function, and finds the others.
+// findPrograms builds trainyard and its function as the others have been built, without C, and finds those.
 func (b *bench) findPrograms() (map[string]string, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *bench) findPrograms() (map[string]string, error) {
 	b.tell("building trainyard")
 	found := map[string]string{"trainyard": b.path("trainyard")}
 	cmd := exec.Command("go", "build", "-o", b.dir, "./cmd/trainyard", "./cmd/trainyard-fn")
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building trainyard: %w\n%s", err, out)
 	}
