@@ -9,15 +9,16 @@ import (
 	"runtime/metrics"
 )
 
-// What the heap may grow to, whatever little of it is in use. From half of it in use on, the collector is its own.
-const room = 52 << 20 // bytes
-
-// The percentage of what is in use that may be made until the next collection: that of a heap that is nearly empty, whose
-// least size of 4 MiB grows with it, and what it is by default.
+// What the heap grows to until the next collection: to all of the room, whatever little of it is in use, and where that is
+// much, to as much again and some more.
 const (
-	most  = 100 * room / (4 << 20)
-	least = 100
+	room = 52 << 20 // bytes
+	more = 16 << 20 // bytes
 )
+
+// most is the percentage of what is in use that garbage may come to where that is nearly nothing: the least
+// size of a heap, 4 MiB, grows with it.
+const most = 100 * room / (4 << 20)
 
 // Collector sets the collector's pace for as long as the program runs. A GOGC in the environment has its
 // way instead.
@@ -28,11 +29,12 @@ func Collector() {
 	}
 }
 
-// adjust has the next collection begin where the room is filled, and asks to be called after that.
+// adjust says when the next collection is to begin, and asks to be called after that.
 func adjust(live []metrics.Sample) {
 	metrics.Read(live)
 	inUse := max(1, int(live[0].Value.Uint64())) //nolint:gosec // no machine has as much memory
-	debug.SetGCPercent(min(most, max(least, 100*room/inUse-100)))
+	garbage := max(room-inUse, inUse+more)
+	debug.SetGCPercent(min(most, 100*garbage/inUse))
 	afterNext(adjust)
 }
 
