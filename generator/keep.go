@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/trainyard/trainyard/generator/internal/packed"
+	"github.com/trainyard/trainyard/generator/object"
 )
 
 // Store keeps texts by key, and may lose any of them at any time.
@@ -36,7 +36,7 @@ func (p *Pipeline) kept(key string) ([]Platform, bool) {
 		return nil, false
 	}
 	var platforms []Platform
-	err := packed.Unmarshal(text, &platforms)
+	err := object.Unpack(text, &platforms)
 	return platforms, err == nil && len(platforms) > 0
 }
 
@@ -45,7 +45,7 @@ func (p *Pipeline) keep(key string, platforms []Platform) {
 	if p.store == nil {
 		return
 	}
-	if text, err := packed.Marshal(platforms); err == nil {
+	if text, err := object.Pack(platforms); err == nil {
 		p.store.Put(key, text)
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/internal/packed"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
@@ -184,7 +183,7 @@ func TestDamageIsMadeGood(t *testing.T) {
 
 func pack(t *testing.T, value any) []byte {
 	t.Helper()
-	text, err := packed.Marshal(value)
+	text, err := object.Pack(value)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/trainyard/trainyard/generator/internal/packed"
 )
 
 // wireSet is a set as it is kept: each shape once, and what is said of parameters once for all shapes.
@@ -58,7 +56,7 @@ func (s Set) MarshalCBOR() ([]byte, error) {
 		w.wire.Objects = append(w.wire.Objects, wireOf(o, shape, w.last[o.shape]))
 		w.last[o.shape] = &o
 	}
-	return packed.Marshal(w.wire)
+	return Pack(w.wire)
 }
 
 // setWriter remembers what it has written of a set.
@@ -120,7 +118,7 @@ func wireOf(o Object, shape int, before *Object) wireObject {
 // UnmarshalCBOR reads what MarshalCBOR wrote.
 func (s *Set) UnmarshalCBOR(text []byte) error {
 	var wire wireSet
-	if err := packed.Unmarshal(text, &wire); err != nil {
+	if err := Unpack(text, &wire); err != nil {
 		return err
 	}
 	read, err := wire.set()

@@ -1,6 +1,4 @@
-// Package packed keeps values in few bytes, as CBOR (RFC 8949), which is read several times faster than
-// JSON. What is read has the types it was written with: decoded JSON stays decoded JSON.
-package packed
+package object
 
 import (
 	"reflect"
@@ -9,8 +7,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Marshal writes a value, always in the same bytes.
-func Marshal(value any) ([]byte, error) {
+// Pack keeps a value, which may hold sets, in few bytes, and always in the same: as CBOR (RFC 8949), which is read several
+// times faster than JSON.
+func Pack(value any) ([]byte, error) {
 	mode, err := writer()
 	if err != nil {
 		return nil, err
@@ -18,8 +17,8 @@ func Marshal(value any) ([]byte, error) {
 	return mode.Marshal(value)
 }
 
-// Unmarshal reads what Marshal wrote. It fails on anything else.
-func Unmarshal(text []byte, into any) error {
+// Unpack reads what Pack wrote, with the types it had: decoded JSON stays decoded JSON. It fails on anything else.
+func Unpack(text []byte, into any) error {
 	mode, err := reader()
 	if err != nil {
 		return err
