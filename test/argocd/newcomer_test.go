@@ -32,7 +32,7 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	cp := controlplane.Start(t, controlplane.Alone("newcomer"))
-	reader, forge := pages.NewReader(t), newForge(t, "git.acme.example")
+	reader, forge := pages.NewReader(t, t.TempDir()), newForge(t, "git.acme.example")
 	w := &world{ControlPlane: cp, repository: repository{dir: reader.Private("/tmp/argocd")}}
 	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
 func TestDocumentationIsTrue(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "repository")
 	for _, file := range repo.Files(t) {
 		if filepath.Ext(file) != ".md" || strings.HasPrefix(file, "bundles/rendered/") {
 			continue
@@ -35,7 +36,7 @@ func TestDocumentationIsTrue(t *testing.T) {
 			if len(steps) == 0 {
 				return
 			}
-			reader := reader{pages.NewReader(t)}
+			reader := reader{pages.NewReader(t, folder)}
 			if strings.Contains(string(text), "$ kubectl ") {
 				reader.cluster(t)
 			}

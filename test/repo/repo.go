@@ -67,10 +67,15 @@ func Files(t testing.TB) []string {
 	return files
 }
 
-// Copy copies those files into a new repository, which goes when the test ends.
-func Copy(t testing.TB) string {
+// Copy copies those files into a new repository, in a folder that goes when the test ends.
+func Copy(t testing.TB, dir string) {
 	t.Helper()
-	root, dir := Path(t), t.TempDir()
+	root := Path(t)
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("removing the copy of the repository: %v", err)
+		}
+	})
 	for _, file := range Files(t) {
 		if err := copyFile(filepath.Join(root, file), filepath.Join(dir, file)); err != nil {
 			t.Fatalf("copying the repository: %v", err)
@@ -81,7 +86,6 @@ func Copy(t testing.TB) string {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("making the copy a repository: %v\n%s", err, out)
 	}
-	return dir
 }
 
 func copyFile(from, to string) error {
