@@ -64,7 +64,7 @@ func (v *helmValue) schema() any {
 func closed(properties map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": properties, "additionalProperties": false,
-		"required": slices.AppendSeq([]string{}, slices.Values(slices.Sorted(maps.Keys(properties)))),
+		"required": append([]string{}, slices.Sorted(maps.Keys(properties))...), // never null
 	}
 }
 
