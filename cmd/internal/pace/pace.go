@@ -12,7 +12,7 @@ import (
 // What the heap grows to until the next collection: to all of the room, whatever little of it is in use, and where that is
 // much, to as much again and some more.
 const (
-	room = 60 << 20 // bytes
+	room = 54 << 20 // bytes
 	more = 16 << 20 // bytes
 )
 
