@@ -32,7 +32,7 @@ func TestEnginesAgree(t *testing.T) {
 		made[processors] = platforms
 	}
 	for i := range made[1] {
-		if diff := cmp.Diff(described(made[1][i]), described(made[4][i])); diff != "" {
+		if diff := cmp.Diff(described(t, made[1][i]), described(t, made[4][i])); diff != "" {
 			t.Errorf("-with one processor +with four:\n%s", diff)
 		}
 	}

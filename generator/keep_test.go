@@ -2,6 +2,7 @@ package generator_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
 	"maps"
 	"os"
@@ -47,8 +48,13 @@ func example(t *testing.T, name string) generator.Input {
 }
 
 // described is everything that anybody can learn of a platform.
-func described(p generator.Platform) map[string]any {
-	all := map[string]any{"environment": p.Environment, "parts": p.Parts, "notes": p.Notes}
+func described(t *testing.T, p generator.Platform) map[string]any {
+	t.Helper()
+	delivery, err := json.Marshal(p.Delivery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]any{"name": p.Name, "environment": p.Environment, "parts": p.Parts, "notes": p.Notes, "delivery": string(delivery)}
 	shapes := map[*object.Shape]int{}
 	for o := range p.Objects.All() {
 		shape, values := o.Shape()
@@ -77,7 +83,7 @@ func TestWhatIsKeptIsWhatWasMade(t *testing.T) {
 				t.Fatalf("%d results are kept of %d platforms, want 1 of %d", len(store), len(kept), len(made))
 			}
 			for i := range made {
-				if diff := cmp.Diff(described(made[i]), described(kept[i])); diff != "" {
+				if diff := cmp.Diff(described(t, made[i]), described(t, kept[i])); diff != "" {
 					t.Errorf("-made +kept:\n%s", diff)
 				}
 			}
@@ -172,7 +178,7 @@ func TestDamageIsMadeGood(t *testing.T) {
 	for name, damage := range damages {
 		store[key] = damage
 		got := store.generate(t, r)
-		if diff := cmp.Diff(described(want[0]), described(got[0])); diff != "" {
+		if diff := cmp.Diff(described(t, want[0]), described(t, got[0])); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 		if !bytes.Equal(store[key], whole) {

@@ -46,7 +46,7 @@ func pathsOf(pointers []pointer, root any) [][]any {
 	for i, p := range pointers {
 		path = path[:max(0, min(p.Alike, len(path)))]
 		node := At(root, path)
-		for step := range strings.SplitSeq(strings.TrimPrefix(p.Rest, "/"), "/") {
+		for _, step := range strings.Split(p.Rest, "/")[1:] {
 			path = append(path, stepInto(node, step))
 			node = below(node, path[len(path)-1])
 		}
