@@ -13,7 +13,6 @@ type Case struct {
 	What    string
 	Objects int // how many come of it; 0 where that is no matter
 
-	runtimes int          // how many of the objects are TrainingRuntimes, where growth is measured
 	prepare  func() error // before each run, outside of the measurement; may be nil
 	commands []Command    // run one after the other
 	verify   func() error // what they made; nil if that is no matter
@@ -73,7 +72,6 @@ func (b *bench) works() []Case {
 	plain := b.fresh(casePlain, "W to a new folder, one stream for each environment", all, func(dir string) Command {
 		return b.inFormat("W", "plain", dir)
 	})
-	plain.runtimes = workload.W.TrainingRuntimes()
 	plain.verify = func() error { return b.holds(b.path("fresh-"+casePlain), "manifests.yaml") }
 	single := b.fresh("w-kustomize", "W to a new folder, one file for each object", all, func(dir string) Command {
 		return b.inFormat("W", "kustomize", dir)
@@ -125,11 +123,9 @@ func (b *bench) scales() []Case {
 		if size.Environments == 1 {
 			what = strings.TrimSuffix(what, "s")
 		}
-		c := b.fresh(s.id, what, size.Objects(), func(dir string) Command {
+		cases = append(cases, b.fresh(s.id, what, size.Objects(), func(dir string) Command {
 			return b.inFormat(s.name, "plain", dir)
-		})
-		c.runtimes = size.TrainingRuntimes()
-		cases = append(cases, c)
+		}))
 	}
 	return cases
 }

@@ -18,19 +18,18 @@ type Report struct {
 
 // Result is what one case took.
 type Result struct {
-	ID       string                `json:"id"`
-	What     string                `json:"what"`
-	Objects  int                   `json:"objects,omitempty"`
-	Runtimes int                   `json:"runtimes,omitempty"` // TrainingRuntimes among the objects, of workloads of several sizes
-	CPU      Spread[time.Duration] `json:"cpu"`
-	Wall     Spread[time.Duration] `json:"wall"`
-	RSS      Spread[int64]         `json:"rss"`
-	Samples  []Sample              `json:"samples"`
+	ID      string                `json:"id"`
+	What    string                `json:"what"`
+	Objects int                   `json:"objects,omitempty"`
+	CPU     Spread[time.Duration] `json:"cpu"`
+	Wall    Spread[time.Duration] `json:"wall"`
+	RSS     Spread[int64]         `json:"rss"`
+	Samples []Sample              `json:"samples"`
 }
 
 func newResult(c Case, samples []Sample) Result {
 	return Result{
-		ID: c.ID, What: c.What, Objects: c.Objects, Runtimes: c.runtimes, Samples: samples,
+		ID: c.ID, What: c.What, Objects: c.Objects, Samples: samples,
 		CPU:  spread(samples, func(s Sample) time.Duration { return s.CPU }),
 		Wall: spread(samples, wall),
 		RSS:  spread(samples, func(s Sample) int64 { return s.RSS }),
@@ -56,8 +55,7 @@ func (r *Report) find(id string) (Result, bool) {
 	return Result{}, false
 }
 
-// Exponent says how the cost grows with the number of TrainingRuntimes. The small objects of a tenant do not grow with
-// them in all series.
+// Exponent says how the cost grows with the number of objects.
 type Exponent struct {
 	What         string  `json:"what"`
 	Whole        float64 `json:"whole"`        // of whole processes
@@ -95,7 +93,7 @@ func (r *Report) points(ids []string) ([]point, bool) {
 		if !ok {
 			return nil, false
 		}
-		points = append(points, point{result.Runtimes, result.CPU.Median.Seconds()})
+		points = append(points, point{result.Objects, result.CPU.Median.Seconds()})
 	}
 	return points, true
 }

@@ -17,7 +17,7 @@ func measured(cpu map[string]time.Duration) *Report {
 		caseFunction: 2000,
 	} {
 		if d, ok := cpu[id]; ok {
-			r.Results = append(r.Results, newResult(Case{ID: id, What: id, Objects: objects, runtimes: objects}, []Sample{{CPU: d, Wall: d}}))
+			r.Results = append(r.Results, newResult(Case{ID: id, What: id, Objects: objects}, []Sample{{CPU: d, Wall: d}}))
 		}
 	}
 	return r

@@ -37,9 +37,6 @@ const perTenant = 5
 // Objects is how many objects the document makes, in all environments.
 func (s Size) Objects() int { return s.OfTenant() * s.Tenants * s.Environments }
 
-// TrainingRuntimes counts those among them: their number is what makes a platform large, and the others are small.
-func (s Size) TrainingRuntimes() int { return s.Runtimes * s.Tenants * s.Environments }
-
 // OfTenant is how many of them one tenant has in one environment.
 func (s Size) OfTenant() int { return s.Runtimes + perTenant }
 
