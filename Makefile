@@ -5,8 +5,8 @@
 
 include tools/tools.mk
 
-# What the tests of `make test` start.
-TEST_TOOLS := $(filter-out %/golangci-lint,$(TOOLS))
+# What the tests of `make test` start: of Trainer, the newest.
+TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
 
 .PHONY: help
 help: ## Show this help
@@ -24,6 +24,11 @@ test: packages ## Run unit tests, scripts and the suites on a real API server
 	go test -timeout 30m $$(go list ./... | grep -v -e /test/layout -e /test/docs -e /test/formats)
 	@# These read files through other programs, which the test cache does not see.
 	go test -count=1 -timeout 30m ./test/layout ./test/docs ./test/formats
+
+.PHONY: trainers
+trainers: packages ## Run the suites on a real API server with every Trainer and Kueue that we know
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TRAINERS_TOOLS)
+	TRAINYARD_TRAINERS=1 go test -count=1 -timeout 30m ./test/controlplane
 
 .PHONY: sandbox
 sandbox: cluster-packages cluster-tools ## Bring up a cluster with pods on this machine (as root)

@@ -6,13 +6,17 @@ TOOLS_BIN := .tools/bin
 # Every folder here pins one version of Trainer and JobSet; their binaries live side by side.
 TRAINER_TOOLS := trainer-2.3 trainer-2.1
 
-# Every folder here pins one version of Trainer of which only manifests are read.
-TRAINER_MANIFESTS := trainer-2.2 trainer-2.0
+# Every folder here pins one version of Trainer of which tests may read nothing but manifests.
+TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 
 # In this order: what most tests need first, the slow linter last, and before it what only the
 # benchmarks need.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
+
+# What the suites on a real API server need with every Trainer.
+TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl \
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager)) trainer-manifests dashboard-manifests
 
 # What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \

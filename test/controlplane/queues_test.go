@@ -69,6 +69,9 @@ func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tc.options != nil {
+				older(t)
+			}
 			objs := generatedOf(t, fmt.Sprintf(everyQueue, tc.trainer, tc.kueue))
 			expectApplied(t, controlplane.Start(t, tc.options...), objs)
 			kinds := map[string]int{}

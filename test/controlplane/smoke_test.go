@@ -120,6 +120,7 @@ func TestTrainersOwnVariablesAreRefusedSince23(t *testing.T) {
 }
 
 func TestCRDsOnlyLetsTrainJobsIn(t *testing.T) {
+	older(t)
 	cp := controlplane.Start(t, controlplane.Trainer("trainer-2.2"), controlplane.CRDsOnly())
 	apply(t, cp, build.MakeTrainJob("lost", cp.Namespace(t)).Runtime("no-such-runtime").Obj())
 }

@@ -27,12 +27,6 @@ func holds(t *testing.T, file string, bundle bundles.Bundle, values map[string]a
 	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(held, p.Rule.Name) })
 }
 
-// keysOf are the parameters of a bundle whose key ends so.
-func keysOf(t *testing.T, bundle bundles.Bundle, end string) []string {
-	t.Helper()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(changed(t, bundle))), func(key string) bool { return !strings.HasSuffix(key, end) })
-}
-
 // TestNumbersStayWithinWhatTheDocumentFixes: the schema of a chart's values knows the limits of each runtime, and
 // which of them cannot have one process.
 func TestNumbersStayWithinWhatTheDocumentFixes(t *testing.T) {
@@ -43,7 +37,7 @@ func TestNumbersStayWithinWhatTheDocumentFixes(t *testing.T) {
 			t.Fatal(err)
 		}
 		schema := compiled(t, text)
-		for _, key := range keysOf(t, bundle, ".numProcPerNode") {
+		for _, key := range keysOf(bundle, ".numProcPerNode") {
 			for _, number := range []int{1, 2, 4, 8, 9, 16, 17, 64, 65, 128, 129, 256, 257, 1024} {
 				values := defaults(t, dir)
 				steps := strings.Split(strings.TrimPrefix(key, "spec."), ".")
@@ -88,11 +82,11 @@ func TestAmountsFitTogether(t *testing.T) {
 		for _, amount := range amounts {
 			values := map[string]any{}
 			for end, value := range amount {
-				for _, key := range keysOf(t, bundle, "."+end) {
+				for _, key := range keysOf(bundle, "."+end) {
 					values[key] = value
 				}
 			}
-			if len(keysOf(t, bundle, ".quota.cpu")) == 0 {
+			if len(keysOf(bundle, ".quota.cpu")) == 0 {
 				continue
 			}
 			want := holds(t, file, bundle, values)

@@ -31,11 +31,25 @@ func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}
 	for o := range bundle.Objects.All() {
+		fields := o.Fields()
 		for _, p := range o.Parameters() {
-			values[p.Key] = another(t, p, object.At(o.Fields(), p.Path))
+			values[p.Key] = another(t, p, object.At(fields, p.Path))
 		}
 	}
 	return values
+}
+
+// keysOf are those of a bundle's parameters that end so, sorted.
+func keysOf(bundle bundles.Bundle, end string) []string {
+	keys := map[string]bool{}
+	for o := range bundle.Objects.All() {
+		for _, p := range o.Parameters() {
+			if strings.HasSuffix(p.Key, end) {
+				keys[p.Key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // another is a value for a parameter that has not got it.
