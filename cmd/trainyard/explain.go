@@ -175,50 +175,6 @@ func required(field generator.Field) string {
 	return ""
 }
 
-// origins lists the values at a path or below it.
-func (f *explainFlags) origins(ctx context.Context, s streams, path string) error {
-	request, err := f.input.request(s.in)
-	if err != nil {
-		return err
-	}
-	sources, err := newPipeline().Sources(ctx, request)
-	if err != nil {
-		return err
-	}
-	total := 0
-	for i := range sources {
-		var kept []generator.Value
-		for _, v := range sources[i].Values {
-			if path == "" || v.Path == path || strings.HasPrefix(v.Path, path+".") {
-				kept = append(kept, v)
-			}
-		}
-		sources[i].Values = kept
-		total += len(kept)
-	}
-	if total == 0 {
-		return &usageError{fmt.Errorf("no layer sets %s: its default holds, if it has one (trainyard explain %s)", path, path)}
-	}
-	if f.output == "json" {
-		return printJSON(s.out, sources)
-	}
-	printSources(s.out, sources)
-	return nil
-}
-
-func printSources(w io.Writer, sources []generator.Source) {
-	for _, source := range sources {
-		prefix := ""
-		if source.Environment != "" {
-			prefix = source.Environment + ": "
-		}
-		for _, v := range source.Values {
-			text, _ := json.Marshal(v.Value) // a value of a document always marshals
-			fmt.Fprintf(w, "%s%s: %s  (%s)\n", prefix, v.Path, text, v.Position)
-		}
-	}
-}
-
 func printJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
