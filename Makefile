@@ -19,7 +19,6 @@ build: ## Build the trainyard command into bin/
 .PHONY: test
 test: packages ## Run unit tests, scripts and the suites on a real API server
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TEST_TOOLS)
-	go vet ./...
 	@# On a busy machine the suites on real API servers take more than the ten minutes that go test gives a package.
 	go test -timeout 30m $$(go list ./... | grep -v -e /test/layout -e /test/docs -e /test/formats)
 	@# These read files through other programs, which the test cache does not see.
