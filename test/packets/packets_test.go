@@ -186,26 +186,33 @@ func (w *world) tabled() []*host {
 func (w *world) matrix(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	open := map[string]map[string][]string{}
+	for _, from := range w.tabled() {
+		open[from.name] = map[string][]string{}
+		for _, to := range w.tabled() {
+			if from != to {
+				open[from.name][to.name] = nil
+			}
+		}
+	}
 	var tries sync.WaitGroup
 	var mutex sync.Mutex
 	atOnce := make(chan struct{}, 200)
+	try := func(from, to *host, port string) {
+		defer func() { <-atOnce }()
+		if from.reaches(t, to.address, port) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			open[from.name][to.name] = append(open[from.name][to.name], port)
+		}
+	}
 	for _, from := range w.tabled() {
-		open[from.name] = map[string][]string{}
 		for _, to := range w.tabled() {
 			if from == to {
 				continue
 			}
-			open[from.name][to.name] = nil
 			for _, port := range ports {
 				atOnce <- struct{}{}
-				tries.Go(func() {
-					defer func() { <-atOnce }()
-					if from.reaches(t, to.address, port) {
-						mutex.Lock()
-						defer mutex.Unlock()
-						open[from.name][to.name] = append(open[from.name][to.name], port)
-					}
-				})
+				tries.Go(func() { try(from, to, port) })
 			}
 		}
 	}
