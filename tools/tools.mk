@@ -15,7 +15,7 @@ TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager 
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
 # What the suites on a real API server need with every Trainer.
-TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl \
+TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager)) trainer-manifests dashboard-manifests
 
 # What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
@@ -26,7 +26,7 @@ CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-
 SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
 # What tests of network policies need.
-PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver network-policies \
+PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kustomize network-policies \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # Every folder here pins a version of Kueue, and the version of Trainer that it knows.
