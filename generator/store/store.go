@@ -80,7 +80,7 @@ func (d *Dir) Get(key string) ([]byte, bool) {
 		return nil, false
 	}
 	sum, text := text[:sha256.Size], text[sha256.Size:]
-	if actual := sha256.Sum256(text); !bytes.Equal(sum, actual[:]) {
+	if !bytes.Equal(sum, sumOf(key, text)) {
 		return nil, false
 	}
 	now := time.Now()
@@ -94,9 +94,8 @@ func (d *Dir) Put(key string, text []byte) {
 	if len(text) > maxEntry-sha256.Size {
 		return
 	}
-	sum := sha256.Sum256(text)
 	temporary := unfinished + rand.Text()
-	err := d.root.WriteFile(temporary, append(sum[:], text...), 0o600)
+	err := d.root.WriteFile(temporary, append(sumOf(key, text), text...), 0o600)
 	if err == nil {
 		err = d.root.Rename(temporary, key+finished)
 	}
@@ -105,6 +104,14 @@ func (d *Dir) Put(key string, text []byte) {
 		return
 	}
 	d.forget()
+}
+
+// sumOf is of the key as well, so that a file with another's name is nothing.
+func sumOf(key string, text []byte) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n", key)
+	h.Write(text)
+	return h.Sum(nil)
 }
 
 // forget removes what was not used for longest, of our own.

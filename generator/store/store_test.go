@@ -44,12 +44,14 @@ func TestGetReturnsNothingElse(t *testing.T) {
 		"a folder":        func(file string) error { return os.Mkdir(strings.TrimSuffix(file, finished)+"x"+finished, 0o700) },
 		"changed":         func(file string) error { return os.WriteFile(file, bytes.Repeat([]byte("x"), 100), 0o600) },
 		"a symbolic link": func(file string) error { return os.Rename(file, file+"2") },
+		"another's":       func(file string) error { return os.Rename(strings.TrimSuffix(file, finished)+"2"+finished, file) },
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "store")
 			d := open(t, folder)
 			d.Put("key", bytes.Repeat([]byte("text"), 20))
+			d.Put("key2", []byte("of another"))
 			if err := damage(filepath.Join(folder, "key"+finished)); err != nil {
 				t.Fatal(err)
 			}
