@@ -16,15 +16,25 @@ const (
 	more = 16 << 20 // bytes
 )
 
+// besides is what the runtime takes for itself, with room to spare: stacks, tables, and memory that is free.
+const besides = 24 << 20 // bytes
+
 // most is the percentage of what is in use that garbage may come to where that is nearly nothing: the least
 // size of a heap, 4 MiB, grows with it.
 const most = 100 * room / (4 << 20)
+
+// limited tells whether the room is a limit as well: the pace is that of the collection before until somebody has looked at
+// what is in use now. On one CPU that comes late, and the benchmark W took half as much memory again.
+var limited = os.Getenv("GOMEMLIMIT") == ""
 
 // Collector sets the collector's pace for as long as the program runs. A GOGC in the environment has its
 // way instead.
 func Collector() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(most)
+		if limited {
+			debug.SetMemoryLimit(room + besides)
+		}
 		afterNext(adjust)
 	}
 }
@@ -35,6 +45,9 @@ func adjust(live []metrics.Sample) {
 	inUse := max(1, int(live[0].Value.Uint64())) //nolint:gosec // no machine has as much memory
 	garbage := max(room-inUse, inUse+more)
 	debug.SetGCPercent(min(most, 100*garbage/inUse))
+	if limited {
+		debug.SetMemoryLimit(int64(inUse + garbage + besides))
+	}
 	afterNext(adjust)
 }
 

@@ -1,9 +1,12 @@
 package pace
 
 import (
+	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
+	"time"
 )
 
 // sink keeps what it holds from being made on the stack.
@@ -37,6 +40,20 @@ func TestCollectsAsUsualWhereMuchIsInUse(t *testing.T) {
 	inUse := make([]byte, 2*room)
 	if n := collections(20 * room >> 20); n < 3 || n > 20 {
 		t.Errorf("%d collections of ten times as much garbage as is in use", n)
+	}
+	runtime.KeepAlive(inUse)
+}
+
+// A limit that stayed behind what is in use would have the collector run all the time.
+func TestTheLimitFollowsWhatIsInUse(t *testing.T) {
+	inUse := make([]byte, 4*room)
+	runtime.GC()
+	deadline := time.Now().Add(10 * time.Second)
+	for limit := debug.SetMemoryLimit(-1); limit < 4*room+more || limit == math.MaxInt64; limit = debug.SetMemoryLimit(-1) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the limit is %d MB where %d MB are in use", limit>>20, 4*room>>20)
+		}
+		time.Sleep(time.Millisecond)
 	}
 	runtime.KeepAlive(inUse)
 }
