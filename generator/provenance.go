@@ -14,6 +14,7 @@ import (
 // Value is one value of a document, and the place of the layer that says it.
 type Value struct {
 	Path     string           `json:"path"`  // such as spec.runtimes.a.image
+	Keys     []string         `json:"-"`     // the same, key by key, with items as 0
 	Value    any              `json:"value"` // string, bool, int64, float64; an empty map or list
 	Position problem.Position `json:"position"`
 }
@@ -37,7 +38,11 @@ func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, erro
 	}
 	var sources []Source
 	for _, w := range works {
-		sources = append(sources, Source{w.environment, valuesOf(w.document, nil)})
+		// What other environments change is no part of this one's document.
+		values := slices.DeleteFunc(valuesOf(w.document, nil), func(v Value) bool {
+			return len(v.Keys) > 1 && v.Keys[0] == "spec" && v.Keys[1] == "environments"
+		})
+		sources = append(sources, Source{w.environment, values})
 	}
 	return sources, nil
 }
@@ -57,11 +62,11 @@ func valuesOf(n *document.Node, path []string) []Value {
 		}
 		return found
 	case n.Kind == document.Mapping:
-		return []Value{{problem.Path(path), map[string]any{}, n.Position}}
+		return []Value{{problem.Path(path), path, map[string]any{}, n.Position}}
 	case n.Kind == document.List:
-		return []Value{{problem.Path(path), []any{}, n.Position}}
+		return []Value{{problem.Path(path), path, []any{}, n.Position}}
 	}
-	return []Value{{problem.Path(path), n.Scalar, n.Position}}
+	return []Value{{problem.Path(path), path, n.Scalar, n.Position}}
 }
 
 // Catalogue lists the runtimes that a document can start from, ordered by name.

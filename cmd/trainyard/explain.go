@@ -100,6 +100,9 @@ func unknownField(path string) error {
 	return &usageError{fmt.Errorf("no field is called %q: trainyard explain lists those at the top", path)}
 }
 
+// chosen stands for a name that a person chooses, in the reference.
+const chosen = "NAME"
+
 var (
 	step  = regexp.MustCompile(`\[\d*\]|"[^"]*"|[^.\[]+`)
 	index = regexp.MustCompile(`^(\[\d*\]|\d+)$`)
@@ -119,9 +122,9 @@ func below(field, asked string) (depth int, ok bool) {
 			if len(wanted) > 0 && index.MatchString(wanted[0]) {
 				wanted = wanted[1:]
 			}
-		case len(wanted) == 0 && s != "NAME":
+		case len(wanted) == 0 && s != chosen:
 			depth++
-		case len(wanted) > 0 && (s == "NAME" || s == wanted[0]):
+		case len(wanted) > 0 && (s == chosen || s == wanted[0]):
 			wanted = wanted[1:]
 		case len(wanted) > 0:
 			return 0, false

@@ -23,22 +23,18 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string) erro
 	if err != nil {
 		return err
 	}
-	path, sources, err = inEnvironment(path, sources)
-	if err != nil {
-		return err
+	asked := stepsOf(path)
+	if len(asked) == 0 && path != "" {
+		return unknownField(path)
 	}
-	found, total := make([]generator.Source, len(sources)), 0
-	for i, source := range sources {
-		found[i].Environment = source.Environment
-		for _, v := range source.Values {
-			if path == "" || v.Path == path || strings.HasPrefix(v.Path, path+".") {
-				found[i].Values = append(found[i].Values, v)
-			}
+	if len(asked) > 1 && asked[0].text == "spec" && asked[1].text == "environments" {
+		if asked, sources, err = inEnvironment(asked, sources, request.Environments); err != nil {
+			return err
 		}
-		total += len(found[i].Values)
 	}
-	if total == 0 {
-		return notSet(path, sources)
+	found := at(asked, sources)
+	if !slices.ContainsFunc(found, func(source generator.Source) bool { return len(source.Values) > 0 }) {
+		return notSet(path, asked, sources)
 	}
 	if f.output == "json" {
 		return printJSON(s.out, found)
@@ -47,42 +43,60 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string) erro
 	return nil
 }
 
-// inEnvironment writes a path as values have it, with items as .0, and, for one below an environment, says what it is
-// in the document of that environment.
-func inEnvironment(path string, sources []generator.Source) (string, []generator.Source, error) {
-	steps := step.FindAllString(path, -1)
-	for i, s := range steps {
-		steps[i] = strings.Trim(s, "[]")
+// at are the values at a path or below it.
+func at(path []pathStep, sources []generator.Source) []generator.Source {
+	found := make([]generator.Source, len(sources))
+	for i, source := range sources {
+		found[i] = generator.Source{Environment: source.Environment, Values: []generator.Value{}}
+		for _, v := range source.Values {
+			if _, leads := after(path, v.Keys); leads {
+				found[i].Values = append(found[i].Values, v)
+			}
+		}
 	}
-	if len(steps) < 2 || steps[0] != "spec" || steps[1] != "environments" {
-		return strings.Join(steps, "."), sources, nil
-	}
-	if len(steps) == 2 {
-		return "spec", sources, nil
-	}
+	return found
+}
+
+// inEnvironment says what a path below spec.environments is in the document of that environment.
+func inEnvironment(path []pathStep, sources []generator.Source, only []string) ([]pathStep, []generator.Source, error) {
 	var names []string
 	for _, source := range sources {
-		if problem.Path([]string{source.Environment}) == steps[2] {
-			return strings.Join(slices.Concat(steps[:1], steps[3:]), "."), []generator.Source{source}, nil
+		if source.Environment == "" {
+			return nil, nil, &usageError{fmt.Errorf("the document has no environments: ask for spec")}
 		}
 		names = append(names, source.Environment)
 	}
-	return "", nil, noSuchName("spec.environments", steps[2], slices.DeleteFunc(names, func(name string) bool { return name == "" }))
+	if len(path) == 2 {
+		return path[:1], sources, nil
+	}
+	which := slices.Index(names, path[2].text)
+	switch {
+	case which >= 0:
+		return slices.Concat(path[:1], path[3:]), sources[which : which+1], nil
+	case len(only) > 0:
+		return nil, nil, &usageError{fmt.Errorf("the path is in environment %s, and --env asks for %s: leave --env out", path[2].text, strings.Join(only, ", "))}
+	}
+	return nil, nil, noSuchName("spec.environments", path[2].text, names)
 }
 
 // notSet says why nothing is said of a path: there is no such field, nothing has that name, or the default holds.
-func notSet(path string, sources []generator.Source) error {
+func notSet(path string, asked []pathStep, sources []generator.Source) error {
 	all, err := newPipeline().Reference()
 	if err != nil {
 		return err
 	}
-	asked := step.FindAllString(path, -1)
-	for depth := range asked {
-		names := namesAt(asked[:depth], sources)
-		if slices.Contains(names, asked[depth]) || !isNamed(all, asked[:depth+1]) {
-			continue
+	known := len(asked) - 1
+	for known > 0 && len(namesAt(asked[:known], sources)) == 0 {
+		known--
+	}
+	for depth := known; depth < len(asked); depth++ {
+		names, above := namesAt(asked[:depth], sources), shown(asked[:depth])
+		switch {
+		case len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !index.MatchString(name) }):
+			return &usageError{fmt.Errorf("%s has items 0 to %d: say which, as in %s[0]", above, len(names)-1, above)}
+		case isNamed(all, asked[:depth+1]):
+			return noSuchName(above, asked[depth].text, names)
 		}
-		return noSuchName(strings.Join(asked[:depth], "."), asked[depth], names)
 	}
 	if !isField(all, nearest(all, path)) {
 		return unknownField(path)
@@ -98,41 +112,41 @@ func isField(all []generator.Field, path string) bool {
 }
 
 // isNamed tells whether the last step of a path is a name that a person chose.
-func isNamed(all []generator.Field, path []string) bool {
-	last, named := path[len(path)-1], false
+func isNamed(all []generator.Field, path []pathStep) bool {
+	last, named := path[len(path)-1].text, false
 	for _, field := range all {
-		steps := step.FindAllString(field.Path, len(path))
+		steps := stepsOf(field.Path)
 		if len(steps) < len(path) || !fits(steps[:len(path)-1], path) {
 			continue
 		}
-		switch steps[len(path)-1] {
+		switch steps[len(path)-1].text {
+		case chosen:
+			named = true
 		case last:
 			return false
-		case "NAME":
-			named = true
 		}
 	}
 	return named
 }
 
 // fits tells whether a path leads along some steps of the reference.
-func fits(steps, path []string) bool {
+func fits(steps, path []pathStep) bool {
 	for i, s := range steps {
-		if s != path[i] && s != "NAME" && (s != "[]" || !index.MatchString(path[i])) {
+		isItem := s.text == "" && index.MatchString(path[i].text)
+		if s.text != path[i].text && s.text != chosen && !isItem {
 			return false
 		}
 	}
 	return true
 }
 
-// namesAt are the steps by which values go on below a path, in all environments, ordered.
-func namesAt(path []string, sources []generator.Source) []string {
+// namesAt are the keys by which values go on below a path, in all environments, ordered.
+func namesAt(path []pathStep, sources []generator.Source) []string {
 	names := map[string]bool{}
 	for _, source := range sources {
 		for _, v := range source.Values {
-			steps := step.FindAllString(v.Path, -1)
-			if len(steps) > len(path) && slices.Equal(steps[:len(path)], path) {
-				names[steps[len(path)]] = true
+			if rest, leads := after(path, v.Keys); leads && len(rest) > 0 {
+				names[rest[0]] = true
 			}
 		}
 	}
@@ -147,7 +161,7 @@ func noSuchName(at, name string, names []string) error {
 	case meant != "":
 		return &usageError{fmt.Errorf("%s has no %s: did you mean %s?", at, name, meant)}
 	case len(names) == 0:
-		return &usageError{fmt.Errorf("%s has no %s: no layer sets anything there", at, name)}
+		return &usageError{fmt.Errorf("%s has no %s: nothing is set there", at, name)}
 	case len(names) > maxNames:
 		return &usageError{fmt.Errorf("%s has no %s: it has %s and %d more", at, name, strings.Join(names[:maxNames], ", "), len(names)-maxNames)}
 	}
@@ -161,8 +175,16 @@ func printSources(w io.Writer, sources []generator.Source) {
 			prefix = source.Environment + ": "
 		}
 		for _, v := range source.Values {
-			text, _ := json.Marshal(v.Value) // a value of a document always marshals
-			fmt.Fprintf(w, "%s%s: %s  (%s)\n", prefix, v.Path, text, v.Position)
+			fmt.Fprintf(w, "%s%s: %s  (%s)\n", prefix, v.Path, asJSON(v.Value), v.Position)
 		}
 	}
+}
+
+// asJSON writes a value of a document, which always marshals, as the document has it.
+func asJSON(value any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n")
 }
