@@ -20,16 +20,15 @@ var stepText = regexp.MustCompile(`\["((?:[^"\\]|\\.)*)"\]|"((?:[^"\\]|\\.)*)"|\
 func stepsOf(path string) []pathStep {
 	var steps []pathStep
 	for _, m := range stepText.FindAllStringSubmatch(path, -1) {
-		switch {
-		case strings.Contains(m[0], `"`):
-			text, err := strconv.Unquote(`"` + m[1] + m[2] + `"`)
-			if err != nil {
-				text = m[1] + m[2]
-			}
-			steps = append(steps, pathStep{text, true})
-		default:
+		if !strings.Contains(m[0], `"`) {
 			steps = append(steps, pathStep{m[3] + m[4], false})
+			continue
 		}
+		text, err := strconv.Unquote(`"` + m[1] + m[2] + `"`)
+		if err != nil { // an escape that Go does not know
+			text = m[1] + m[2]
+		}
+		steps = append(steps, pathStep{text, true})
 	}
 	return steps
 }
