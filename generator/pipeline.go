@@ -113,12 +113,12 @@ func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, e
 	if err != nil {
 		return nil, err
 	}
-	if platforms, ok := p.kept(key); ok {
+	if platforms, ok := p.kept(key, request.Environments); ok {
 		return platforms, nil
 	}
 	platforms, err := p.generate(ctx, request)
 	if err == nil {
-		p.keep(key, platforms)
+		p.keep(key, request.Environments, platforms)
 	}
 	return platforms, err
 }

@@ -18,10 +18,11 @@ import (
 	"time"
 )
 
-// Bounds on what a folder holds.
+// Bounds on what a folder holds. Those used last are kept.
 const (
-	maxEntry   = 32 << 20 // bytes of one result
-	maxEntries = 64       // those used last are kept
+	maxEntry   = 32 << 20  // bytes of one result
+	maxBytes   = 512 << 20 // of all
+	maxEntries = 256       // a document has one for each environment, and one more
 )
 
 // Names of our files. Somebody may have named a folder that holds others.
@@ -33,6 +34,7 @@ const (
 // Dir is a store in a folder of its own.
 type Dir struct {
 	root *os.Root
+	most int64 // bytes
 }
 
 // Open opens the store in a folder, and makes the folder if there is none. It
@@ -65,7 +67,7 @@ func Open(folder string) (*Dir, error) {
 		_ = root.Close() // nothing was written
 		return nil, err
 	}
-	return &Dir{root}, nil
+	return &Dir{root, maxBytes}, nil
 }
 
 // Get returns what was put in under a key.
@@ -117,7 +119,7 @@ func sumOf(key string, text []byte) []byte {
 // forget removes what was not used for longest, of our own.
 func (d *Dir) forget() {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
-	if err != nil || len(entries) <= maxEntries {
+	if err != nil {
 		return
 	}
 	var infos []fs.FileInfo
@@ -128,9 +130,13 @@ func (d *Dir) forget() {
 		}
 	}
 	slices.SortFunc(infos, func(a, b fs.FileInfo) int {
-		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
-	for _, info := range infos[:max(0, len(infos)-maxEntries)] {
-		_ = d.root.Remove(info.Name()) // another run may have done so
+	var total int64
+	for i, info := range infos {
+		total += info.Size()
+		if i >= maxEntries || total > d.most {
+			_ = d.root.Remove(info.Name()) // another run may have done so
+		}
 	}
 }

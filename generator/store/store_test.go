@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,6 +105,25 @@ func TestStoreForgetsWhatWasNotUsedForLongest(t *testing.T) {
 	for key, want := range map[string]bool{"key0": true, "key1": false, "key2": true, "new": true} {
 		if _, ok := d.Get(key); ok != want {
 			t.Errorf("Get(%q) finds it: %v, want %v", key, ok, want)
+		}
+	}
+}
+
+func TestStoreForgetsWhatIsTooMuch(t *testing.T) {
+	d := open(t, filepath.Join(t.TempDir(), "store"))
+	d.most = 3 * (sha256.Size + 1000)
+	for i := range 5 {
+		key := fmt.Sprint("key", i)
+		d.Put(key, make([]byte, 1000))
+		old := time.Now().Add(time.Duration(i-1000) * time.Hour)
+		if err := d.root.Chtimes(key+finished, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		info, err := d.root.Stat(fmt.Sprint("key", i) + finished)
+		if kept := err == nil; kept != (i >= 2) {
+			t.Errorf("key%d is kept: %v (%v)", i, kept, info)
 		}
 	}
 }
