@@ -51,6 +51,9 @@ func describeFields(schema cue.Value, path string) []Field {
 	return found
 }
 
+// nameStep stands for a key that a person chooses, in the path of a field.
+const nameStep = ".NAME"
+
 // elementOf is where the fields below a value are: in the items of a list, in
 // what stands below a key that a person chooses, or in the value itself.
 func elementOf(v cue.Value) (inner cue.Value, step string) {
@@ -58,7 +61,10 @@ func elementOf(v cue.Value) (inner cue.Value, step string) {
 		return item, "[]"
 	}
 	if sample := anyField(v); sample.Exists() {
-		return sample, ".NAME"
+		return sample, nameStep
+	}
+	if anything := v.LookupPath(cue.MakePath(cue.AnyString)); anything.Exists() {
+		return anything, nameStep
 	}
 	return v, ""
 }
@@ -69,9 +75,9 @@ func wantOf(v cue.Value) string {
 	switch inner, step := elementOf(v); {
 	case step == "[]":
 		return want + ", each item " + wantOf(inner)
-	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind && fieldsOf(v).Next():
+	case step == nameStep && inner.IncompleteKind() != cue.StructKind && fieldsOf(v).Next():
 		return want + ", each further value " + wantOf(inner)
-	case step == ".NAME" && inner.IncompleteKind() != cue.StructKind:
+	case step == nameStep && inner.IncompleteKind() != cue.StructKind:
 		return want + ", each value " + wantOf(inner)
 	}
 	return want

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -77,7 +78,7 @@ func (d destination) String() string {
 }
 
 // tagForm is what registries take for a tag. Source: github.com/opencontainers/distribution-spec, spec.md.
-var tagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+var tagForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`) })
 
 func parseDestination(dest string, schemes []string, plainHTTP bool) (d destination, err error) {
 	scheme, rest := registryScheme, strings.TrimPrefix(dest, registryScheme)
@@ -91,7 +92,7 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 	}
 	if at := strings.LastIndex(rest, ":"); at > strings.LastIndex(rest, "/") {
 		rest, d.tag = rest[:at], rest[at+1:]
-		if !tagForm.MatchString(d.tag) {
+		if !tagForm().MatchString(d.tag) {
 			return d, &usageError{fmt.Errorf("destination %q: tag %q: want at most 128 letters, digits, dots, dashes and underscores", dest, d.tag)}
 		}
 	}
@@ -116,7 +117,7 @@ func (d destination) forPacking(p packing) (at destination, tag string, err erro
 	case d.tag != "":
 		return d, "", &usageError{fmt.Errorf("destination %s:%s: want no tag: that of a chart is its version, which is spec.delivery.helm.version", d, d.tag)}
 	case d.folder != "":
-		if tag = p.below + "-" + p.tag; !tagForm.MatchString(tag) {
+		if tag = p.below + "-" + p.tag; !tagForm().MatchString(tag) {
 			err = fmt.Errorf("the tag %s would have more than 128 characters", tag)
 		}
 		return d, tag, err

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,21 +70,21 @@ func (f *explainFlags) fields(s streams, path string) error {
 	if err != nil {
 		return err
 	}
-	path = nearest(all, path)
+	asked := nearest(all, inAnyEnvironment(stepsOf(path)))
 	var found []generator.Field
 	for _, field := range all {
-		if depth, ok := below(field.Path, path); ok && depth <= 1 {
+		if depth, ok := below(stepsOf(field.Path), asked); ok && depth <= 1 {
 			found = append(found, field)
 		}
 	}
-	if len(found) == 0 {
+	if len(found) == 0 || len(asked) == 0 && path != "" {
 		return unknownField(path)
 	}
 	if f.output == "json" {
 		return printJSON(s.out, found)
 	}
 	for _, field := range found {
-		if depth, _ := below(field.Path, path); depth == 0 {
+		if depth, _ := below(stepsOf(field.Path), asked); depth == 0 {
 			printField(s.out, field)
 		} else {
 			printBelow(s.out, field)
@@ -100,52 +100,43 @@ func unknownField(path string) error {
 	return &usageError{fmt.Errorf("no field is called %q: trainyard explain lists those at the top", path)}
 }
 
-// chosen stands for a name that a person chooses, in the reference.
-const chosen = "NAME"
+// inAnyEnvironment says what a path below an environment is in the document: an environment may hold what spec may.
+func inAnyEnvironment(path []pathStep) []pathStep {
+	if len(path) > 3 && path[0].text == "spec" && path[1].text == "environments" {
+		return slices.Concat(path[:1], path[3:])
+	}
+	return path
+}
 
-var (
-	step  = regexp.MustCompile(`\[\d*\]|"[^"]*"|[^.\[]+`)
-	index = regexp.MustCompile(`^(\[\d*\]|\d+)$`)
-	// An environment may hold what spec may.
-	environment = regexp.MustCompile(`^spec\.environments\.("[^"]*"|[^.]+)\.`)
-)
-
-// below tells whether a field is the one that was asked for, or lies below it,
-// and how many fields deep. Any name may stand where the reference has NAME, and
-// an index, or nothing, where it has []. A name below a field that holds names and
-// plain values, such as a variable in env, is that field.
-func below(field, asked string) (depth int, ok bool) {
-	wanted := step.FindAllString(environment.ReplaceAllString(asked, "spec."), -1)
-	for _, s := range step.FindAllString(field, -1) {
+// below tells whether a field is the one that was asked for, or lies below it, and how many
+// fields deep. An index need not stand where the reference has one.
+func below(field, asked []pathStep) (depth int, ok bool) {
+	for _, s := range field {
 		switch {
-		case s == "[]":
-			if len(wanted) > 0 && index.MatchString(wanted[0]) {
-				wanted = wanted[1:]
-			}
-		case len(wanted) == 0 && s != chosen:
+		case len(asked) > 0 && s.takes(asked[0]):
+			asked = asked[1:]
+		case s.anyItem() || len(asked) == 0 && s.anyName():
+		case len(asked) == 0:
 			depth++
-		case len(wanted) > 0 && (s == chosen || s == wanted[0]):
-			wanted = wanted[1:]
-		case len(wanted) > 0:
+		default:
 			return 0, false
 		}
 	}
-	return depth, len(wanted) == 0
+	return depth, len(asked) == 0
 }
 
+// maxDots is how many dots a name may have that a person chose and wrote without quotes.
+const maxDots = 3
+
 // nearest gives up steps of a path from its end until a field is called so: what is
-// left are names that a person chose.
-func nearest(all []generator.Field, path string) string {
-	for given := path; given != ""; {
+// left are names that a person chose, such as a variable in env.
+func nearest(all []generator.Field, path []pathStep) []pathStep {
+	for left := len(path); left > 0 && len(path)-left <= maxDots+1; left-- {
 		for _, field := range all {
-			if depth, ok := below(field.Path, given); ok && depth == 0 && (given == path || strings.Contains(field.Want, ", each ")) {
-				return given
+			depth, ok := below(stepsOf(field.Path), path[:left])
+			if ok && depth == 0 && (left == len(path) || strings.Contains(field.Want, ", each ")) {
+				return path[:left]
 			}
-		}
-		steps := step.FindAllStringIndex(given, -1)
-		given = strings.TrimSuffix(given[:steps[len(steps)-1][0]], ".")
-		if len(steps) == 1 || strings.Count(path, ".")-strings.Count(given, ".") > 3 {
-			break
 		}
 	}
 	return path

@@ -92,52 +92,41 @@ func notSet(path string, asked []pathStep, sources []generator.Source) error {
 	for depth := known; depth < len(asked); depth++ {
 		names, above := namesAt(asked[:depth], sources), shown(asked[:depth])
 		switch {
-		case len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !index.MatchString(name) }):
+		case len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !isIndex(name) }):
 			return &usageError{fmt.Errorf("%s has items 0 to %d: say which, as in %s[0]", above, len(names)-1, above)}
 		case isNamed(all, asked[:depth+1]):
 			return noSuchName(above, asked[depth].text, names)
 		}
 	}
-	if !isField(all, nearest(all, path)) {
+	if !isField(all, nearest(all, asked)) {
 		return unknownField(path)
 	}
 	return &usageError{fmt.Errorf("no layer sets %s: its default holds, if it has one (trainyard explain %s)", path, path)}
 }
 
-func isField(all []generator.Field, path string) bool {
+func isField(all []generator.Field, path []pathStep) bool {
 	return slices.ContainsFunc(all, func(field generator.Field) bool {
-		_, ok := below(field.Path, path)
+		_, ok := below(stepsOf(field.Path), path)
 		return ok
 	})
 }
 
 // isNamed tells whether the last step of a path is a name that a person chose.
 func isNamed(all []generator.Field, path []pathStep) bool {
-	last, named := path[len(path)-1].text, false
+	above, last, named := path[:len(path)-1], path[len(path)-1], false
 	for _, field := range all {
 		steps := stepsOf(field.Path)
-		if len(steps) < len(path) || !fits(steps[:len(path)-1], path) {
+		if len(steps) < len(path) || !slices.EqualFunc(steps[:len(above)], above, pathStep.takes) {
 			continue
 		}
-		switch steps[len(path)-1].text {
-		case chosen:
+		switch at := steps[len(above)]; {
+		case at.anyName():
 			named = true
-		case last:
+		case at.text == last.text:
 			return false
 		}
 	}
 	return named
-}
-
-// fits tells whether a path leads along some steps of the reference.
-func fits(steps, path []pathStep) bool {
-	for i, s := range steps {
-		isItem := s.text == "" && index.MatchString(path[i].text)
-		if s.text != path[i].text && s.text != chosen && !isItem {
-			return false
-		}
-	}
-	return true
 }
 
 // namesAt are the keys by which values go on below a path, in all environments, ordered.

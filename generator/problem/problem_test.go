@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,5 +42,22 @@ func TestErrSortsByPosition(t *testing.T) {
 	}
 	if err := (List{}).Err(); err != nil {
 		t.Errorf("Err() of an empty list = %v, want nil", err)
+	}
+}
+
+func TestPathQuotesWhatWouldBeAmbiguous(t *testing.T) {
+	for want, keys := range map[string][]string{
+		"spec.runtimes.a_b-1.env.HOME":       {"spec", "runtimes", "a_b-1", "env", "HOME"},
+		`a."b.c/d"`:                          {"a", "b.c/d"},
+		"a.b/c":                              {"a", "b/c"},
+		`a."".b`:                             {"a", "", "b"},
+		`"é"`:                                {"é"},
+		`"a\nb"`:                             {"a\nb"},
+		strings.Repeat("a", 60):              {strings.Repeat("a", 60)},
+		`"` + strings.Repeat("a", 60) + `…"`: {strings.Repeat("a", 61)},
+	} {
+		if got := Path(keys); got != want {
+			t.Errorf("Path(%q) = %s, want %s", keys, got, want)
+		}
 	}
 }

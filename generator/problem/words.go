@@ -1,9 +1,9 @@
 package problem
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // maxShown bounds how much of a person's own text a message repeats, in characters.
@@ -23,10 +23,12 @@ func Shorten(text string, most int) string {
 // Number shows a number as it is written, which may be long.
 func Number(text string) string { return Shorten(text, maxShown) }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_/-]{1,60}$`)
-
-// Plain tells whether a key can stand in a path as it is.
-func Plain(key string) bool { return plainKey.MatchString(key) }
+// Plain tells whether a key can stand in a path as it is: up to 60 ASCII letters, digits, "_", "/" and "-".
+func Plain(key string) bool {
+	return key != "" && len(key) <= maxShown && !strings.ContainsFunc(key, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_/-", r)
+	})
+}
 
 // Path writes keys as spec.runtimes.a.env.HOME, quoting those that would be ambiguous.
 func Path(keys []string) string {
