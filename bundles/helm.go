@@ -108,6 +108,8 @@ type helmChart struct {
 	held   []held               // and what bounds it
 	images map[string]bool      // that the chart names
 	taken  map[string]map[string]bool
+
+	renderer *renderer
 }
 
 // helmPart is one concern of the platform, such as its quotas.
@@ -118,7 +120,8 @@ type helmPart struct {
 
 func newHelmChart(b Bundle) *helmChart {
 	return &helmChart{
-		name: b.name(), environment: b.Environment, platform: b.Platform,
+		renderer: newRenderer(),
+		name:     b.name(), environment: b.Environment, platform: b.Platform,
 		version: cmp.Or(b.Delivery.Helm.Version, "0.1.0"), target: b.Delivery.Target,
 		parts: map[string]*helmPart{}, values: helmValues{}, images: map[string]bool{},
 		taken: map[string]map[string]bool{"labels": {}, "annotations": {}},

@@ -67,8 +67,8 @@ func (c *helmChart) object(o object.Object) ([]byte, error) {
 	for i, h := range holes {
 		paths[i] = h.path
 	}
-	w := &writer{scalars: scalars{}, leaves: newPlaces(paths)}
-	w.mapping(fields, 0, w.leaves)
+	w := &writer{renderer: c.renderer}
+	w.mapping(fields, 0, newPlaces(paths))
 	var text []byte
 	start := 0
 	for i, cut := range w.cuts {

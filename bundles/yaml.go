@@ -22,9 +22,11 @@ import (
 // filled in, which takes no copying.
 type renderer struct {
 	scalars scalars
+	blocks  blocks
+	scratch []byte // what shapes are laid out in, one after the other
 }
 
-func newRenderer() *renderer { return &renderer{scalars: scalars{}} }
+func newRenderer() *renderer { return &renderer{scalars: scalars{}, blocks: blocks{}} }
 
 // scalars are texts, numbers and the like as they are written: the same few come
 // again and again.
@@ -37,6 +39,30 @@ func (s scalars) of(value any) []byte {
 		s[value] = text
 	}
 	return text
+}
+
+// blocks are texts of several lines as they are written, or nothing where no block holds them. Most of an object is a few
+// scripts, which come in all of them.
+type blocks map[blockKey][]byte
+
+type blockKey struct {
+	text   string
+	indent int
+}
+
+func (b blocks) of(text string, indent int) []byte {
+	if !strings.Contains(text, "\n") {
+		return nil
+	}
+	key := blockKey{text, indent}
+	block, ok := b[key]
+	if !ok {
+		if isBlock(text) {
+			block = appendBlock(nil, text, indent)
+		}
+		b[key] = block
+	}
+	return block
 }
 
 // layout is the text of a shape, cut where a leaf goes.
@@ -66,59 +92,23 @@ func (r *renderer) text(o object.Object) Content {
 
 // layOut writes the text of a shape.
 func (r *renderer) layOut(shape *object.Shape) *layout {
-	w := &writer{scalars: r.scalars, leaves: newPlaces(shape.Leaves())}
-	w.mapping(shape.Fields(), 0, w.leaves)
-	l := &layout{leaves: w.order}
-	start := 0
-	for _, cut := range append(w.cuts, len(w.text)) {
-		l.parts = append(l.parts, w.text[start:cut:cut])
+	w := &writer{renderer: r, text: r.scratch[:0]}
+	w.mapping(shape.Fields(), 0, newPlaces(shape.Leaves()))
+	r.scratch = w.text
+	l, text, start := &layout{leaves: w.order}, slices.Clone(w.text), 0
+	for _, cut := range append(w.cuts, len(text)) {
+		l.parts = append(l.parts, text[start:cut:cut])
 		start = cut
 	}
 	return l
 }
 
-// places is a tree of paths, to know while walking an object where a leaf is.
-type places struct {
-	leaf  int // -1 where the path goes on
-	below map[any]*places
-}
-
-func newPlaces(paths [][]any) *places {
-	root := &places{leaf: -1}
-	for i, path := range paths {
-		at := root
-		for _, step := range path {
-			at = at.add(step)
-		}
-		at.leaf = i
-	}
-	return root
-}
-
-func (p *places) add(step any) *places {
-	if p.below == nil {
-		p.below = map[any]*places{}
-	}
-	if p.below[step] == nil {
-		p.below[step] = &places{leaf: -1}
-	}
-	return p.below[step]
-}
-
-func (p *places) at(step any) *places {
-	if p == nil {
-		return nil
-	}
-	return p.below[step]
-}
-
 // writer lays out one value.
 type writer struct {
-	text    []byte
-	scalars scalars
-	leaves  *places
-	cuts    []int // where leaves go
-	order   []int // and which
+	*renderer
+	text  []byte
+	cuts  []int // where leaves go
+	order []int // and which
 }
 
 func (w *writer) mapping(fields map[string]any, indent int, at *places) {
@@ -127,7 +117,7 @@ func (w *writer) mapping(fields map[string]any, indent int, at *places) {
 			w.indent(indent)
 		}
 		w.key(key, indent)
-		w.value(fields[key], indent, at.at(key))
+		w.value(fields[key], indent, at.field(key))
 	}
 }
 
@@ -173,16 +163,16 @@ func (w *writer) list(items []any, indent int, at *places) {
 		switch item := item.(type) {
 		case map[string]any:
 			if len(item) > 0 {
-				w.mapping(item, indent+1, at.at(i))
+				w.mapping(item, indent+1, at.item(i))
 				continue
 			}
 		case []any:
 			if len(item) > 0 {
-				w.nested(item, indent+1, at.at(i))
+				w.nested(item, indent+1, at.item(i))
 				continue
 			}
 		}
-		w.inline(item, indent, at.at(i))
+		w.inline(item, indent, at.item(i))
 	}
 }
 
@@ -206,41 +196,44 @@ func (w *writer) inline(value any, indent int, at *places) {
 		return
 	}
 	text, isText := value.(string)
-	switch {
-	case isText && isBlock(text):
-		w.block(text, indent+1)
+	if !isText {
+		w.text = append(appendScalar(w.text, value), '\n')
 		return
-	case isText:
-		w.text = append(w.text, w.scalars.of(text)...)
-	default:
-		w.text = appendScalar(w.text, value)
 	}
-	w.text = append(w.text, '\n')
+	if block := w.blocks.of(text, indent+1); block != nil {
+		w.text = append(w.text, block...)
+		return
+	}
+	w.text = append(append(w.text, w.scalars.of(text)...), '\n')
 }
 
-// block writes text of several lines as it is.
-func (w *writer) block(text string, indent int) {
+func (w *writer) indent(levels int) { w.text = appendIndent(w.text, levels) }
+
+func appendIndent(to []byte, levels int) []byte {
+	for range levels {
+		to = append(to, ' ', ' ')
+	}
+	return to
+}
+
+// appendBlock writes text of several lines as it is.
+func appendBlock(to []byte, text string, indent int) []byte {
 	body := strings.TrimRight(text, "\n")
 	switch len(text) - len(body) {
 	case 0:
-		w.text = append(w.text, "|-\n"...)
+		to = append(to, "|-\n"...)
 	case 1:
-		w.text = append(w.text, "|\n"...)
+		to = append(to, "|\n"...)
 	default:
-		w.text = append(w.text, "|+\n"...)
+		to = append(to, "|+\n"...)
 	}
 	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
 		if line != "\n" {
-			w.indent(indent)
+			to = appendIndent(to, indent)
 		}
-		w.text = append(w.text, line...)
+		to = append(to, line...)
 	}
-}
-
-func (w *writer) indent(levels int) {
-	for range levels {
-		w.text = append(w.text, ' ', ' ')
-	}
+	return to
 }
 
 // isBlock tells text of several lines that a block can hold: one that starts with

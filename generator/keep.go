@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/trainyard/trainyard/generator/object"
@@ -97,16 +95,5 @@ func (p *Pipeline) key(request Request) (key resultKey, err error) {
 		Program string
 		Request
 	}{p.program, request})
-	if err == nil {
-		err = fs.WalkDir(p.definitions, ".", func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			text, err := fs.ReadFile(p.definitions, name)
-			fmt.Fprintf(h, "%q %d\n", name, len(text))
-			h.Write(text)
-			return err
-		})
-	}
 	return resultKey(h.Sum(nil)), err
 }

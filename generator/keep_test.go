@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -191,23 +189,19 @@ func TestOtherRequestsAreKeptApart(t *testing.T) {
 	changed.Text = append(slices.Clone(given.Text), '\n')
 	dev, prod := []string{"dev"}, []string{"prod"}
 	requests := map[string]generator.Request{
-		"as it is":          {Layers: []generator.Input{given}, Environments: dev},
-		"another name":      {Layers: []generator.Input{renamed}, Environments: dev},
-		"another text":      {Layers: []generator.Input{changed}, Environments: dev},
-		"twice":             {Layers: []generator.Input{given, given}, Environments: dev},
-		"another one":       {Layers: []generator.Input{given}, Environments: prod},
-		"imports allowed":   {Layers: []generator.Input{given}, Environments: dev, AllowImports: true},
-		"another program":   {Layers: []generator.Input{given}, Environments: dev},
-		"other CUE of ours": {Layers: []generator.Input{given}, Environments: dev},
+		"as it is":        {Layers: []generator.Input{given}, Environments: dev},
+		"another name":    {Layers: []generator.Input{renamed}, Environments: dev},
+		"another text":    {Layers: []generator.Input{changed}, Environments: dev},
+		"twice":           {Layers: []generator.Input{given, given}, Environments: dev},
+		"another one":     {Layers: []generator.Input{given}, Environments: prod},
+		"imports allowed": {Layers: []generator.Input{given}, Environments: dev, AllowImports: true},
+		"another program": {Layers: []generator.Input{given}, Environments: dev},
 	}
 	store := memory{}
 	for name, r := range requests {
 		p, before := store.pipeline(), len(store)
-		switch name {
-		case "another program":
+		if name == "another program" {
 			p = p.KeepIn(store, "another")
-		case "other CUE of ours":
-			p = generator.New(withComment(t)).KeepIn(store, "program")
 		}
 		if _, err := p.Generate(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -216,25 +210,6 @@ func TestOtherRequestsAreKeptApart(t *testing.T) {
 			t.Errorf("%s: the result of another request was taken", name)
 		}
 	}
-}
-
-// withComment is our CUE with a comment more.
-func withComment(t *testing.T) fstest.MapFS {
-	t.Helper()
-	files := fstest.MapFS{}
-	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(trainyard.CUE, name)
-		files[name] = &fstest.MapFile{Data: text}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	files["runtimes/mpich.cue"].Data = append(files["runtimes/mpich.cue"].Data, "// more\n"...)
-	return files
 }
 
 func TestProblemsAreNotKept(t *testing.T) {
