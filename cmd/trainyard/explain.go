@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,45 +65,77 @@ func (f *explainFlags) run(ctx context.Context, s streams, path string) error {
 	return f.fields(s, path)
 }
 
+// field is one of the reference, with the steps of its path.
+type field struct {
+	generator.Field
+	steps []pathStep
+}
+
+// reference is all fields that a document may have.
+func reference() ([]field, error) {
+	described, err := newPipeline().Reference()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]field, len(described))
+	for i, d := range described {
+		if all[i].Field = d; err == nil {
+			all[i].steps, err = stepsOf(d.Path)
+		}
+	}
+	return all, err
+}
+
 // fields explains a field and lists those right below it.
 func (f *explainFlags) fields(s streams, path string) error {
-	all, err := newPipeline().Reference()
+	asked, err := stepsOf(path)
 	if err != nil {
 		return err
 	}
-	asked := nearest(all, inAnyEnvironment(stepsOf(path)))
-	var found []generator.Field
-	for _, field := range all {
-		if depth, ok := below(stepsOf(field.Path), asked); ok && depth <= 1 {
-			found = append(found, field)
+	all, err := reference()
+	if err != nil {
+		return err
+	}
+	asked = nearest(all, inAnyEnvironment(asked))
+	var itself, inside []field
+	for _, one := range all {
+		switch depth, ok := one.below(asked); {
+		case ok && depth == 0:
+			itself = append(itself, one)
+		case ok && depth == 1:
+			inside = append(inside, one)
 		}
 	}
-	if len(found) == 0 || len(asked) == 0 && path != "" {
+	found := slices.Concat(itself, inside)
+	if len(found) == 0 {
 		return unknownField(path)
 	}
 	if f.output == "json" {
 		return printJSON(s.out, found)
 	}
-	for _, field := range found {
-		if depth, _ := below(stepsOf(field.Path), asked); depth == 0 {
-			printField(s.out, field)
-		} else {
-			printBelow(s.out, field)
-		}
+	for _, one := range itself {
+		printField(s.out, one.Field)
+	}
+	for _, one := range inside {
+		printBelow(s.out, one.Field)
 	}
 	return nil
 }
 
-func unknownField(path string) error {
-	if meant := problem.Nearest(path, fieldPaths()); meant != "" {
-		return &usageError{fmt.Errorf("no field is called %q: did you mean %s?", path, meant)}
+// maxShownPath is how much of a path a message repeats, in characters: none of ours is as long.
+const maxShownPath = 200
+
+func unknownField(given string) error {
+	path := strconv.Quote(problem.Shorten(given, maxShownPath))
+	if meant := problem.Nearest(given, fieldPaths()); meant != "" {
+		return &usageError{fmt.Errorf("no field is called %s: did you mean %s?", path, meant)}
 	}
-	return &usageError{fmt.Errorf("no field is called %q: trainyard explain lists those at the top", path)}
+	return &usageError{fmt.Errorf("no field is called %s: trainyard explain lists those at the top", path)}
 }
 
-// inAnyEnvironment says what a path below an environment is in the document: an environment may hold what spec may.
+// inAnyEnvironment says what a path below spec.environments is in the document: an environment may hold what spec may.
 func inAnyEnvironment(path []pathStep) []pathStep {
-	if len(path) > 3 && path[0].text == "spec" && path[1].text == "environments" {
+	if len(path) > 2 && path[0].text == "spec" && path[1].text == "environments" && !path[2].bracket {
 		return slices.Concat(path[:1], path[3:])
 	}
 	return path
@@ -110,8 +143,8 @@ func inAnyEnvironment(path []pathStep) []pathStep {
 
 // below tells whether a field is the one that was asked for, or lies below it, and how many
 // fields deep. An index need not stand where the reference has one.
-func below(field, asked []pathStep) (depth int, ok bool) {
-	for _, s := range field {
+func (f field) below(asked []pathStep) (depth int, ok bool) {
+	for _, s := range f.steps {
 		switch {
 		case len(asked) > 0 && s.takes(asked[0]):
 			asked = asked[1:]
@@ -125,21 +158,27 @@ func below(field, asked []pathStep) (depth int, ok bool) {
 	return depth, len(asked) == 0
 }
 
-// maxDots is how many dots a name may have that a person chose and wrote without quotes.
-const maxDots = 3
-
 // nearest gives up steps of a path from its end until a field is called so: what is
 // left are names that a person chose, such as a variable in env.
-func nearest(all []generator.Field, path []pathStep) []pathStep {
-	for left := len(path); left > 0 && len(path)-left <= maxDots+1; left-- {
-		for _, field := range all {
-			depth, ok := below(stepsOf(field.Path), path[:left])
-			if ok && depth == 0 && (left == len(path) || strings.Contains(field.Want, ", each ")) {
+func nearest(all []field, path []pathStep) []pathStep {
+	for left := len(path); left > 0; left-- {
+		for _, one := range all {
+			depth, ok := one.below(path[:left])
+			if ok && depth == 0 && (left == len(path) || one.holds(path[left:])) {
 				return path[:left]
 			}
 		}
 	}
 	return path
+}
+
+// holds tells whether steps right below a field are an item, or a name that a person chooses, which may have dots.
+func (f field) holds(steps []pathStep) bool {
+	item := steps[0].bracket || isIndex(steps[0].text)
+	if strings.Contains(f.Want, ", each item ") {
+		return item && len(steps) == 1
+	}
+	return !steps[0].bracket && (strings.Contains(f.Want, ", each value ") || strings.Contains(f.Want, ", each further value "))
 }
 
 func fieldPaths() []string {

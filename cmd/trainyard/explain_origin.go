@@ -15,6 +15,10 @@ import (
 
 // origins lists the values at a path or below it.
 func (f *explainFlags) origins(ctx context.Context, s streams, path string) error {
+	asked, err := stepsOf(path)
+	if err != nil {
+		return err
+	}
 	request, err := f.input.request(s.in)
 	if err != nil {
 		return err
@@ -22,10 +26,6 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string) erro
 	sources, err := newPipeline().Sources(ctx, request)
 	if err != nil {
 		return err
-	}
-	asked := stepsOf(path)
-	if len(asked) == 0 && path != "" {
-		return unknownField(path)
 	}
 	if len(asked) > 1 && asked[0].text == "spec" && asked[1].text == "environments" {
 		if asked, sources, err = inEnvironment(asked, sources, request.Environments); err != nil {
@@ -81,7 +81,7 @@ func inEnvironment(path []pathStep, sources []generator.Source, only []string) (
 
 // notSet says why nothing is said of a path: there is no such field, nothing has that name, or the default holds.
 func notSet(path string, asked []pathStep, sources []generator.Source) error {
-	all, err := newPipeline().Reference()
+	all, err := reference()
 	if err != nil {
 		return err
 	}
@@ -98,28 +98,21 @@ func notSet(path string, asked []pathStep, sources []generator.Source) error {
 			return noSuchName(above, asked[depth].text, names)
 		}
 	}
-	if !isField(all, nearest(all, asked)) {
+	near := nearest(all, asked)
+	if !slices.ContainsFunc(all, func(one field) bool { _, ok := one.below(near); return ok }) {
 		return unknownField(path)
 	}
-	return &usageError{fmt.Errorf("no layer sets %s: its default holds, if it has one (trainyard explain %s)", path, path)}
-}
-
-func isField(all []generator.Field, path []pathStep) bool {
-	return slices.ContainsFunc(all, func(field generator.Field) bool {
-		_, ok := below(stepsOf(field.Path), path)
-		return ok
-	})
+	return &usageError{fmt.Errorf("no layer sets %s: trainyard explain %s says what holds then", path, path)}
 }
 
 // isNamed tells whether the last step of a path is a name that a person chose.
-func isNamed(all []generator.Field, path []pathStep) bool {
+func isNamed(all []field, path []pathStep) bool {
 	above, last, named := path[:len(path)-1], path[len(path)-1], false
-	for _, field := range all {
-		steps := stepsOf(field.Path)
-		if len(steps) < len(path) || !slices.EqualFunc(steps[:len(above)], above, pathStep.takes) {
+	for _, one := range all {
+		if len(one.steps) < len(path) || !slices.EqualFunc(one.steps[:len(above)], above, pathStep.takes) {
 			continue
 		}
-		switch at := steps[len(above)]; {
+		switch at := one.steps[len(above)]; {
 		case at.anyName():
 			named = true
 		case at.text == last.text:

@@ -1,15 +1,26 @@
 package problem
 
+import "unicode/utf8"
+
 // Nearest returns the candidate that a person probably meant by word, or ""
 // when none is near: at most one typing error in four letters.
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/4+2
 	for _, candidate := range candidates {
+		if apart(word, candidate) >= least { // as errors are then: nobody waits for a long word to be compared
+			continue
+		}
 		if d := distance(word, candidate); d < least {
 			best, least = candidate, d
 		}
 	}
 	return best
+}
+
+// apart is by how many letters two words differ in length.
+func apart(a, b string) int {
+	n := utf8.RuneCountInString(a) - utf8.RuneCountInString(b)
+	return max(n, -n)
 }
 
 // distance counts the typing errors between two words: letters added, left
