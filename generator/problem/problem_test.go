@@ -31,6 +31,18 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestNearestLeavesOutWhatIsFarTooLong(t *testing.T) {
+	candidates, long := []string{"image", "imagePullPolicy"}, strings.Repeat("image", 1<<17)
+	allocations := testing.AllocsPerRun(1, func() {
+		if got := Nearest(long, candidates); got != "" {
+			t.Errorf("Nearest() = %q, want nothing", got)
+		}
+	})
+	if allocations > 10 { // a table would have a row for each letter
+		t.Errorf("Nearest() allocates %v times", allocations)
+	}
+}
+
 func TestErrSortsByPosition(t *testing.T) {
 	at := func(line, column int, message string) Problem {
 		return Problem{Position: Position{File: "a.yaml", Line: line, Column: column}, Message: message}
