@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cuelang.org/go/cue"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainyard/trainyard"
@@ -63,14 +64,16 @@ var wide = map[string][]string{
 	"limits":                 {"{}", "{maxNodes: 64}", "{maxNodes: 1}", "{maxNodes: 9}", "{maxProcPerNode: 8}", "{maxGPUsPerNode: 4}", "{maxNodes: 9, maxGPUsPerNode: 16}"},
 }
 
+// wideTargets are those of a document, some with more of it.
 var wideTargets = []string{
 	"{}", `{trainer: "2.1"}`, "{openshift: true, gang: volcano}", "{gang: coscheduling}", "{gang: kueue}", "{gang: volcano, schedulerName: s}",
+	"{}\n  network: {mpi: {ports: 20000-29999}}", "{}\n  network: {encryption: ipsec}",
 }
 
 var wideBases = []string{"openmpi-cpu", "openmpi-gpu", "horovod", "intel-mpi", "mpich"}
 
 // TestSharedShapesMakeWhatComposingMakes: whichever runtimes and environments share shapes, each
-// object is what CUE makes of its request alone.
+// object is what CUE makes of its request alone, and of all of it.
 func TestSharedShapesMakeWhatComposingMakes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	requests, shared := 0, 0
@@ -150,14 +153,14 @@ func dropRefused(t *testing.T, works []*work, runtimes map[string]string) (dropp
 // compareShapes answers the requests of all environments with shared shapes and without.
 func compareShapes(t *testing.T, works []*work) (requests, shapes int) {
 	t.Helper()
+	alone := seesAll(t)
 	for _, kin := range kinOf(jobsOf(works)) {
 		made := map[*object.Shape]bool{}
 		err := works[0].engines.use(func(on *engine) {
-			described := &descriptions{fields: map[string]object.Parameter{}}
-			together := &family{engine: on, described: described}
+			together := &family{engine: on, common: newCommon()}
 			for _, j := range kin {
 				got := j.work.answer(together, j.request)
-				want := j.work.answer(&family{engine: on, described: described}, j.request)
+				want := j.work.answer(&family{engine: alone, common: newCommon()}, j.request)
 				if !reflect.DeepEqual(contents(want), contents(got)) { // cmp takes longer than CUE
 					t.Errorf("%s of %s: -alone +together:\n%s", problem.Path(j.From), j.work.environment, cmp.Diff(contents(want), contents(got)))
 				}
@@ -174,6 +177,25 @@ func compareShapes(t *testing.T, works []*work) (requests, shapes int) {
 		shapes += len(made)
 	}
 	return requests, shapes
+}
+
+// seesAll is an engine whose components get inputs with what they do not read.
+func seesAll(t *testing.T) *engine {
+	t.Helper()
+	e, err := newEngine(trainyard.CUE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{objectMakers, components} {
+		v, err := e.built(makersPackage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for fields := fieldsOf(v.LookupPath(cue.ParsePath(kind))); fields.Next(); {
+			e.reads[maker{makersPackage, kind, fields.Selector().Unquoted()}] = reads{}
+		}
+	}
+	return e
 }
 
 // contents is all that anybody can learn of an answer.

@@ -23,6 +23,7 @@ type engine struct {
 	schema      cue.Value // what a document may be
 
 	packages map[string]cue.Value // those that have been built
+	reads    map[maker]reads      // those that have been read
 	mappings map[string]keys      // those of definitions, which are asked for again and again
 	traits   map[cue.Value]traits // of the fields of these mappings
 	asked    cue.Value            // what traitsOf was asked for last
@@ -53,7 +54,7 @@ func newEngine(definitions fs.FS) (*engine, error) { return engineOf(definitions
 func engineOf(definitions fs.FS, name string) (*engine, error) {
 	e := &engine{
 		context: cuecontext.New(), sources: newSources(definitions),
-		packages: map[string]cue.Value{}, mappings: map[string]keys{}, traits: map[cue.Value]traits{},
+		packages: map[string]cue.Value{}, reads: map[maker]reads{}, mappings: map[string]keys{}, traits: map[cue.Value]traits{},
 	}
 	var err error
 	if e.definitions, err = e.built(name); err != nil {
@@ -77,6 +78,18 @@ func (e *engine) built(name string) (cue.Value, error) {
 		return cue.Value{}, fmt.Errorf("building definitions: %w", err)
 	}
 	e.packages[name] = v
+	return v, nil
+}
+
+// maker finds one in our CUE.
+func (e *engine) maker(by maker) (cue.Value, error) {
+	v, err := e.built(by.by)
+	if err != nil {
+		return cue.Value{}, err
+	}
+	if v = v.LookupPath(cue.MakePath(cue.Str(by.kind), cue.Str(by.name))); !v.Exists() {
+		return cue.Value{}, fmt.Errorf("there is no %s among %s", by.name, by.kind)
+	}
 	return v, nil
 }
 

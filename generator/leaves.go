@@ -57,10 +57,8 @@ func echoOf(v cue.Value, path []any) (e echo, ok bool) {
 
 // reading is what is learnt while an object is read.
 type reading struct {
-	in     map[string]any // the maker's input
-	leaves []leaf         // in the order of the object's fields
-	echoes []echo
-	size   int // of all keys, and texts that are no leaves, in bytes, with what JSON puts around them
+	piece
+	in map[string]any // the maker's input
 }
 
 // mapping reads a struct.
@@ -105,6 +103,10 @@ func (r *reading) value(v cue.Value, path []any, beside map[string]any) (any, er
 		return r.mapping(v, path)
 	case cue.ListKind:
 		return r.list(v, path)
+	case cue.BytesKind: // which no object has: the name of a component
+		name, err := v.Bytes()
+		r.gaps = append(r.gaps, gap{slices.Clone(path), string(name)})
+		return nil, err
 	}
 	isLeaf := r.leaf(v, path, beside)
 	if e, is := echoOf(v, path); is {

@@ -156,7 +156,8 @@ func TestVerifyCatchesOurMistakes(t *testing.T) {
 		"a field of another type":              {"runtimes/pod.cue", "enableServiceLinks: false", `enableServiceLinks: "no"`, "cannot unmarshal string"},
 		"a kind that nobody knows":             {"runtimes/shape.cue", `"ClusterTrainingRuntime"`, `"Runtime"`, "no upstream type is known"},
 		"a value that is not decided":          {"runtimes/role.cue", "backoffLimit: 0", "backoffLimit: int", "backoffLimit"},
-		"a mark on a field that nobody writes": {"runtimes/pod.cue", "@param(image)", "@param(imag)", "no such field"},
+		"a mark on a field that nobody writes": {"runtimes/shape.cue", "@param(numProcPerNode)", "@param(numProcPerNod)", "settings.numProcPerNod"},
+		"a component that nobody wrote":        {"generator/makers/makers.cue", "'sshd'", "'ssh'", "there is no ssh among components"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

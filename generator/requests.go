@@ -12,6 +12,10 @@ var (
 	policiesPath = cue.ParsePath("policies")
 	tenantsPath  = cue.ParsePath("tenants")
 	sharedPath   = cue.ParsePath("shared")
+
+	inPath         = cue.ParsePath("in")
+	objectPath     = cue.ParsePath("object")
+	definitionPath = cue.ParsePath("definition")
 )
 
 // request is for an object, or for one for each home: an entry of requests in compose.cue, or

@@ -68,9 +68,13 @@ func (s *Shape) Derive(key any, derive func() any) any {
 }
 
 // filled is the content of an object of the shape.
-func (s *Shape) filled(values []any) map[string]any {
-	fields := runtime.DeepCopyJSON(s.fields)
-	for i, path := range s.leaves {
+func (s *Shape) filled(values []any) map[string]any { return With(s.fields, s.leaves, values) }
+
+// With copies decoded JSON and has values, which are not copied, at some paths of it: keys (string) and
+// indexes (int) that are there.
+func With(fields map[string]any, paths [][]any, values []any) map[string]any {
+	fields = runtime.DeepCopyJSON(fields)
+	for i, path := range paths {
 		set(fields, path, values[i])
 	}
 	return fields

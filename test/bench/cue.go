@@ -16,18 +16,28 @@ const stream = `package generator
 import (
 	"encoding/yaml"
 
-	"github.com/trainyard/trainyard/generator/makers"
 	"github.com/trainyard/trainyard/generator/teams"
+	"github.com/trainyard/trainyard/runtimes"
 )
 
 listed: {
 	for name, tenant in document.spec.tenants for key in tenant.runtimes {(key): "\(name)": name}
 }
 
+#Whole: {
+	runtimes.#TrainingRuntime
+	in: _
+	containers: {
+		for name in ["launcherIdentity", "preflight", "nodeIdentity"] {(name): (runtimes.components[name] & {"in": in}).object}
+		mpirun: (runtimes.#Mpirun & {"in": in, env: (runtimes.components.launcherEnv & {"in": in}).object}).object
+		sshd: (runtimes.#Sshd & {"in": in, env: (runtimes.components.nodeEnv & {"in": in}).object}).object
+	}
+}
+
 stream: yaml.MarshalStream([
 	for _, request in requests
 	for home in [if request.listed {[for name in listed[request.from[2]] {name}]}, [""]][0] {
-		(makers.makers[request.make] & {in: request.in, in: tenant: home}).object
+		(#Whole & {in: request.in, in: tenant: home}).object
 	},
 	for home, tenant in tenants
 	for name, policy in teams.policies.tenants
