@@ -23,9 +23,9 @@ const maxObject = 1 << 20
 func composeAll(ctx context.Context, s *source, works []*work) error {
 	jobs := jobsOf(works)
 	kin := kinOf(jobs)
-	shared := newCommon()
+	pooled := newPool()
 	err := s.engines.share(ctx, len(kin), len(works)*s.runtimes(), func(on *engine, i int) {
-		family := &family{engine: on, common: shared}
+		family := &family{engine: on, pool: pooled}
 		for _, j := range kin[i] {
 			j.answer = j.work.answer(family, j.request)
 		}

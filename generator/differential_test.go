@@ -157,10 +157,10 @@ func compareShapes(t *testing.T, works []*work) (requests, shapes int) {
 	for _, kin := range kinOf(jobsOf(works)) {
 		made := map[*object.Shape]bool{}
 		err := works[0].engines.use(func(on *engine) {
-			together := &family{engine: on, common: newCommon()}
+			together := &family{engine: on, pool: newPool()}
 			for _, j := range kin {
 				got := j.work.answer(together, j.request)
-				want := j.work.answer(&family{engine: alone, common: newCommon()}, j.request)
+				want := j.work.answer(&family{engine: alone, pool: newPool()}, j.request)
 				if !reflect.DeepEqual(contents(want), contents(got)) { // cmp takes longer than CUE
 					t.Errorf("%s of %s: -alone +together:\n%s", problem.Path(j.From), j.work.environment, cmp.Diff(contents(want), contents(got)))
 				}

@@ -82,12 +82,12 @@ func (f *family) piece(by maker, in map[string]any) (*piece, error) {
 		return nil, err
 	}
 	in = reads.of(in)
-	if found, ok := f.common.find(by, in); ok {
+	if found, ok := f.pool.find(by, in); ok {
 		return found, nil
 	}
 	made, err := f.make(by, in)
 	if err == nil {
-		f.common.keep(by, in, made)
+		f.pool.keep(by, in, made)
 	}
 	return made, err
 }
@@ -126,17 +126,17 @@ func (r *reading) checkLeaves() error {
 }
 
 // find and keep share pieces among families. Two may make the same at a time.
-func (c *common) find(by maker, in map[string]any) (*piece, bool) {
-	c.Lock()
-	defer c.Unlock()
-	known, ok := c.pieces[by]
+func (p *pool) find(by maker, in map[string]any) (*piece, bool) {
+	p.Lock()
+	defer p.Unlock()
+	known, ok := p.pieces[by]
 	if !ok {
 		return nil, false
 	}
 	return known.find(in)
 }
 
-func (c *common) keep(by maker, in map[string]any, made *piece) {
+func (p *pool) keep(by maker, in map[string]any, made *piece) {
 	var sources, shown [][]string
 	for _, l := range made.leaves {
 		sources = append(sources, l.source)
@@ -144,10 +144,10 @@ func (c *common) keep(by maker, in map[string]any, made *piece) {
 			shown = append(shown, l.of)
 		}
 	}
-	c.Lock()
-	defer c.Unlock()
-	if c.pieces[by] == nil {
-		c.pieces[by] = &memo[*piece]{}
+	p.Lock()
+	defer p.Unlock()
+	if p.pieces[by] == nil {
+		p.pieces[by] = &memo[*piece]{}
 	}
-	c.pieces[by].keep(in, sources, shown, made)
+	p.pieces[by].keep(in, sources, shown, made)
 }

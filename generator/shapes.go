@@ -18,20 +18,20 @@ import (
 // mark. That is what the marks promise.
 type family struct {
 	*engine
-	common     *common
+	pool       *pool
 	shapes     memo[*shape]
 	definition string // which is one for all of a kin
 }
 
-// common is what all families share.
-type common struct {
+// pool is what all families share.
+type pool struct {
 	sync.Mutex
 	fields map[string]object.Parameter // what the schema says of fields that are leaves
 	pieces map[maker]*memo[*piece]
 }
 
-func newCommon() *common {
-	return &common{fields: map[string]object.Parameter{}, pieces: map[maker]*memo[*piece]{}}
+func newPool() *pool {
+	return &pool{fields: map[string]object.Parameter{}, pieces: map[maker]*memo[*piece]{}}
 }
 
 // shape is one composed object, and what it takes to make others of it.
@@ -109,9 +109,9 @@ func (f *family) describe(result *shape, l leaf, from []string) error {
 // field describes a field below a part of the document, once for all parts of a kind.
 func (f *family) field(from []string, key string) (object.Parameter, error) {
 	kind := strings.Join(from[:len(from)-1], ".") + "." + key
-	f.common.Lock()
-	defer f.common.Unlock()
-	if about, ok := f.common.fields[kind]; ok {
+	f.pool.Lock()
+	defer f.pool.Unlock()
+	if about, ok := f.pool.fields[kind]; ok {
 		return about, nil
 	}
 	field := descend(descend(f.schema, from), strings.Split(key, "."))
@@ -123,7 +123,7 @@ func (f *family) field(from []string, key string) (object.Parameter, error) {
 		return object.Parameter{}, fmt.Errorf("writing its schema: %w", err)
 	}
 	about := object.Parameter{Doc: constraint.Sentence(field), Schema: schema}
-	f.common.fields[kind] = about
+	f.pool.fields[kind] = about
 	return about, nil
 }
 
