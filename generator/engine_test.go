@@ -17,9 +17,9 @@ import (
 func TestEnginesAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder
-	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  environments: {a: {}, b: {ceilings: {maxNodes: 7}}, c: {}}\n  runtimes:\n")
-	for i := range 80 {
-		fmt.Fprintf(&b, "    r%d: {from: %s, image: \"a:%d\", nodeSelector: {kind: k%d}}\n", i, bases[i%len(bases)], i, i%3)
+	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  environments: {a: {}, b: {ceilings: {maxNodes: 7}}, c: {}, d: {}}\n  runtimes:\n")
+	for i := range 80 { // in four environments: enough for two engines
+		fmt.Fprintf(&b, "    r%d: {from: %s, image: \"a:%d\", nodeSelector: {kind: k%d}, env: {V%d: x}}\n", i, bases[i%len(bases)], i, i%3, i%5)
 	}
 	made := map[int][]generator.Platform{}
 	for _, processors := range []int{1, 4} {

@@ -57,7 +57,10 @@ func (f *family) assembled(by maker, in map[string]any) (*piece, error) {
 		whole.add(g.path, component)
 		paths, contents = append(paths, g.path), append(contents, component.content)
 	}
-	fields, _ := made.content.(map[string]any) // what has a gap is a mapping
+	fields, ok := made.content.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s is no mapping, and has a place for %s", by.name, made.gaps[0].component)
+	}
 	whole.content = object.With(fields, paths, contents)
 	return whole, nil
 }
@@ -75,11 +78,14 @@ func (p *piece) add(path []any, component *piece) {
 	p.size += component.size
 }
 
-// piece has CUE make a piece, unless another family has had it made already.
+// piece has CUE make a piece, unless one of its kind has been made of what it reads.
 func (f *family) piece(by maker, in map[string]any) (*piece, error) {
 	reads, err := f.readsOf(by)
 	if err != nil {
 		return nil, err
+	}
+	if reads.everything() { // no other is made of less
+		return f.make(by, in)
 	}
 	in = reads.of(in)
 	if found, ok := f.pool.find(by, in); ok {
@@ -111,7 +117,8 @@ func (f *family) make(by maker, in map[string]any) (*piece, error) {
 		f.definition = definitionOf(made.LookupPath(definitionPath))
 	}
 	found.definition = f.definition
-	return &found.piece, found.checkLeaves()
+	read := found.piece // without the input
+	return &read, found.checkLeaves()
 }
 
 // checkLeaves holds the marks to their word: a leaf is its source and nothing else.

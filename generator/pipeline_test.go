@@ -157,6 +157,7 @@ func TestVerifyCatchesOurMistakes(t *testing.T) {
 		"a kind that nobody knows":             {"runtimes/shape.cue", `"ClusterTrainingRuntime"`, `"Runtime"`, "no upstream type is known"},
 		"a value that is not decided":          {"runtimes/role.cue", "backoffLimit: 0", "backoffLimit: int", "backoffLimit"},
 		"a mark on a field that nobody writes": {"runtimes/shape.cue", "@param(numProcPerNode)", "@param(numProcPerNod)", "settings.numProcPerNod"},
+		"a leaf that is more than its source":  {"runtimes/container.cue", "image:           in.settings.image ", `image: "x\(in.settings.image)" `, "its source settings.image is"},
 		"a component that nobody wrote":        {"generator/makers/makers.cue", "'sshd'", "'ssh'", "there is no ssh among components"},
 	}
 	for name, tc := range cases {

@@ -33,6 +33,9 @@ func (e *engine) readsOf(by maker) (reads, error) {
 	return r, nil
 }
 
+// everything reports whether it is the whole input.
+func (r reads) everything() bool { return r.only == nil && r.never == nil }
+
 // of is what is read of an input.
 func (r reads) of(in map[string]any) map[string]any {
 	if r.only != nil {

@@ -138,6 +138,27 @@ func TestSizeIsTheObjectsOwn(t *testing.T) {
 	}
 }
 
+// TestSizeIsOfAllComponents: what is no leaf counts as well, in whichever container it stands.
+func TestSizeIsOfAllComponents(t *testing.T) {
+	for name, tc := range map[string]struct {
+		variables int
+		problems  int
+	}{"under the limit": {14, 0}, "over the limit": {17, 1}} {
+		t.Run(name, func(t *testing.T) {
+			env := []string{"Q: x"}
+			for n := range tc.variables {
+				env = append(env, fmt.Sprintf("A%d: '$(Q)%s'", n, strings.Repeat("x", 32_000)))
+			}
+			text := document("sizes", map[string]string{"mpi": "{from: mpich, image: a/b:1, env: {" + strings.Join(env, ", ") + "}}"})
+			_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(text))
+			var problems problem.List
+			if errors.As(err, &problems); len(problems) != tc.problems || err != nil && tc.problems == 0 {
+				t.Errorf("Generate() = %v, want %d problems", err, tc.problems)
+			}
+		})
+	}
+}
+
 // randomRuntime differs from others in an image, and in some settings or in none.
 func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
