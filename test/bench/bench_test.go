@@ -74,6 +74,32 @@ func TestMeasureTellsWhyACommandFailed(t *testing.T) {
 	}
 }
 
+// TestQuickCasesAreMeasuredOften: in turns, too.
+func TestQuickCasesAreMeasuredOften(t *testing.T) {
+	starter, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ran []string
+	named := func(id string, took time.Duration) Case {
+		return Case{ID: id, turns: turns(Sample{CPU: took}), commands: []Command{{Args: []string{"true"}}}, prepare: func() error {
+			ran = append(ran, id)
+			return nil
+		}}
+	}
+	b, r := &bench{starter: starter, tell: func(string, ...any) {}}, &Report{Rounds: 2}
+	if err := b.measure(r, []Case{named("one", time.Second), named("slow", time.Minute), named("other", 0)}); err != nil {
+		t.Fatal(err)
+	}
+	round := []string{"one", "slow", "other", "one", "other", "one", "other"}
+	if diff := cmp.Diff(append(round, round...), ran); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(r.Load) != 3 || len(r.Results) != 3 || len(r.Results[0].Samples) != 6 || len(r.Results[1].Samples) != 2 {
+		t.Errorf("%+v, want the load around 2 rounds, 6 samples of what is quick, and 2 of what is not", r)
+	}
+}
+
 func TestSpread(t *testing.T) {
 	cases := map[string]struct {
 		seconds []int

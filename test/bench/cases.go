@@ -16,6 +16,7 @@ type Case struct {
 	prepare  func() error // before each run, outside of the measurement; may be nil
 	commands []Command    // run one after the other
 	verify   func() error // what they made; nil if that is no matter
+	turns    int          // how often it is measured in each round
 }
 
 // The cases that others are compared with.
@@ -33,6 +34,7 @@ const (
 	caseTenth      = "w10"
 	caseFifth      = "w5"
 	caseFiveTimes  = "5w"
+	caseHalf       = "w2-runtimes"
 	caseByRuntimes = "3w-runtimes"
 )
 
@@ -116,7 +118,8 @@ func (b *bench) again(c Command) Command {
 func (b *bench) scales() []Case {
 	var cases []Case
 	for _, s := range []struct{ id, name string }{
-		{caseTenth, "W/10"}, {caseFifth, "W/5"}, {caseFiveTimes, "5W"}, {caseByRuntimes, "3W-runtimes"},
+		{caseTenth, "W/10"}, {caseFifth, "W/5"}, {caseFiveTimes, "5W"},
+		{caseHalf, "W/2-runtimes"}, {caseByRuntimes, "3W-runtimes"},
 	} {
 		size := workload.Sizes()[s.name]
 		what := fmt.Sprintf("%s: %d runtimes × %d tenants × %d environments", s.name, size.Runtimes, size.Tenants, size.Environments)

@@ -71,7 +71,7 @@ func (r *Report) Exponents() []Exponent {
 	}{
 		{"more of everything: W/10, W, 5W", []string{caseTenth, casePlain, caseFiveTimes}},
 		{"more tenants: W/5, W, 5W", []string{caseFifth, casePlain, caseFiveTimes}},
-		{"more runtimes: W, 3W-runtimes", []string{casePlain, caseByRuntimes}},
+		{"more runtimes: W/2-runtimes, W, 3W-runtimes", []string{caseHalf, casePlain, caseByRuntimes}},
 	} {
 		points, ok := r.points(series.ids)
 		start, started := r.find(caseMinimal)

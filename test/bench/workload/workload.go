@@ -22,11 +22,14 @@ var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
 // Sizes are the workloads that have names.
 func Sizes() map[string]Size {
 	return map[string]Size{
-		"W":           W,
-		"W/10":        {Runtimes: 20, Tenants: 10, Environments: 1},
-		"W/5":         {Runtimes: 20, Tenants: 5, Environments: 4},
-		"5W":          {Runtimes: 20, Tenants: 125, Environments: 4},
-		"3W-runtimes": {Runtimes: 60, Tenants: 25, Environments: 4}, // grown by runtimes, not by tenants
+		"W":    W,
+		"W/10": {Runtimes: 20, Tenants: 10, Environments: 1},
+		"W/5":  {Runtimes: 20, Tenants: 5, Environments: 4},
+		"5W":   {Runtimes: 20, Tenants: 125, Environments: 4},
+
+		// Grown by runtimes, not by tenants.
+		"W/2-runtimes": {Runtimes: 10, Tenants: 25, Environments: 4},
+		"3W-runtimes":  {Runtimes: 60, Tenants: 25, Environments: 4},
 	}
 }
 
