@@ -178,6 +178,18 @@ func (n *Node) field(key string) *Field {
 	return nil
 }
 
+// index finds fields as field does, in a time that does not grow with the mapping.
+func (n *Node) index() func(key string) *Field {
+	if len(n.Fields) <= 16 { // which are found faster one after the other
+		return n.field
+	}
+	at := make(map[string]*Field, len(n.Fields))
+	for i := range n.Fields {
+		at[n.Fields[i].Key] = &n.Fields[i]
+	}
+	return func(key string) *Field { return at[key] }
+}
+
 // Locate returns the position of the value at a path of keys and indexes or,
 // where the document does not say it, of the key that should contain it.
 func (n *Node) Locate(path ...string) problem.Position {

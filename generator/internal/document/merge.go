@@ -37,8 +37,9 @@ func (m *merger) node(base, over *Node) *Node {
 
 func (m *merger) mapping(base, over *Node) *Node {
 	merged := &Node{Position: base.Position, Kind: Mapping, Partly: base.Partly || over.Partly, removed: maps.Clone(base.removed)}
+	inBase, inOver := base.index(), over.index()
 	for _, f := range base.Fields {
-		switch above := over.field(f.Key); {
+		switch above := inOver(f.Key); {
 		case above == nil:
 			merged.Fields = append(merged.Fields, f)
 		case above.Value.Empty(): // null takes away what a lower layer says
@@ -51,11 +52,11 @@ func (m *merger) mapping(base, over *Node) *Node {
 		}
 	}
 	for _, f := range over.Fields {
-		if base.field(f.Key) != nil {
+		if inBase(f.Key) != nil {
 			continue
 		}
 		if f.Value.Empty() {
-			m.add(f, keys(base))
+			m.add(f, base)
 			continue
 		}
 		f.Value = m.node(&Node{}, f.Value)
@@ -118,10 +119,20 @@ func keys(n *Node) []string {
 	return found
 }
 
-func (m *merger) add(f Field, known []string) {
+// Suggestions are for what a person reads. Each compares a key with all of a mapping, so
+// large documents would take minutes.
+const (
+	maxSuggestions = 100
+	maxSuggested   = 256 // keys of a mapping, of which the schema allows no more
+)
+
+// add notes that a null takes nothing away from what is below it.
+func (m *merger) add(f Field, base *Node) {
 	message := fmt.Sprintf("%.60q: null removes nothing: the layers below have no such key", f.Key)
-	if meant := problem.Nearest(f.Key, known); meant != "" {
-		message += fmt.Sprintf("; did you mean %q?", meant)
+	if len(m.notes) < maxSuggestions && len(base.Fields) <= maxSuggested {
+		if meant := problem.Nearest(f.Key, keys(base)); meant != "" {
+			message += fmt.Sprintf("; did you mean %q?", meant)
+		}
 	}
 	m.notes = append(m.notes, problem.Problem{Position: f.Position, Message: message})
 }
