@@ -23,39 +23,63 @@ func (w *work) check(on *engine) error {
 	if !ok {
 		return problems.Err()
 	}
-	filled := on.fill(w.sound)
-	complete := len(problems) == 0
-	found, err := w.evaluate(on, filled.LookupPath(problemsPath), complete)
+	documents, doubts := on.supposed(w.sound)
+	var j judged
+	var found []problem.List
+	for _, w.sound = range documents {
+		var err error
+		if j, err = w.judge(on, len(problems) == 0); err != nil {
+			return err
+		}
+		found = append(found, j.problems)
+	}
+	if len(found) > 0 {
+		problems = slices.Concat(problems, agreed(found, doubts))
+	}
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	notes, err := w.evaluate(on, j.filled.LookupPath(notesPath), true)
 	if err != nil {
 		return err
 	}
-	fitting, err := w.fit(filled, complete)
-	if err != nil {
-		return err
-	}
-	if err := slices.Concat(problems, found, fitting.problems).Err(); err != nil {
-		return err
-	}
-	notes, err := w.evaluate(on, filled.LookupPath(notesPath), complete)
-	if err != nil {
-		return err
-	}
-	w.notes = slices.Concat(w.notes, notes, fitting.notes)
-	w.requests, err = w.requestsOf(on, filled)
+	w.notes = slices.Concat(w.notes, notes, j.fitting.notes)
+	w.requests, err = w.requestsOf(on, j.filled)
 	if err != nil {
 		return err
 	}
 	if err := w.deliver(on); err != nil {
 		return err
 	}
-	w.delivery.Bounds = fitting.bounds()
+	w.delivery.Bounds = j.fitting.bounds()
 	return nil
 }
 
-// hold holds the document against the schema, and keeps what is sound of it; ok is false if nothing is.
+// judged is what comes of holding what is sound of a document against the rules.
+type judged struct {
+	filled   cue.Value // our CUE, with the document
+	fitting  *fitting
+	problems problem.List
+}
+
+// judge holds what is sound of the document against the rules that look at several values.
+func (w *work) judge(on *engine, complete bool) (j judged, err error) {
+	j.filled = on.fill(w.sound)
+	if j.problems, err = w.evaluate(on, j.filled.LookupPath(problemsPath), complete); err != nil {
+		return j, err
+	}
+	if j.fitting, err = w.fit(j.filled, complete); err != nil {
+		return j, err
+	}
+	j.problems = slices.Concat(j.problems, j.fitting.problems)
+	return j, nil
+}
+
+// hold holds the document against the schema, and keeps what is sound of it, with doubts where it is not; ok is
+// false if nothing is.
 func (w *work) hold(on *engine) (problems problem.List, ok bool) {
 	definitions, _ := on.schema.ReferencePath()
-	c := checker{engine: on, definitions: definitions, document: w.document, problems: w.problems, verdicts: &w.verdicts, judged: &w.judged}
+	c := checker{engine: on, definitions: definitions, document: w.document, problems: w.problems, verdicts: &w.verdicts, judged: &w.judged, respelled: map[string]bool{}}
 	sound, ok := c.value(on.schema, w.document, w.document.Position, nil)
 	w.sound, _ = sound.(map[string]any) // the schema is a mapping
 	return c.problems, ok

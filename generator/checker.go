@@ -27,9 +27,10 @@ type checker struct {
 	definitions cue.Value      // the package that the document's schema is defined in
 	document    *document.Node // all of it, for values that refer to keys elsewhere
 	problems    problem.List
-	verdicts    *sync.Map // of fits: whether a verdict's value fits
-	judged      *sync.Map // of once: what is sound of a judgement's mapping
-	lookups     int       // how often the rest of the document was looked at
+	verdicts    *sync.Map       // of fits: whether a verdict's value fits
+	judged      *sync.Map       // of once: what is sound of a judgement's mapping
+	lookups     int             // how often the rest of the document was looked at
+	respelled   map[string]bool // the paths that mistyped keys are taken for
 }
 
 // Bounds on what a person may add by number: evaluation time grows with it.
@@ -131,11 +132,13 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) []any 
 	element := schema.LookupPath(cue.MakePath(cue.AnyIndex))
 	sound := []any{}
 	for i, item := range n.Items {
-		if v, ok := c.value(element, item, item.Position, extend(path, strconv.Itoa(i))); ok {
-			sound = append(sound, v)
+		v, ok := c.value(element, item, item.Position, extend(path, strconv.Itoa(i)))
+		if !ok {
+			v = doubt{schema: element}
 		}
+		sound = append(sound, v)
 	}
-	c.references(schema, n, path)
+	c.references(schema, n, sound, path)
 	return sound
 }
 
@@ -203,14 +206,15 @@ func (c *checker) once(schema cue.Value, n *document.Node, key problem.Position,
 func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) map[string]any {
 	sound := map[string]any{}
 	keys := c.engine.keysOf(schema)
+	fields := c.fieldsOf(schema, n)
+	n, guessed := c.respell(schema, n, fields, path)
 	c.filled(schema, n, key, path)
-	for _, f := range n.Fields {
-		below := extend(path, f.Key)
-		field, known := keys.known[f.Key]
-		if !known {
-			field = descend(schema, []string{f.Key})
-			known = field.Exists()
+	for i, f := range n.Fields {
+		if guessed[f.Key] {
+			sound[f.Key] = doubt{fields[i], !slices.Contains(keys.required, f.Key)}
+			continue
 		}
+		field, known, below := fields[i], fields[i].Exists(), extend(path, f.Key)
 		if !known {
 			c.breaks(unknownKey, f.Position, below, "%s", c.unknown(schema, f.Key))
 			field = anyField(schema)
@@ -218,13 +222,21 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 		if !field.Exists() {
 			continue
 		}
-		if v, ok := c.value(field, f.Value, f.Position, below); ok && known {
+		v, ok := c.value(field, f.Value, f.Position, below)
+		switch {
+		case ok && known:
 			sound[f.Key] = v
+		case known:
+			sound[f.Key] = doubt{field, !slices.Contains(keys.required, f.Key)}
 		}
 	}
 	c.relate(schema, n, path)
 	for _, required := range keys.required {
-		if n.Get(required) == nil && !n.Partly {
+		if n.Get(required) != nil {
+			continue
+		}
+		sound[required] = doubt{schema: keys.known[required]}
+		if !n.Partly {
 			at := key
 			if null, ok := n.Removed(required); ok {
 				at = null
@@ -233,6 +245,54 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 		}
 	}
 	return sound
+}
+
+// fieldsOf are the schemas of a mapping's keys, which do not exist for keys that nobody knows.
+func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
+	keys, fields := c.engine.keysOf(schema), make([]cue.Value, len(n.Fields))
+	for i, f := range n.Fields {
+		var known bool
+		if fields[i], known = keys.known[f.Key]; !known {
+			fields[i] = descend(schema, []string{f.Key})
+		}
+	}
+	return fields
+}
+
+// respell reports keys that are mistyped, and takes them for those that were probably meant: to say that
+// these are missing would be to report the same mistake again. What stands there may belong to another
+// key after all, and is not judged.
+func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (meant *document.Node, guessed map[string]bool) {
+	meant, guessed = n, map[string]bool{}
+	for i, f := range n.Fields {
+		if fields[i].Exists() {
+			continue
+		}
+		key := c.meantKey(schema, meant, f.Key)
+		if key == "" {
+			continue
+		}
+		c.breaks(unknownKey, f.Position, extend(path, f.Key), "%s", c.unknown(schema, f.Key))
+		meant, guessed[key], fields[i] = meant.Renamed(i, key), true, c.engine.keysOf(schema).known[key]
+		c.respelled[problem.Path(extend(path, key))] = true
+	}
+	return meant, guessed
+}
+
+// meantKey is the key that was probably meant by one that nobody knows, if it is not there itself.
+func (c *checker) meantKey(schema cue.Value, n *document.Node, key string) string {
+	var free []string
+	for known := range c.engine.keysOf(schema).known {
+		if n.Get(known) == nil {
+			free = append(free, known)
+		}
+	}
+	slices.Sort(free)
+	meant := problem.Nearest(key, free)
+	if _, named := markOf(schema, "keys"); named && meant != "" && meant[0] != key[0] { // gpu is not cpu
+		return ""
+	}
+	return meant
 }
 
 // filled refuses a mapping with no keys where @nonempty() asks for one of those that it knows, or

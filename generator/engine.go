@@ -28,6 +28,7 @@ type engine struct {
 	traits   map[cue.Value]traits // of the fields of these mappings
 	asked    cue.Value            // what traitsOf was asked for last
 	told     traits               // and what it said
+	samples  map[string][]any     // that fit a field, by its name
 	about    *policies            // once they have been read
 }
 
@@ -54,7 +55,7 @@ func newEngine(definitions fs.FS) (*engine, error) { return engineOf(definitions
 func engineOf(definitions fs.FS, name string) (*engine, error) {
 	e := &engine{
 		context: cuecontext.New(), sources: newSources(definitions),
-		packages: map[string]cue.Value{}, reads: map[maker]reads{}, mappings: map[string]keys{}, traits: map[cue.Value]traits{},
+		packages: map[string]cue.Value{}, reads: map[maker]reads{}, mappings: map[string]keys{}, traits: map[cue.Value]traits{}, samples: map[string][]any{},
 	}
 	var err error
 	if e.definitions, err = e.built(name); err != nil {

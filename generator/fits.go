@@ -130,6 +130,7 @@ type fitting struct {
 // fit finds what never fits, and what fits only if it is smaller than usual. Of a document that is
 // not complete, it passes over runtimes that lack something.
 func (w *work) fit(filled cue.Value, complete bool) (*fitting, error) {
+	w.fits = nil
 	f := &fitting{work: w, demands: map[string]demand{}, jobs: map[string]fit.Job{}}
 	if gang := mappingAt(w.sound, "spec", "target")["gang"]; gang == "kueue" {
 		if err := f.queues(); err != nil {

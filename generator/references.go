@@ -13,7 +13,7 @@ import (
 // references checks what the schema says of a list beyond its items: with
 // @nonempty() there is one at least (of mappings, see filled), with @unique() none may come twice, and with @keyof(path,noun) each must be a key of
 // the mapping at a path of the document.
-func (c *checker) references(schema cue.Value, list *document.Node, path []string) {
+func (c *checker) references(schema cue.Value, list *document.Node, sound []any, path []string) {
 	if mark := schema.Attribute("nonempty"); mark.Err() == nil && len(list.Items) == 0 {
 		c.add(list.Position, path, "want at least one item")
 	}
@@ -23,7 +23,7 @@ func (c *checker) references(schema cue.Value, list *document.Node, path []strin
 	if mark := schema.Attribute("keyof"); mark.Err() == nil {
 		target, _ := mark.String(0) // both are always given
 		noun, _ := mark.String(1)
-		c.keysOf(target, noun, list, path)
+		c.keysOf(target, noun, list, sound, path)
 	}
 }
 
@@ -41,11 +41,11 @@ func (c *checker) unique(list *document.Node, path []string) {
 	}
 }
 
-func (c *checker) keysOf(target, noun string, list *document.Node, path []string) {
+func (c *checker) keysOf(target, noun string, list *document.Node, sound []any, path []string) {
 	c.lookups++
-	mapping := c.document
-	for _, key := range strings.Split(target, ".") {
-		mapping = mapping.Get(key)
+	mapping, whole := c.mappingAt(target)
+	if !whole {
+		return
 	}
 	var keys []string
 	if mapping != nil {
@@ -54,9 +54,23 @@ func (c *checker) keysOf(target, noun string, list *document.Node, path []string
 		}
 	}
 	for i, item := range list.Items {
-		name, ok := item.Scalar.(string)
+		name, ok := sound[i].(string)
 		if ok && mapping.Get(name) == nil {
 			c.breaks(unknownName, item.Position, extend(path, strconv.Itoa(i)), "%s", choice("unknown "+noun+" "+problem.Quote(name), name, keys))
 		}
 	}
+}
+
+// mappingAt is what stands at a path of the document; whole is false if it has names, perhaps, that
+// could not be read.
+func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
+	n = c.document
+	keys := strings.Split(path, ".")
+	for i, key := range keys {
+		if c.respelled[problem.Path(keys[:i+1])] {
+			return nil, false
+		}
+		n = n.Get(key)
+	}
+	return n, n == nil || n.Kind == document.Mapping && !n.Bad && !n.Partly
 }

@@ -156,3 +156,11 @@ func (n *Node) With(key string, value *Node) *Node {
 	}
 	return &changed
 }
+
+// Renamed returns a copy of a mapping in which the field at an index has another key.
+func (n *Node) Renamed(at int, key string) *Node {
+	changed := *n
+	changed.Fields = slices.Clone(n.Fields)
+	changed.Fields[at].Key = key
+	return &changed
+}
