@@ -65,12 +65,13 @@ func (p *Plan) read(ctx context.Context, name string) (held folder, manifest []b
 
 // reader reads one folder.
 type reader struct {
-	root  *os.Root
-	list  []byte            // the manifest
-	deep  bool              // look into folders that are not ours, too
-	ours  map[string]string // the digest of each file in the manifest
-	known map[string]bool   // folders that the manifest or the new tree has
-	held  folder
+	root   *os.Root
+	list   []byte            // the manifest
+	deep   bool              // look into folders that are not ours, too
+	ours   map[string]string // the digest of each file in the manifest
+	known  map[string]bool   // folders that the manifest or the new tree has
+	mounts map[string]bool   // paths that something is mounted at
+	held   folder
 }
 
 func (r *reader) read(ctx context.Context, wanted Tree) error {
@@ -78,7 +79,7 @@ func (r *reader) read(ctx context.Context, wanted Tree) error {
 	if r.list, err = r.manifest(); err != nil {
 		return about(ManifestName, err)
 	}
-	r.ours = parseManifest(r.list)
+	r.ours, r.mounts = parseManifest(r.list), mountsIn(r.root)
 	r.known = map[string]bool{".": true}
 	for file := range r.ours {
 		addParents(r.known, file)
@@ -106,7 +107,7 @@ func (r *reader) entry(dir *os.Root, path string, info fs.FileInfo) (enter bool,
 	}
 	r.held[path] = e
 	enter = r.deep || !e.foreign
-	if enter && info.IsDir() && !sameDevice(info, r.held["."].info) {
+	if enter && (r.mounts[path] || info.IsDir() && !sameDevice(info, r.held["."].info)) {
 		return false, errors.New("is a mount point, which the folder would lose: unmount it first")
 	}
 	return enter, nil
@@ -136,7 +137,20 @@ func (r *reader) manifest() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.root.ReadFile(ManifestName)
+	return readManifest(r.root.Open(ManifestName))
+}
+
+// maxManifest is how much of a manifest is read, in bytes: some hundred thousand files. Files that
+// only the rest lists are as good as not listed.
+const maxManifest = 16 << 20
+
+// readManifest reads a file that has been opened.
+func readManifest(file *os.File, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return io.ReadAll(io.LimitReader(file, maxManifest))
 }
 
 func parseManifest(text []byte) map[string]string {

@@ -111,7 +111,7 @@ func (e Entry) line() string {
 
 // InventoryOf reads the entries of a manifest's file; there are none where it cannot be read.
 func InventoryOf(file string) []Entry {
-	text, err := os.ReadFile(file)
+	text, err := readManifest(os.Open(file))
 	if err != nil {
 		return nil
 	}

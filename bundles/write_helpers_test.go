@@ -1,11 +1,13 @@
 package bundles
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +31,21 @@ func lose(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		if err := os.Remove(filepath.Join(dir, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pad puts as much before what a file has as is read of a manifest.
+func pad(path string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		path := filepath.Join(dir, path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, slices.Concat(bytes.Repeat([]byte("#"), maxManifest), []byte("\n"), text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

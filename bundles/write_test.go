@@ -29,6 +29,9 @@ func TestWriteDir(t *testing.T) {
 		"a lost manifest makes all files foreign": {
 			before: lose(ManifestName), write: first, force: true, refused: []string{"a.yaml (not ours)", "deep/er/b.yaml (not ours)"},
 		},
+		"a manifest is read no further than it can be long": {
+			before: pad(ManifestName), write: first, force: true, refused: []string{"a.yaml (not ours)", "deep/er/b.yaml (not ours)"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

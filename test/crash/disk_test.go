@@ -232,7 +232,7 @@ func TestMounts(t *testing.T) {
 		"a disk in it":                        {at: "namespaces", want: "namespaces: is a mount point, which the folder would lose: unmount it first"},
 		"a disk in what is to be kept":        {at: "own", keep: true, want: "own: is a mount point, which the folder would lose: unmount it first"},
 		"a folder of the same disk in what is to be kept": {
-			at: "own", bind: true, keep: true, want: "own/file: lies on another file system, and cannot be kept: unmount it first; nothing was changed",
+			at: "own", bind: true, keep: true, want: "own: is a mount point, which the folder would lose: unmount it first",
 		},
 	}
 	for name, tc := range cases {
@@ -302,5 +302,30 @@ func TestOverlay(t *testing.T) {
 	o.must(t)
 	if n, err := which(o.Dir, few, 0, 1); n != 0 {
 		t.Errorf("the folder holds tree %d, %v", n, err)
+	}
+}
+
+// TestMountedFile: what is mounted at a file, as Kubernetes does with subPath, has the file's own device.
+func TestMountedFile(t *testing.T) {
+	slow(t)
+	base := t.TempDir()
+	o := order{Dir: filepath.Join(base, "parent", "bundle"), Files: few, Trees: []int{0}}
+	o.must(t)
+	at, source := filepath.Join(o.Dir, bundles.ManifestName), filepath.Join(base, "source")
+	text, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(source, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mounted(t, source, at, "", unix.MS_BIND, "")
+	o.Trees = []int{1}
+	want := bundles.ManifestName + ": is a mount point, which the folder would lose: unmount it first\n"
+	if out, code := o.outcome(t, nil); code != 1 || !strings.HasSuffix(out, want) {
+		t.Errorf("it ended with %d: %swant 1 and %q", code, out, want)
+	}
+	if left := beside(t, o.Dir); len(left) > 0 {
+		t.Errorf("it left %v", left)
 	}
 }
