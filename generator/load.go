@@ -58,12 +58,21 @@ func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) e
 	return document.Encode(w, n, problems)
 }
 
+// maxText is how much all layers may be together, in bytes. Reading some texts takes a second for each MiB.
+const maxText = 4 << 20
+
 // read lays each layer over those before it. It fails if one cannot be read at
 // all, with the problems of every layer.
 func (p *Pipeline) read(ctx context.Context, s *source, request Request) error {
-	readable := true
+	readable, size := true, 0
 	var empty problem.List
 	for _, input := range request.Layers {
+		if size += len(input.Text); size > maxText {
+			return append(s.problems, problem.Problem{
+				Position: problem.Position{File: input.Name, Line: 1, Column: 1}, Rule: problem.Syntax,
+				Message: fmt.Sprintf("more than %d MiB of text, with the layers before it", maxText>>20),
+			})
+		}
 		layer, err := p.parse(ctx, input, request.AllowImports)
 		if err := s.collect(err); err != nil {
 			return err

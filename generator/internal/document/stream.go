@@ -6,8 +6,6 @@ import (
 	"io"
 	"path"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // MaxDocuments bounds how many documents a stream may hold, empty ones included.
@@ -38,10 +36,13 @@ func ParseStream(name string, text []byte) ([]*Node, error) {
 }
 
 func parseStream(name string, text []byte) ([]*Node, error) {
+	decoder, err := decoderOf(name, text)
+	if err != nil {
+		return nil, err
+	}
 	var found []*Node
 	c := newConverter(name, text)
 	c.old = true
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for count := 1; ; count++ {
 		root, err := readYAML(decoder, name, text)
 		switch {

@@ -5,18 +5,52 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
+// maxMarks is how many brackets and commas a text may have. The parser holds all of a line in brackets
+// at once, which takes it 650 bytes for each.
+const maxMarks = 250_000
+
+// crowded refuses a text with more brackets and commas than all its keys and values could need.
+func crowded(name string, text []byte) error {
+	marks := 0
+	for offset, b := range text {
+		if bytes.IndexByte([]byte(",[]{}"), b) < 0 {
+			continue
+		}
+		if marks++; marks > maxMarks {
+			line, column := new(cursor).advance(text, offset)
+			return at(name, line, column, "more than %d brackets and commas", maxMarks)
+		}
+	}
+	return nil
+}
+
+// version12 is a directive that the parser refuses. What the versions disagree about, no document may have.
+var version12 = regexp.MustCompile(`(?m)^(%YAML[ \t]+)1\.2\b`)
+
+// decoderOf reads a text, if the parser can be trusted with it.
+func decoderOf(name string, text []byte) (*yaml.Decoder, error) {
+	if err := crowded(name, text); err != nil {
+		return nil, err
+	}
+	return yaml.NewDecoder(bytes.NewReader(version12.ReplaceAll(text, []byte("${1}1.1")))), nil
+}
+
 func parseYAML(name string, text []byte) (*Node, error) {
 	if err := lineBreaks(name, text); err != nil {
 		return nil, err
 	}
+	decoder, err := decoderOf(name, text)
+	if err != nil {
+		return nil, err
+	}
 	c := newConverter(name, text)
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var only *Node
 	for count := 1; ; count++ {
 		root, err := readYAML(decoder, name, text)
