@@ -107,10 +107,16 @@ func (r *reader) entry(dir *os.Root, path string, info fs.FileInfo) (enter bool,
 	}
 	r.held[path] = e
 	enter = r.deep || !e.foreign
-	if enter && (r.mounts[path] || info.IsDir() && !sameDevice(info, r.held["."].info)) {
+	if enter && r.mounted(path, info) {
 		return false, errors.New("is a mount point, which the folder would lose: unmount it first")
 	}
 	return enter, nil
+}
+
+// mounted says if something is mounted at a path. Where no list of mounts can be had, a folder
+// shows it by its device.
+func (r *reader) mounted(path string, info fs.FileInfo) bool {
+	return r.mounts[path] || info.IsDir() && !sameDevice(info, r.held["."].info)
 }
 
 // digestOf reads a file.
