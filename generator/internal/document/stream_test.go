@@ -28,6 +28,9 @@ func TestParseStream(t *testing.T) {
 		"lines count through the stream": {"p.yaml", "---\na: 1\n---\n  b: 2\n...\n---\n{c: 3}\n", []first{{2, 1, "a"}, {4, 3, "b"}, {7, 1, "c"}}},
 		"empty documents between":        {"p.yaml", "a: 1\n---\n# nothing\n---\nnull\n---\nb: 2\n", []first{{1, 1, "a"}, {7, 1, "b"}}},
 		"a byte order mark":              {"p.yaml", "\uFEFFa: 1\n", []first{{1, 1, "a"}}},
+		"directives of YAML 1.2":         {"p.yaml", "\uFEFF# a\n\n%YAML 1.2\n---\na: 1\n...\n# b\r\n%YAML 1.2\n--- {b: 2}\n", []first{{5, 1, "a"}, {9, 5, "b"}}},
+		"what looks like a directive":    {"p.yaml", "\"%YAML 1.2\": a\n", []first{{1, 1, "%YAML 1.2"}}},
+		"it as the line of a key":        {"p.yaml", "{\"a\n%YAML 1.2\": b}\n", []first{{1, 1, "a %YAML 1.2"}}},
 		"JSON":                           {"p.json", "\n {\"a\": 1}", []first{{2, 2, "a"}}},
 	}
 	for name, tc := range cases {

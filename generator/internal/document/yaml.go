@@ -31,8 +31,9 @@ func crowded(name string, text []byte) error {
 	return nil
 }
 
-// version12 is a directive that the parser refuses. What the versions disagree about, no document may have.
-var version12 = regexp.MustCompile(`(?m)^(%YAML[ \t]+)1\.2\b`)
+// version12 is a directive that the parser refuses, where a document may have one: what looks like it in a text
+// is text. What the versions disagree about, no document may have.
+var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
 // decoderOf reads a text, if the parser can be trusted with it.
 func decoderOf(name string, text []byte) (*yaml.Decoder, error) {
