@@ -42,7 +42,7 @@ spec:
 func newWays(t *testing.T) (w *world, s servers, team repository, registry string) {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
-	w = &world{ControlPlane: cp, repository: newRepository(t), program: repo.Build(t, repo.Path(t)), layers: t.TempDir()}
+	w = &world{ControlPlane: cp, repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
 	team, registry = newRepository(t), newRegistry(t)
 	write(t, filepath.Join(w.dir, "platform", "platform.yaml"), fmt.Sprintf(ways, w.url, team.url, registry))
 	w.trainyard(t)

@@ -48,7 +48,7 @@ type world struct {
 // newWorld has Argo CD apply the example acme, as an admin sets that up.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods()), repository: newRepository(t), program: repo.Build(t, repo.Path(t)), layers: t.TempDir()}
+	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods()), repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
 	w.layer(t, "local.yaml", fmt.Sprintf(local, w.url))
 	w.generate(t)
 	w.push(t, "Deliver the platform")

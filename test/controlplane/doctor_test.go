@@ -3,7 +3,6 @@ package controlplane_test
 import (
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,12 +16,7 @@ import (
 // TestDoctorReadsArgoCD: what its settings lack is said, whatever else they hold.
 func TestDoctorReadsArgoCD(t *testing.T) {
 	cp := controlplane.Start(t)
-	program := filepath.Join(t.TempDir(), "trainyard")
-	build := exec.Command("go", "build", "-o", program, "./cmd/trainyard")
-	build.Dir = repo.Path(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building: %v\n%s", err, out)
-	}
+	program := repo.Build(t)
 	for name, tc := range map[string]struct {
 		data map[string]string // nil where there is no ConfigMap
 		want string

@@ -82,7 +82,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	}
 	defer func() { _ = os.RemoveAll(bin) }()
 	shared.trainyard = filepath.Join(bin, "trainyard")
-	if err := errors.Join(load(ctx, dir), buildCommand(ctx, shared.trainyard), shared.deliver(ctx)); err != nil {
+	if err := errors.Join(load(ctx, dir), repo.Compile("trainyard", shared.trainyard), shared.deliver(ctx)); err != nil {
 		return 0, err
 	}
 	code := m.Run()
@@ -90,20 +90,6 @@ func runOnCluster(m *testing.M) (int, error) {
 		return code, nil
 	}
 	return code, cluster.Down(ctx, dir, os.Stderr)
-}
-
-// buildCommand makes the command that people run.
-func buildCommand(ctx context.Context, path string) error {
-	root, err := repo.Root()
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/trainyard")
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("building the command: %w", err)
-	}
-	return nil
 }
 
 // load puts images on the nodes: all, and of those that take long to make the ones that are there.

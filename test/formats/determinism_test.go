@@ -21,7 +21,7 @@ import (
 // TestSurroundingsDoNotMatter: the program writes the same bytes whatever the
 // machine it runs on says about time, language, folders and processors.
 func TestSurroundingsDoNotMatter(t *testing.T) {
-	program := repo.Build(t, repo.Path(t))
+	program := repo.Build(t)
 	surroundings := map[string][]string{
 		"at home":     {"TZ=UTC", "LANG=C", "GOMAXPROCS=1", "UMASK=022", "TMPDIR=" + t.TempDir(), "HOME=" + t.TempDir()},
 		"far from it": {"TZ=Pacific/Kiritimati", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "GOMAXPROCS=8", "UMASK=077", "TMPDIR=" + t.TempDir(), "HOME=/nonexistent"},

@@ -79,7 +79,7 @@ func TestChartIsInstalled(t *testing.T) {
 	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program := repo.Build(t, repo.Path(t))
+	program := repo.Build(t)
 	if out, err := exec.Command(program, "generate", "-f", file, "--format", "helm", "-o", chart).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -2,7 +2,7 @@ package krm
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,20 +45,13 @@ func TestMain(m *testing.M) {
 }
 
 // build makes the programs, once for all tests.
-var build = sync.OnceValues(func() (string, error) {
-	root, err := repo.Root()
-	if err == nil {
-		programs, err = os.MkdirTemp("", "trainyard-krm-")
-	}
-	if err != nil {
+var build = sync.OnceValues(func() (dir string, err error) {
+	if programs, err = os.MkdirTemp("", "trainyard-krm-"); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", programs, "./cmd/trainyard", "./cmd/trainyard-fn")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building: %w\n%s", err, out)
-	}
-	return programs, nil
+	return programs, errors.Join(
+		repo.Compile("trainyard", filepath.Join(programs, "trainyard")),
+		repo.Compile("trainyard-fn", filepath.Join(programs, "trainyard-fn")))
 })
 
 // again is a folder of its own for the same programs.

@@ -58,7 +58,7 @@ func manifests(r *http.Request) bool {
 
 // TestRegistriesThatFail: a line says what is wrong, the exit code is that of the contract, and no tag is there.
 func TestRegistriesThatFail(t *testing.T) {
-	program := repo.Build(t, repo.Path(t))
+	program := repo.Build(t)
 	cases := map[string]struct {
 		around func(http.Handler) http.Handler
 		args   []string
@@ -131,7 +131,7 @@ func (readCloser) Close() error { return nil }
 
 // TestCredentials: those of docker login and of podman login are found.
 func TestCredentials(t *testing.T) {
-	program := repo.Build(t, repo.Path(t))
+	program := repo.Build(t)
 	guarded := answering(func(r *http.Request) bool {
 		user, password, _ := r.BasicAuth()
 		return user != "acme" || password != "secret"

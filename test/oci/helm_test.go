@@ -15,7 +15,7 @@ import (
 // TestChartsAreInstalledFromRegistries: Helm 3 and Helm 4 read what publish helm has taken to a registry, each environment's chart
 // by its name and version, and make the same of it as of the folder. A second time nothing is sent.
 func TestChartsAreInstalledFromRegistries(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	references := w.mustHelm(t, "oci://HOST/charts", "-f", acme)
 	want := []string{w.host + "/charts/acme-dev:0.1.0@", w.host + "/charts/acme-prod:0.1.0@"}
 	if len(references) != 2 || !strings.HasPrefix(references[0], want[0]) || !strings.HasPrefix(references[1], want[1]) {
@@ -38,7 +38,7 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 
 // TestVersionsStay: another chart of a version that is there is refused, in a registry and as a file, unless somebody insists.
 func TestVersionsStay(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")
 	text := "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: acme}\nspec: {runtimes: {mpi-deepspeed: {image: quay.io/acme/other:1}}}\n"
 	if err := os.WriteFile(layer, []byte(text), 0o600); err != nil {
@@ -61,7 +61,7 @@ func TestVersionsStay(t *testing.T) {
 
 // TestChartsInFolders: a layout holds all charts, by name and version.
 func TestChartsInFolders(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	dir := filepath.Join(t.TempDir(), "layout")
 	got := w.mustHelm(t, "oci-layout:"+dir, "-f", acme)
 	if len(got) != 2 || !strings.Contains(got[0], dir+":acme-dev-0.1.0@sha256:") || !strings.Contains(got[1], dir+":acme-prod-0.1.0@sha256:") {
@@ -71,7 +71,7 @@ func TestChartsInFolders(t *testing.T) {
 
 // TestChartsInFiles: the same platform is the same file, which Helm reads; one that is so already is not written again.
 func TestChartsInFiles(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	here, there := t.TempDir(), filepath.Join(t.TempDir(), "new", "folder")
 	first := w.mustHelm(t, "tgz:"+here, "-f", acme, "--env", "prod")
 	second := w.mustHelm(t, "tgz:"+there, "-f", acme, "--env", "prod")
@@ -99,7 +99,7 @@ func TestChartsInFiles(t *testing.T) {
 
 // TestWhatIsSavedIsTold: a chart that is written is told, though the next one cannot be.
 func TestWhatIsSavedIsTold(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "acme-prod-0.1.0.tgz"), []byte("of somebody else"), 0o600); err != nil {
 		t.Fatal(err)

@@ -156,7 +156,7 @@ func committed(t *testing.T, environment string) map[string]string {
 
 // TestRegistryServesWhatWasPublished: each environment under its tag, by the digest that was printed.
 func TestRegistryServesWhatWasPublished(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	references := w.must(t, "oci://HOST/acme/platform", "-f", acme)
 	if len(references) != 2 {
 		t.Fatalf("published %v, want two environments", references)
@@ -187,7 +187,7 @@ func TestRegistryServesWhatWasPublished(t *testing.T) {
 
 // TestOneEnvironmentHasTheTagOfTheCommandLine, and annotations that it gives.
 func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	const revision = "org.opencontainers.image.revision"
 	s := w.publish(t, "oci://HOST/acme/platform:v1.4", "-f", acme, "--env", "dev", "--annotation", revision+"=abc", "-o", "json")
 	var told []struct{ Environment, Reference, Tag, Digest, Status string }
@@ -208,7 +208,7 @@ func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 
 // TestDigestsAreTheSameEverywhere: of what would be published, in another registry, and in folders.
 func TestDigestsAreTheSameEverywhere(t *testing.T) {
-	program := repo.Build(t, repo.Path(t))
+	program := repo.Build(t)
 	surroundings := map[string][]string{
 		"at home":     {"TZ=UTC", "LANG=C", "GOMAXPROCS=1", "TMPDIR=" + t.TempDir()},
 		"far from it": {"TZ=Pacific/Kiritimati", "LANG=tr_TR.UTF-8", "GOMAXPROCS=8", "TMPDIR=" + t.TempDir()},

@@ -58,7 +58,7 @@ func quietRegistry() http.Handler { return registry.New(registry.Logger(log.New(
 
 // TestCertificates: one that this machine does not trust is refused, and one that it is told to trust is not.
 func TestCertificates(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewUnstartedServer(quietRegistry())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
@@ -79,7 +79,7 @@ func TestCertificates(t *testing.T) {
 
 // TestPlainHTTPIsAllowedByName: elsewhere, nothing goes without TLS that is not meant to.
 func TestPlainHTTPIsAllowedByName(t *testing.T) {
-	w := serve(t, repo.Build(t, repo.Path(t)), nil)
+	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewServer(quietRegistry())
 	t.Cleanup(server.Close)
 	elsewhere(t, w, server)

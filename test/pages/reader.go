@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,9 @@ import (
 // lane is a command that a test cannot run, because it would run itself, or for
 // many minutes. The test sees that Make knows the lane.
 var lane = regexp.MustCompile(`^make [a-z][a-z -]*$`)
+
+// building is a command that makes one program.
+var building = regexp.MustCompile(`^go build -o (/tmp/\S+) (\./\S+)$`)
 
 // Reader does as told, in a copy of the repository and a /tmp of its own.
 type Reader struct {
@@ -42,9 +47,29 @@ func (r Reader) Follow(t testing.TB, s Step) {
 		r.Run(t, strings.Replace(s.Command, "make", "make -n", 1))
 		return
 	}
+	defer r.keep(t, s.Command)()
 	out := r.Run(t, s.Command)
 	if len(s.Lines) > 0 && !matches(s.Lines, strings.Split(strings.TrimSuffix(out, "\n"), "\n")) {
 		t.Errorf("$ %s\nprints:\n%s\nthe documentation says:\n%s", s.Command, out, strings.Join(s.Lines, "\n"))
+	}
+}
+
+// keep gives a command that makes a program the one that a reader before made in the same folder, and keeps
+// what comes of it for the next: Go takes seconds to link it, and leaves one alone that is what it would make.
+func (r Reader) keep(t testing.TB, command string) (after func()) {
+	t.Helper()
+	m := building.FindStringSubmatch(command)
+	if m == nil {
+		return func() {}
+	}
+	made, kept := r.Private(m[1]), r.copy+".programs/"+filepath.Base(m[2])
+	if err := repo.CopyFile(kept, made); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := repo.CopyFile(made, kept); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ func Copy(t testing.TB, dir string) {
 		}
 	})
 	for _, file := range Files(t) {
-		if err := copyFile(filepath.Join(root, file), filepath.Join(dir, file)); err != nil {
+		if err := CopyFile(filepath.Join(root, file), filepath.Join(dir, file)); err != nil {
 			t.Fatalf("copying the repository: %v", err)
 		}
 	}
@@ -88,7 +88,8 @@ func Copy(t testing.TB, dir string) {
 	}
 }
 
-func copyFile(from, to string) error {
+// CopyFile copies a file, and makes the folders that its copy needs.
+func CopyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
@@ -103,15 +104,27 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, content, info.Mode().Perm())
 }
 
-// Build compiles the trainyard command from a folder that holds the
-// repository, and returns the program's path.
-func Build(t testing.TB, dir string) string {
+// Build compiles the trainyard command and returns the program's path.
+func Build(t testing.TB) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "trainyard")
-	cmd := exec.Command("go", "build", "-o", program, "./cmd/trainyard")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building trainyard: %v\n%s", err, out)
+	if err := Compile("trainyard", program); err != nil {
+		t.Fatal(err)
 	}
 	return program
+}
+
+// Compile makes a program of one of the folders of cmd. It has `go run` copy the program: Go keeps what
+// that has linked, which takes seconds, and links for `go build` each time.
+func Compile(command, program string) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "run", "-exec", "cp", "./cmd/"+command, program)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compiling %s: %w\n%s", command, err, out)
+	}
+	return nil
 }
