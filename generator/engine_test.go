@@ -1,6 +1,7 @@
 package generator_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/object"
 )
 
 // TestEnginesAgree: what several engines make together, of enough runtimes that several are
@@ -36,4 +38,27 @@ func TestEnginesAgree(t *testing.T) {
 			t.Errorf("-with one processor +with four:\n%s", diff)
 		}
 	}
+}
+
+// described is everything that anybody can learn of a platform. What a shape has for leaves is that of the object it was
+// first composed for, which may be of another environment, and nobody's business.
+func described(t *testing.T, p generator.Platform) map[string]any {
+	t.Helper()
+	delivery, err := json.Marshal(p.Delivery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]any{"name": p.Name, "environment": p.Environment, "parts": p.Parts, "notes": p.Notes, "delivery": string(delivery)}
+	shapes := map[*object.Shape]int{}
+	for o := range p.Objects.All() {
+		shape, values := o.Shape()
+		if _, known := shapes[shape]; !known {
+			shapes[shape] = len(shapes)
+		}
+		all[o.ID().String()] = map[string]any{
+			"fields": o.Fields(), "origin": o.Origin(), "parameters": o.Parameters(), "runtime": o.Label("trainyard.dev/runtime"),
+			"shape": shapes[shape], "leaves": shape.Leaves(), "values": values,
+		}
+	}
+	return all
 }

@@ -50,8 +50,6 @@ type Evaluator func(ctx context.Context, input Input, allowImports bool) ([]byte
 type Pipeline struct {
 	definitions fs.FS
 	evaluator   Evaluator
-	store       Store // nil where nothing is kept
-	program     string
 }
 
 // New returns a pipeline over a CUE module, usually trainyard.CUE.
@@ -109,21 +107,6 @@ var stages = []struct {
 // problems of all environments; an environment that does not exist is an
 // *EnvironmentError; any other error is ours.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
-	key, err := p.key(request)
-	if err != nil {
-		return nil, err
-	}
-	if platforms, ok := p.kept(key, request.Environments); ok {
-		return platforms, nil
-	}
-	platforms, err := p.generate(ctx, request)
-	if err == nil {
-		p.keep(key, request.Environments, platforms)
-	}
-	return platforms, err
-}
-
-func (p *Pipeline) generate(ctx context.Context, request Request) ([]Platform, error) {
 	s, err := p.load(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)

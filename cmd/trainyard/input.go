@@ -68,7 +68,7 @@ func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Pl
 	if err != nil {
 		return nil, err
 	}
-	return keeping(newPipeline()).Generate(ctx, request)
+	return newPipeline().Generate(ctx, request)
 }
 
 // request reads the chosen layers.

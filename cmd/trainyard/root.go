@@ -36,10 +36,7 @@ distributed MPI training (Open MPI, Horovod, Intel MPI, MPICH, DeepSpeed) on Kub
 OpenShift AI.
 
 Data goes to standard output, words to standard error. Exit codes:
-` + exitCodeHelp() + `
-
-What documents become is kept in the user's cache folder, so that asking again takes
-milliseconds; TRAINYARD_CACHE names another folder, or is "off".`,
+` + exitCodeHelp(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noCommand,

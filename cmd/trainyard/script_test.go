@@ -30,17 +30,10 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("TRAINYARD_UPDATE") != "",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               keepNothing,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 		},
 	})
-}
-
-// keepNothing has each run do its work, and leave nothing in the cache of whoever runs the tests.
-func keepNothing(env *testscript.Env) error {
-	env.Setenv(keepVariable, "off")
-	return nil
 }
 
 // exits runs a command that must end with the given code: exits CODE COMMAND ARG...

@@ -109,7 +109,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 	if err := misplacedJobs(request).Err(); err != nil {
 		return err
 	}
-	platforms, err := keeping(newPipeline()).Generate(ctx, request)
+	platforms, err := newPipeline().Generate(ctx, request)
 	f.report.note(notesOf(platforms))
 	if err != nil || !f.report.words() {
 		return err

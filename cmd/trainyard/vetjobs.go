@@ -94,7 +94,7 @@ func (j *jobFlags) vet(ctx context.Context, s streams, f inputFlags, files []str
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
 		return &usageError{errors.New("TrainJobs are held against a platform document, and -f names training runtimes")}
 	}
-	platforms, err := trainjob.Platforms(ctx, keeping(newPipeline()), request)
+	platforms, err := trainjob.Platforms(ctx, newPipeline(), request)
 	if err != nil {
 		return err
 	}

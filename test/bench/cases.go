@@ -25,7 +25,6 @@ const (
 	caseMinimal    = "minimal"
 	casePlain      = "w-plain"
 	caseTenant     = "w-tenant"
-	caseAgain      = "w-tenant-again"
 	caseFlat       = "kustomize-flat"
 	caseOverlays   = "kustomize-overlays"
 	caseFunction   = "kustomize-function"
@@ -96,22 +95,7 @@ func (b *bench) works() []Case {
 			commands: []Command{b.workload("W", "--only", "tenant/"+workload.Tenant(0), "--env", workload.Environment(0))},
 			verify:   func() error { return b.isTenant(b.path("output.yaml")) },
 		},
-		{
-			ID: caseAgain, What: "one tenant of one environment of W, asked for again", Objects: workload.W.OfTenant(),
-			commands: []Command{b.again(b.workload("W", "--only", "tenant/"+workload.Tenant(0), "--env", workload.Environment(0)))},
-			verify:   func() error { return b.isTenant(b.path("output.yaml")) },
-		},
-		{
-			ID: "w-check-again", What: "W with nothing changed, `--check`, asked for again", Objects: all,
-			commands: []Command{b.again(b.inFormat("W", "kustomize", b.path("checked"), "--check"))},
-		},
 	}
-}
-
-// again is a command that finds its result kept: every case runs once before it is timed.
-func (b *bench) again(c Command) Command {
-	c.Kept = b.path("kept")
-	return c
 }
 
 // scales are the cases on other sizes than W.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ type Command struct {
 	Args   []string // the program, and what it is given
 	Dir    string   // where it runs; the current folder by default
 	Output string   // the file that its standard output goes to; nowhere by default
-	Kept   string   // the folder where trainyard keeps its results; by default it keeps none, and does all of its work
 }
 
 // Sample is what one process took, or several one after the other.
@@ -65,7 +63,6 @@ func Start(in io.Reader, out, words io.Writer) error {
 	}
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Stderr = c.Dir, words
-	cmd.Env = append(os.Environ(), "TRAINYARD_CACHE="+cmp.Or(c.Kept, "off"))
 	if c.Output != "" {
 		file, err := os.Create(c.Output)
 		if err != nil {

@@ -29,7 +29,6 @@ var bans = []ban{
 	{".", module + "/...", "embed.go carries data and nothing else"},
 	{"generator/object/...", module + "/...", "the leaf that both sides share has no branch of its own"},
 	{"generator/object/...", "cuelang.org/go/...", "formats must not need CUE to compile"},
-	{"generator/store/...", module + "/...", "what is kept is text to those who keep it"},
 	{"generator/problem/...", module + "/...", "what is wrong does not depend on how it was found"},
 	{"generator/...", module + "/bundles/...", "generation ends with an object.Set"},
 	{"generator/...", module + "/cmd/...", "nobody imports a command"},

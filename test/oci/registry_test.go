@@ -55,7 +55,7 @@ func serve(t *testing.T, program string, around func(http.Handler) http.Handler)
 	}))
 	t.Cleanup(server.Close)
 	w.host = strings.TrimPrefix(server.URL, "http://")
-	w.environment = []string{"TRAINYARD_CACHE=off", "HOME=" + t.TempDir(), "DOCKER_CONFIG=" + t.TempDir(), "REGISTRY_AUTH_FILE=", "XDG_RUNTIME_DIR=" + t.TempDir()}
+	w.environment = []string{"HOME=" + t.TempDir(), "DOCKER_CONFIG=" + t.TempDir(), "REGISTRY_AUTH_FILE=", "XDG_RUNTIME_DIR=" + t.TempDir()}
 	return w
 }
 
