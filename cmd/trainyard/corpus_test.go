@@ -34,7 +34,6 @@ func TestCorpus(t *testing.T) {
 		UpdateScripts:       os.Getenv("TRAINYARD_UPDATE") != "",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               keepNothing,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"vet":    vetWithin,
 			"write":  writeBytes,
