@@ -1,11 +1,11 @@
-# Lanes: `make test` is what every change must pass. Slower suites stand apart and
-# record their last result in docs/.
+# `make test` must pass for every change. Slower suites have their own targets, and docs/ records their last
+# results.
 
 .DEFAULT_GOAL := help
 
 include tools/tools.mk
 
-# What the tests of `make test` start: of Trainer, the newest.
+# The tools that `make test` runs, with the newest Trainer only.
 TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
 
 .PHONY: help
@@ -19,13 +19,14 @@ build: ## Build the trainyard command into bin/
 .PHONY: test
 test: packages ## Run unit tests, scripts and the suites on a real API server
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TEST_TOOLS)
-	@# On a busy machine the suites on real API servers take more than the ten minutes that go test gives a package.
+	@# On a busy machine, the suites on real API servers take more than go test's default limit of ten
+	@# minutes per package.
 	go test -timeout 30m $$(go list ./... | grep -v -e /test/layout -e /test/docs -e /test/formats)
-	@# These read files through other programs, which the test cache does not see.
+	@# These read files through other programs, which the test cache does not track.
 	go test -count=1 -timeout 30m ./test/layout ./test/docs ./test/formats
 
 .PHONY: trainers
-trainers: packages ## Run the suites on a real API server with every Trainer and Kueue that we know
+trainers: packages ## Run the suites on a real API server with every supported Trainer and Kueue
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TRAINERS_TOOLS)
 	TRAINYARD_TRAINERS=1 go test -count=1 -timeout 30m ./test/controlplane
 
@@ -34,20 +35,20 @@ sandbox: cluster-packages cluster-tools ## Bring up a cluster with pods on this 
 	go run ./test/cluster/cmd/sandbox up
 
 .PHONY: images
-images: cluster-packages ## Make the images that test clusters run (as root)
+images: cluster-packages ## Build the images of test clusters (as root)
 	go run ./test/images/cmd/images .tools/images
 
 .PHONY: images-horovod
-images-horovod: cluster-packages ## Make the image that has Horovod, which is compiled (as root)
+images-horovod: cluster-packages ## Build the image of Horovod, which is compiled (as root)
 	go run ./test/images/cmd/images .tools/images horovod
 
 .PHONY: e2e
 e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real pods (as root)
-	@# Three jobs at once: as many as two cores and two nodes have room for.
+	@# Three jobs at once: two cores and two nodes have no room for more.
 	TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 30m ./test/images ./test/cluster ./test/e2e
 
 .PHONY: scale
-scale: scale-tools ## Run TrainJobs of many nodes on simulated ones
+scale: scale-tools ## Run TrainJobs of many nodes on simulated nodes
 	TRAINYARD_SCALE=1 go test -count=1 -timeout 15m ./test/scale
 
 .PHONY: kueue
@@ -55,31 +56,31 @@ kueue: kueue-tools ## Run TrainJobs that wait for quota on simulated nodes
 	TRAINYARD_KUEUE=1 go test -count=1 -timeout 15m ./test/scale
 
 .PHONY: argocd
-argocd: argocd-packages argocd-tools ## Have Argo CD deliver a platform from Git
+argocd: argocd-packages argocd-tools ## Deliver a platform from Git with Argo CD
 	TRAINYARD_ARGOCD=1 go test -count=1 -timeout 30m ./test/argocd
 
 .PHONY: packets
-packets: packages packets-tools ## Try network policies with connections
+packets: packages packets-tools ## Test network policies with connections
 	TRAINYARD_PACKETS=1 go test -count=1 -timeout 15m ./test/packets
 
 .PHONY: race
-race: ## Run the tests of the product's own packages under the race detector
+race: ## Run the tests of the product's packages with the race detector
 	go test -race ./bundles/... ./cmd/... ./generator/...
 
-# What speed is compared with.
+# Programs that benchmarks compare with.
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue
 
 .PHONY: bench
-bench: $(BENCH_TOOLS) ## Measure speed beside kustomize and cue (about 10 minutes)
+bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (about 10 minutes)
 	go run ./test/bench/cmd/bench run
 
 .PHONY: bench-docs
-bench-docs: $(BENCH_TOOLS) ## The same, and write the figures into docs/benchmarks.md
+bench-docs: $(BENCH_TOOLS) ## Run bench, and write the figures into docs/benchmarks.md
 	go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
 
-# Fuzz targets, as PACKAGE:NAME. Coverage depends on what earlier inputs left in caches, so that
-# making an input smaller would take longer than finding others.
-FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/foreign:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzJudge ./cmd/trainyard-fn:FuzzRun
+# Fuzz targets, as PACKAGE:NAME. Minimizing is limited: coverage depends on caches that earlier inputs filled, so that
+# minimizing an input would take longer than finding new ones.
+FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun
 FUZZTIME ?= 10m
 
 .PHONY: fuzz
@@ -90,7 +91,7 @@ fuzz: ## Fuzz one target after another, each for FUZZTIME (10m)
 	done
 
 .PHONY: lint
-lint: $(TOOLS_BIN)/golangci-lint ## Hold the code against the linter configuration
+lint: $(TOOLS_BIN)/golangci-lint ## Run the linter
 	$(TOOLS_BIN)/golangci-lint run ./...
 
 .PHONY: fmt
@@ -99,22 +100,22 @@ fmt: ## Format Go and CUE
 	TRAINYARD_UPDATE=1 go test -count=1 -run TestCUEIsFormatted ./test/layout >/dev/null
 
 .PHONY: update
-update: ## Rewrite what is generated: renderings and the output that scripts expect
-	@# Twice: rewriting ends a test as failed only when something else is wrong too.
+update: ## Rewrite generated files: renderings, and the expected output of scripts
+	@# The second run decides: the first can fail because it rewrites a file that another test reads.
 	TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus >/dev/null || TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus
 
 .PHONY: verify
-verify: update ## Rewrite what is generated; fail if that changes anything
+verify: update ## Rewrite generated files; fail if that changes anything
 	@git diff --exit-code --stat || { echo "generated files are not up to date: commit what changed" >&2; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard)" || { git status --short; echo "generated files are not committed" >&2; exit 1; }
 
 .PHONY: pictures
-pictures: packages ## Draw the panels of dashboards for docs/, of recorded series
+pictures: packages ## Draw the panels of dashboards for docs/, from recorded series
 	test -d .tools/pictures || python3 -m venv .tools/pictures
 	.tools/pictures/bin/pip install -q -r tools/pictures/requirements.txt
 	TRAINYARD_PICTURES=$(CURDIR)/.tools/pictures/answers.json go test -count=1 -run TestAnswersForPictures ./test/prometheus
 	.tools/pictures/bin/python tools/pictures/draw.py docs/pictures <.tools/pictures/answers.json
 
 .PHONY: clean
-clean: ## Remove what was built, and the tools
+clean: ## Remove build results and tools
 	rm -rf bin $(dir $(TOOLS_BIN))

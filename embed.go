@@ -6,7 +6,7 @@ import "embed"
 
 // CUE holds every schema, runtime, policy and composition, laid out as a CUE module.
 //
-//go:embed cue.mod/module.cue schemas/*/*.cue runtimes/*.cue policies/*/*.cue policies/*/*/*.cue grafana/*.cue grafana/*/*.cue generator/*.cue generator/*/*.cue
+//go:embed cue.mod/module.cue schemas/*/*.cue runtimes/*.cue policies/*/*.cue policies/*/*/*.cue grafana/*.cue grafana/*/*.cue generator/*/*.cue generator/objects/*/*.cue
 var CUE embed.FS
 
 // Examples holds the platform documents of examples/, one folder each.

@@ -10,9 +10,12 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/object"
 )
 
-// argocd is a folder of objects, and what has Argo CD apply it.
+// argocd is a folder of objects with the Argo CD resources that apply it.
 type argocd struct{}
 
 var _ Format = argocd{}
@@ -22,32 +25,16 @@ func (argocd) Doc() string {
 	return "a folder of objects with an Application and AppProjects, for Argo CD"
 }
 
-// The folders of the bundle: what Argo CD applies, and what an admin applies to Argo CD.
 const (
-	objectsFolder = "objects"
-	argocdFolder  = "argocd"
+	objectsFolder = "objects" // Argo CD applies these files
+	argocdFolder  = "argocd"  // an admin adds these files to Argo CD
+
+	// systemNamespace holds the objects that belong to no tenant.
+	systemNamespace = v1alpha1.SystemNamespace
 )
 
-// ArgoCD is where Argo CD finds the bundle, and what it does with it. What is empty has a default.
-type ArgoCD struct {
-	RepoURL   string `json:"repoURL"`
-	Path      string `json:"path"`     // of the folder that holds the bundle of each environment
-	Revision  string `json:"revision"` // HEAD by default, and the bundle's tag of an artifact
-	Namespace string `json:"namespace"`
-	Cluster   string `json:"cluster"`   // an address, or a name; the cluster that Argo CD runs in by default
-	Automated *bool  `json:"automated"` // true by default
-
-	// Clusters are several that get the same, by names of the document's; instead of Cluster.
-	Clusters map[string]ArgoCDCluster `json:"clusters"`
-}
-
-// ArgoCDCluster is one of several clusters.
-type ArgoCDCluster struct {
-	Cluster  string `json:"cluster"`  // an address, or a name
-	Revision string `json:"revision"` // that of all by default
-}
-
-// Render writes objects below objects/, as kustomize has them, and below argocd/ what is Argo CD's own.
+// Render writes the objects to objects/, with the file names of the format kustomize, and the resources and
+// settings of Argo CD to argocd/.
 func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if b.Delivery.ArgoCD == nil {
 		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}
@@ -56,93 +43,88 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	for name, fields := range b.argocdObjects() {
-		text, err := yaml.Marshal(fields)
+	a := argocdWriter{Bundle: b, ArgoCD: *b.Delivery.ArgoCD}
+	a.Namespace = cmp.Or(a.Namespace, defaultArgoCDNamespace[b.Delivery.Target.OpenShift])
+	for name, resource := range a.resources() {
+		text, err := yaml.Marshal(resource)
 		if err != nil {
 			return Tree{}, fmt.Errorf("writing %s: %w", name, err)
 		}
 		files = append(files, File{Path: path.Join(argocdFolder, name+".yaml"), Content: Text(text)})
 	}
-	name, text, err := b.settings()
-	if err != nil {
-		return Tree{}, fmt.Errorf("writing %s: %w", name, err)
-	}
-	return NewTree(append(files, File{Path: path.Join(argocdFolder, name), Content: Text(text)})...)
+	return NewTree(files...)
 }
 
-// argocdObjects are those of Argo CD's own kinds, by the name of their file.
-func (b Bundle) argocdObjects() map[string]any {
-	objects := map[string]any{"appproject-" + b.name(): b.project()}
-	if len(b.Delivery.ArgoCD.Clusters) > 0 {
-		objects["applicationset-"+b.name()] = b.clusterSet()
+// defaultArgoCDNamespace is the namespace that Argo CD runs in by default, by whether the cluster is OpenShift.
+var defaultArgoCDNamespace = map[bool]string{true: "openshift-gitops", false: "argocd"}
+
+// argocdWriter writes the resources of Argo CD for a bundle.
+type argocdWriter struct {
+	Bundle
+	object.ArgoCD
+}
+
+// fields is a mapping of a Kubernetes resource.
+type fields = map[string]any
+
+// resources returns the resources and the settings of Argo CD, by file name without extension.
+func (a argocdWriter) resources() map[string]fields {
+	all := map[string]fields{"appproject-" + a.name(): a.project()}
+	if len(a.Clusters) > 0 {
+		all["applicationset-"+a.name()] = a.clusterSet()
 	} else {
-		objects["application-"+b.name()] = b.application()
+		all["application-"+a.name()] = a.application()
 	}
-	for name, tenant := range b.Delivery.Tenants {
-		objects["appproject-"+b.teamName(name)] = b.tenantProject(name)
+	for name, tenant := range a.Delivery.Tenants {
+		all["appproject-"+a.tenantName(name)] = a.tenantProject(name, tenant)
 		if tenant.Applications != nil {
-			objects["applicationset-"+b.teamName(name)] = b.tenantSet(name)
+			all["applicationset-"+a.tenantName(name)] = a.tenantSet(name, tenant)
 		}
 	}
-	return objects
-}
-
-// argocdObject is an object of Argo CD's.
-type argocdObject struct {
-	APIVersion string         `json:"apiVersion"`
-	Kind       string         `json:"kind"`
-	Metadata   argocdMetadata `json:"metadata"`
-	Spec       any            `json:"spec"`
-}
-
-type argocdMetadata struct {
-	Name        string            `json:"name"`
-	Namespace   string            `json:"namespace"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-// argocdObject puts metadata on what is said of an object.
-func (b Bundle) argocdObject(kind, name string, spec any) argocdObject {
-	labels := map[string]string{"app.kubernetes.io/managed-by": "trainyard", "trainyard.dev/platform": b.Platform}
-	return argocdObject{
-		APIVersion: "argoproj.io/v1alpha1", Kind: kind,
-		Metadata: argocdMetadata{Name: name, Namespace: b.argocdNamespace(), Labels: labels},
-		Spec:     spec,
+	if a.Delivery.Target.OpenShift {
+		all["argocd"] = a.operatorSettings()
+	} else {
+		all["argocd-cm"] = a.configMap()
 	}
+	return all
 }
 
-func (b Bundle) argocdNamespace() string {
-	if b.Delivery.OpenShift {
-		return cmp.Or(b.Delivery.ArgoCD.Namespace, "openshift-gitops")
+// resource returns a resource of Argo CD.
+func (a argocdWriter) resource(kind, name string, annotations map[string]string, spec fields) fields {
+	metadata := fields{"name": name, "namespace": a.Namespace, "labels": a.labels()}
+	if annotations != nil {
+		metadata["annotations"] = annotations
 	}
-	return cmp.Or(b.Delivery.ArgoCD.Namespace, "argocd")
+	return newObject("argoproj.io/v1alpha1", kind, metadata, fields{"spec": spec})
 }
 
-// destination is a cluster, and a namespace of it.
-type destination struct {
-	Server    string `json:"server,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Namespace string `json:"namespace"`
+// newObject returns an object of the packaging.
+func newObject(apiVersion, kind string, metadata, content fields) fields {
+	o := fields{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
+	maps.Copy(o, content)
+	return o
 }
 
-// destinationIn is a namespace of a cluster, which is an address or a name.
-func destinationIn(cluster, namespace string) destination {
+func (a argocdWriter) labels() map[string]string {
+	return map[string]string{v1alpha1.ManagedByLabel: "trainyard", v1alpha1.PlatformLabel: a.Platform}
+}
+
+// destination returns a namespace of a cluster, which is given by its address or by its name.
+func destination(cluster, namespace string) fields {
 	if strings.HasPrefix(cluster, "https://") {
-		return destination{Server: cluster, Namespace: namespace}
+		return fields{"server": cluster, "namespace": namespace}
 	}
-	return destination{Name: cluster, Namespace: namespace}
+	return fields{"name": cluster, "namespace": namespace}
 }
 
-// destinations are a namespace of the cluster, or of each.
-func (b Bundle) destinations(namespace string) []destination {
-	a := b.Delivery.ArgoCD
+// destinations returns a namespace on every cluster of the bundle.
+func (a argocdWriter) destinations(namespace string) []fields {
 	if len(a.Clusters) == 0 {
-		return []destination{destinationIn(cmp.Or(a.Cluster, "https://kubernetes.default.svc"), namespace)}
+		return []fields{destination(cmp.Or(a.Cluster, "https://kubernetes.default.svc"), namespace)}
 	}
-	var all []destination
+	var all []fields
 	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
-		all = append(all, destinationIn(a.Clusters[name].Cluster, namespace))
+		all = append(all, destination(a.Clusters[name].Cluster, namespace))
 	}
 	return all
 }

@@ -2,103 +2,113 @@ package bundles
 
 import (
 	"cmp"
+	"maps"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/trainyard/trainyard/generator/object"
 )
 
-// applicationSpec is what we say of an Application.
-type applicationSpec struct {
-	Project     string      `json:"project"`
-	Source      source      `json:"source"`
-	Destination destination `json:"destination"`
-	SyncPolicy  syncPolicy  `json:"syncPolicy"`
-}
-
-// source is where the objects are.
-type source struct {
-	RepoURL        string    `json:"repoURL"`
-	TargetRevision string    `json:"targetRevision"`
-	Path           string    `json:"path"`
-	Directory      directory `json:"directory"`
-}
-
-// directory has Argo CD read folders in the folder, too.
-type directory struct {
-	Recurse bool `json:"recurse"`
-}
-
-type syncPolicy struct {
-	Automated   *automated `json:"automated,omitempty"`
-	SyncOptions []string   `json:"syncOptions"`
-	Retry       *retry     `json:"retry,omitempty"`
-}
-
-// automated lets Argo CD act by itself. That it applies nothing at all is left at its default, which is never:
-// a folder without objects is a mistake.
-type automated struct {
-	Prune    bool `json:"prune"`
-	SelfHeal bool `json:"selfHeal"`
-}
-
-type retry struct {
-	Limit   int     `json:"limit"`
-	Backoff backoff `json:"backoff"`
-}
-
-type backoff struct {
-	Duration    string `json:"duration"`
-	Factor      int    `json:"factor"`
-	MaxDuration string `json:"maxDuration"`
-}
-
-// syncOptions are how Argo CD applies the objects. FailOnSharedResource is not among them: platforms of one cluster
-// share cluster roles and the namespace trainyard-system on purpose.
+// syncOptions are options of Argo CD that suit platforms and TrainJobs. FailOnSharedResource is not among them,
+// because platforms of one cluster share cluster roles and the namespace trainyard-system.
 var syncOptions = []string{
-	"ServerSideApply=true",    // so that it owns what it says and nothing else
+	"ServerSideApply=true",    // Argo CD owns only the fields that the bundle sets
 	"ApplyOutOfSyncOnly=true", // a platform has thousands of objects
-	"PruneLast=true",          // nothing goes before what takes its place is there
 }
 
-// applied are annotations of Applications of a platform: the API server computes the differences, with what it and
-// Trainer's webhooks fill in.
-var applied = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
+// serverSideDiff has the API server compute differences, so that fields which it and Trainer's webhooks set are none.
+var serverSideDiff = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
 
-// application has Argo CD apply the objects. It has no finalizer: whoever deletes it keeps the platform.
-func (b Bundle) application() argocdObject {
-	o := b.argocdObject("Application", b.name(), b.applicationSpec())
-	o.Metadata.Annotations = applied
-	return o
+// application returns the Application that applies the objects. It has no finalizer, so the objects stay when
+// somebody deletes it.
+func (a argocdWriter) application() fields {
+	return a.resource("Application", a.name(), serverSideDiff, a.applicationSpec())
 }
 
-func (b Bundle) applicationSpec() applicationSpec {
-	a := b.Delivery.ArgoCD
-	spec := applicationSpec{
-		Project:     b.name(),
-		Source:      b.source(),
-		Destination: b.destinations(systemNamespace)[0],
-		SyncPolicy: syncPolicy{
-			SyncOptions: syncOptions,
-			// Trainer's webhooks, and CRDs of others, may take minutes until they are there.
-			Retry: &retry{Limit: 10, Backoff: backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}},
-		},
+func (a argocdWriter) applicationSpec() fields {
+	policy := fields{
+		// PruneLast deletes an object only after its replacement exists.
+		"syncOptions": append(slices.Clone(syncOptions), "PruneLast=true"),
+		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
+		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},
 	}
 	if a.Automated == nil || *a.Automated {
-		spec.SyncPolicy.Automated = &automated{Prune: true, SelfHeal: true}
+		// allowEmpty stays false, its default: a folder without objects is a mistake.
+		policy["automated"] = fields{"prune": true, "selfHeal": true}
 	}
-	return spec
+	revision, folder := a.location()
+	return fields{
+		"project": a.name(), "source": source(a.RepoURL, revision, folder), "destination": a.destinations(systemNamespace)[0], "syncPolicy": policy,
+	}
 }
 
-// source is the folder of objects in Git, or all of an artifact, which holds nothing else.
-func (b Bundle) source() source {
-	a := b.Delivery.ArgoCD
-	s := source{RepoURL: a.RepoURL, TargetRevision: a.Revision, Directory: directory{Recurse: true}}
+// location returns the revision and the folder of the objects in Git, or in an OCI artifact, which holds nothing but
+// the objects.
+func (a argocdWriter) location() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
-		s.Path, s.TargetRevision = ".", cmp.Or(a.Revision, b.Tag())
-		return s
+		return cmp.Or(a.Revision, a.Tag()), "."
 	}
-	s.Path, s.TargetRevision = path.Join(a.Path, b.Environment, objectsFolder), cmp.Or(a.Revision, "HEAD")
-	return s
+	return cmp.Or(a.Revision, "HEAD"), path.Join(a.Path, a.Environment, objectsFolder)
 }
 
-// systemNamespace is where what is not a team's is.
-const systemNamespace = "trainyard-system"
+// source returns a folder of a repository as the source of an Application, with the folders in it.
+func source(repoURL, revision, folder string) fields {
+	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
+}
+
+// applicationSet returns an ApplicationSet. The names of its Applications end with a full stop and suffix, and no other name
+// of the bundle has that form. Generators set nothing that grants rights.
+func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
+	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
+	if annotations != nil {
+		metadata["annotations"] = annotations
+	}
+	return a.resource("ApplicationSet", name, nil, fields{
+		"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},
+		"generators": generators,
+		"template":   fields{"metadata": metadata, "spec": spec},
+		// Objects stay when a cluster or a folder is removed, and its Application with it.
+		"syncPolicy": fields{"preserveResourcesOnDeletion": true},
+	})
+}
+
+// clusterSet returns the ApplicationSet that applies the objects to each of several clusters.
+func (a argocdWriter) clusterSet() fields {
+	revision, folder := a.location()
+	var elements []fields
+	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
+		// A template fails on a missing key, so each element has both server and name.
+		element := fields{"cluster": name, "server": "", "name": "", "revision": cmp.Or(a.Clusters[name].Revision, revision)}
+		maps.Copy(element, destination(a.Clusters[name].Cluster, ""))
+		delete(element, "namespace")
+		elements = append(elements, element)
+	}
+	spec := a.applicationSpec()
+	spec["source"] = source(a.RepoURL, "{{.revision}}", folder)
+	spec["destination"] = fields{"server": "{{.server}}", "name": "{{.name}}", "namespace": systemNamespace}
+	return a.applicationSet(a.name(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
+}
+
+// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD applies nothing
+// until somebody syncs an Application, because Argo CD is no queue. The team chooses the names of folders, so the project, the
+// cluster and the namespace do not depend on them.
+func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
+	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
+	var generators, directories []fields
+	for _, folder := range tenant.Applications.Folders {
+		directories = append(directories, fields{"path": folder})
+	}
+	for _, url := range tenant.Repositories {
+		generators = append(generators, fields{"git": fields{
+			"repoURL": url, "revision": revision, "directories": directories, "values": fields{"repoURL": url},
+		}})
+	}
+	project := a.tenantName(name)
+	return a.applicationSet(project, "{{.path.basenameNormalized}}", generators, nil, fields{
+		"project":     project,
+		"source":      source("{{.values.repoURL}}", revision, "{{.path.path}}"),
+		"destination": a.destinations(name)[0],
+		"syncPolicy":  fields{"syncOptions": syncOptions},
+	})
+}

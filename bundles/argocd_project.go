@@ -3,48 +3,34 @@ package bundles
 import (
 	"cmp"
 	"slices"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/object"
 )
 
-// projectSpec is what we say of an AppProject: what its Applications may apply, from where, and where to.
-type projectSpec struct {
-	Description                string        `json:"description"`
-	SourceRepos                []string      `json:"sourceRepos"`
-	Destinations               []destination `json:"destinations"`
-	ClusterResourceWhitelist   []groupKind   `json:"clusterResourceWhitelist"`
-	NamespaceResourceWhitelist []groupKind   `json:"namespaceResourceWhitelist"`
-	Roles                      []projectRole `json:"roles,omitempty"`
-}
-
+// groupKind is an entry of the kinds that an AppProject allows.
 type groupKind struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
 }
 
-// projectRole is what groups of people may do with the Applications of a project.
-type projectRole struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Groups      []string `json:"groups"`
-	Policies    []string `json:"policies"`
-}
-
-// project lets Argo CD apply the kinds that a platform can have, and no others. It names those that the
-// platform does not have now, and no namespaces, for a reason: Argo CD does not see what a project forbids,
-// so that the last object of a kind, and those of a team that is gone, would stay for ever.
-func (b Bundle) project() argocdObject {
-	return b.argocdObject("AppProject", b.name(), projectSpec{
-		Description:                "What trainyard generates for the platform " + b.name(),
-		SourceRepos:                []string{b.Delivery.ArgoCD.RepoURL},
-		Destinations:               b.destinations("*"),
-		ClusterResourceWhitelist:   b.kinds(true),
-		NamespaceResourceWhitelist: b.kinds(false),
+// project returns the AppProject that lets Argo CD apply the kinds a platform can have, and no others. It also allows the
+// kinds that the platform does not have now, and all namespaces. Argo CD ignores objects that a project forbids, so without these it
+// would never delete the last object of a kind, or the objects of a removed team.
+func (a argocdWriter) project() fields {
+	return a.resource("AppProject", a.name(), nil, fields{
+		"description":                "Objects that trainyard generates for the platform " + a.name(),
+		"sourceRepos":                []string{a.RepoURL},
+		"destinations":               a.destinations("*"),
+		"clusterResourceWhitelist":   a.kinds(true),
+		"namespaceResourceWhitelist": a.kinds(false),
 	})
 }
 
-// kinds are those that the platform can have, of the whole cluster or of namespaces.
-func (b Bundle) kinds(cluster bool) []groupKind {
+// kinds returns the kinds that the platform can have, cluster-scoped or namespaced.
+func (a argocdWriter) kinds(cluster bool) []groupKind {
 	var kinds []groupKind
-	for name, kind := range b.Delivery.Kinds {
+	for name, kind := range a.Delivery.Kinds {
 		if kind.Cluster == cluster {
 			kinds = append(kinds, groupKind{kind.Group, name})
 		}
@@ -53,34 +39,35 @@ func (b Bundle) kinds(cluster bool) []groupKind {
 	return kinds
 }
 
-// jobKinds are what a team may keep in Git.
-var jobKinds = []groupKind{{"", "ConfigMap"}, {"trainer.kubeflow.org", "TrainJob"}}
-
-// tenantProject lets Applications of a team apply TrainJobs to its namespace, and nothing of the whole cluster.
-func (b Bundle) tenantProject(name string) argocdObject {
-	tenant := b.Delivery.Tenants[name]
-	project := b.teamName(name)
-	return b.argocdObject("AppProject", project, projectSpec{
-		Description:                "TrainJobs of the team " + name,
-		SourceRepos:                tenant.Repositories,
-		Destinations:               b.destinations(name),
-		ClusterResourceWhitelist:   []groupKind{},
-		NamespaceResourceWhitelist: jobKinds,
-		Roles: slices.Concat(
-			role(project, "editor", "Sync Applications of the team", tenant.Editors, "get", "sync", "action/*"),
-			role(project, "viewer", "Look at Applications of the team", tenant.Viewers, "get"),
-		),
-	})
+// tenantProject returns the AppProject that lets Applications of a team apply TrainJobs and ConfigMaps to its namespace, and
+// nothing cluster-scoped.
+func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
+	project := a.tenantName(name)
+	spec := fields{
+		"description":                "TrainJobs of the team " + name,
+		"sourceRepos":                tenant.Repositories,
+		"destinations":               a.destinations(name),
+		"clusterResourceWhitelist":   []groupKind{},
+		"namespaceResourceWhitelist": []groupKind{{"", "ConfigMap"}, {v1alpha1.TrainerGroup, "TrainJob"}},
+	}
+	roles := slices.Concat(
+		role(project, "editor", "Sync Applications of the team", tenant.Editors, "get", "sync", "action/*"),
+		role(project, "viewer", "View Applications of the team", tenant.Viewers, "get"),
+	)
+	if len(roles) > 0 {
+		spec["roles"] = roles
+	}
+	return a.resource("AppProject", project, nil, spec)
 }
 
-// role lets groups act on the Applications of a project; there is none without groups.
-func role(project, name, description string, who Subjects, actions ...string) []projectRole {
-	if len(who.Groups) == 0 {
+// role returns a project role that lets groups act on the Applications of the project, or no role if there are no groups.
+func role(project, name, description string, subjects object.Subjects, actions ...string) []fields {
+	if len(subjects.Groups) == 0 {
 		return nil
 	}
-	r := projectRole{Name: name, Description: description, Groups: who.Groups}
+	var policies []string
 	for _, action := range actions {
-		r.Policies = append(r.Policies, "p, proj:"+project+":"+name+", applications, "+action+", "+project+"/*, allow")
+		policies = append(policies, "p, proj:"+project+":"+name+", applications, "+action+", "+project+"/*, allow")
 	}
-	return []projectRole{r}
+	return []fields{{"name": name, "description": description, "groups": subjects.Groups, "policies": policies}}
 }

@@ -8,66 +8,69 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The settings of Argo CD: how it tells whether objects are healthy, what people can do to them, and what
-// of them is not Git's to say. Files are called GROUP_KIND.
+// argocdSettings are settings of Argo CD for kinds of objects: health checks, actions that people can run, and fields
+// that Argo CD does not compare with Git. Files are named GROUP_KIND.
 //
 //go:embed argocd
 var argocdSettings embed.FS
 
-// settings are the file for whoever runs Argo CD.
-func (b Bundle) settings() (name string, text []byte, err error) {
-	if b.Delivery.OpenShift {
-		text, err = b.operatorSettings()
-		return "argocd.yaml", text, err
-	}
-	return "argocd-cm.yaml", b.configMap(), nil
-}
-
-// configMap is laid over Argo CD's own.
-func (b Bundle) configMap() []byte {
+// configMap returns the settings as a patch for Argo CD's own ConfigMap.
+func (a argocdWriter) configMap() fields {
 	data := map[string]string{}
 	for _, file := range settingsIn("health") {
-		data["resource.customizations.health."+kindOf(file)] = settingsFile("health", file)
+		data["resource.customizations.health."+withoutExtension(file)] = settingsFile("health", file)
 	}
 	for _, file := range settingsIn("ignore") {
-		data["resource.customizations.ignoreDifferences."+kindOf(file)] = settingsFile("ignore", file)
+		data["resource.customizations.ignoreDifferences."+withoutExtension(file)] = settingsFile("ignore", file)
 	}
 	for _, kind := range settingsIn("actions") {
-		data["resource.customizations.actions."+kind] = string(mustYAML(actionsOf(kind)))
+		data["resource.customizations.actions."+kind] = actionsOf(kind)
 	}
-	return mustYAML(map[string]any{
-		"apiVersion": "v1",
-		"kind":       "ConfigMap",
-		"metadata":   map[string]any{"name": "argocd-cm", "namespace": b.argocdNamespace(), "labels": map[string]string{"app.kubernetes.io/part-of": "argocd"}},
-		"data":       data,
-	})
+	labels := map[string]string{"app.kubernetes.io/part-of": "argocd"}
+	return newObject("v1", "ConfigMap", fields{"name": "argocd-cm", "namespace": a.Namespace, "labels": labels}, fields{"data": data})
 }
 
-// actions are what people can do to objects of a kind.
-type actions struct {
-	Discovery   string       `json:"discovery.lua"`
-	Definitions []definition `json:"definitions"`
+// operatorSettings returns the settings in the form that the OpenShift GitOps operator reads. The operator writes the
+// ConfigMap itself.
+func (a argocdWriter) operatorSettings() fields {
+	var checks, actions, ignored []fields
+	for _, file := range settingsIn("health") {
+		checks = append(checks, kindSettings(withoutExtension(file), "check", settingsFile("health", file)))
+	}
+	for _, kind := range settingsIn("actions") {
+		actions = append(actions, kindSettings(kind, "action", actionsOf(kind)))
+	}
+	for _, file := range settingsIn("ignore") {
+		var customization any
+		_ = yaml.Unmarshal([]byte(settingsFile("ignore", file)), &customization) // an embedded file is valid
+		ignored = append(ignored, kindSettings(withoutExtension(file), "customization", customization))
+	}
+	return newObject("argoproj.io/v1beta1", "ArgoCD", fields{"name": a.Namespace, "namespace": a.Namespace}, fields{"spec": fields{
+		"resourceHealthChecks": checks, "resourceActions": actions, "resourceIgnoreDifferences": fields{"resourceIdentifiers": ignored},
+	}})
 }
 
-type definition struct {
-	Name   string `json:"name"`
-	Script string `json:"action.lua"`
+// kindSettings returns one setting of a kind, which is given as GROUP_KIND.
+func kindSettings(groupKind, key string, setting any) fields {
+	group, kind, _ := strings.Cut(groupKind, "_")
+	return fields{"group": group, "kind": kind, key: setting}
 }
 
-func actionsOf(kind string) actions {
+// actionsOf returns the actions for objects of a kind, as YAML.
+func actionsOf(kind string) string {
 	folder := path.Join("actions", kind)
-	a := actions{Discovery: settingsFile(folder, "discovery.lua")}
+	var definitions []fields
 	for _, file := range settingsIn(folder) {
 		if file != "discovery.lua" {
-			a.Definitions = append(a.Definitions, definition{kindOf(file), settingsFile(folder, file)})
+			definitions = append(definitions, fields{"name": withoutExtension(file), "action.lua": settingsFile(folder, file)})
 		}
 	}
-	return a
+	return mustYAML(fields{"discovery.lua": settingsFile(folder, "discovery.lua"), "definitions": definitions})
 }
 
-// settingsIn lists a folder, ordered by name.
+// settingsIn returns the names of a folder's entries, in order.
 func settingsIn(folder string) []string {
-	entries, _ := argocdSettings.ReadDir(path.Join("argocd", folder)) // it is embedded
+	entries, _ := argocdSettings.ReadDir(path.Join("argocd", folder)) // an embedded folder is always readable
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -76,14 +79,14 @@ func settingsIn(folder string) []string {
 }
 
 func settingsFile(folder, name string) string {
-	text, _ := argocdSettings.ReadFile(path.Join("argocd", folder, name)) // it is embedded
+	text, _ := argocdSettings.ReadFile(path.Join("argocd", folder, name)) // an embedded file is always readable
 	return string(text)
 }
 
-func kindOf(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
+func withoutExtension(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
 
-// mustYAML writes plain data, which always can be.
-func mustYAML(value any) []byte {
+// mustYAML returns a value as YAML. The value must be plain data, which always marshals.
+func mustYAML(value any) string {
 	text, _ := yaml.Marshal(value)
-	return text
+	return string(text)
 }

@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// Content is what a file holds, in pieces. Objects of one shape share most of
-// theirs, so that a bundle takes far less memory than it has bytes. Nobody may
-// change the pieces.
+// Content is the content of a file, in pieces. Objects of one shape share most
+// pieces, so a bundle needs far less memory than it has bytes. The pieces must
+// not be modified.
 type Content [][]byte
 
-// Text is content in one piece.
+// Text returns content of one piece.
 func Text(text []byte) Content { return Content{text} }
 
-// Len is the number of bytes.
+// Len returns the number of bytes.
 func (c Content) Len() int {
 	n := 0
 	for _, piece := range c {
@@ -23,11 +23,10 @@ func (c Content) Len() int {
 	return n
 }
 
-// Bytes puts the pieces together.
+// Bytes joins the pieces.
 func (c Content) Bytes() []byte { return bytes.Join(c, nil) }
 
-// WriteTo writes the pieces one by one: they are short, so the writer should
-// have a buffer.
+// WriteTo writes the pieces one by one. The pieces are short, so w should be buffered.
 func (c Content) WriteTo(w io.Writer) (written int64, err error) {
 	for _, piece := range c {
 		n, err := w.Write(piece)
@@ -39,16 +38,16 @@ func (c Content) WriteTo(w io.Writer) (written int64, err error) {
 	return written, nil
 }
 
-// digest is a SHA-256.
+// digest is a SHA-256 digest.
 type digest [sha256.Size]byte
 
-// bufferSize is that of the buffers before files and streams.
+// bufferSize is the size of write buffers for files and streams.
 const bufferSize = 64 << 10 // bytes
 
-// digest is that of all the pieces together.
+// digest returns the digest of the joined pieces.
 func (c Content) digest() (d digest) {
 	h := sha256.New()
-	_, _ = c.WriteTo(h) // a hash takes everything
+	_, _ = c.WriteTo(h) // a hash never returns an error
 	h.Sum(d[:0])
 	return d
 }

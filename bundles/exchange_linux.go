@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two names in one step that nobody can see half of. The error
-// is errors.ErrUnsupported where the kernel, or the file system, has no such step.
+// exchange swaps two names in one atomic step. It returns errors.ErrUnsupported
+// if the kernel or the file system cannot do this.
 func exchange(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
-	// File systems that do not know the flag say EINVAL (network file systems,
-	// most of FUSE); kernels and sandboxes that do not know the call say ENOSYS.
+	// File systems without the flag return EINVAL (network file systems, most
+	// of FUSE); kernels and sandboxes without the call return ENOSYS.
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// exchange is not used on other systems.
+// exchange is not implemented on this system.
 func exchange(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }

@@ -1,7 +1,5 @@
-// Package bundles writes an object.Set as files: one kind of bundle per file
-// here, all over one Tree. It adds no objects and drops none; what a format
-// needs around the objects, such as kustomization.yaml, is packaging and lives
-// outside the set.
+// Package bundles renders an object.Set as files, and writes them to a folder. Each format is one kind of bundle, and
+// holds exactly the objects of the set. Files around the objects, such as kustomization.yaml, are not part of the set.
 package bundles
 
 import (
@@ -13,27 +11,27 @@ import (
 
 // Format is a kind of bundle.
 type Format interface {
-	// Name is what --format calls it.
+	// Name is the value of --format.
 	Name() string
-	// Doc says who reads such a bundle, in one line.
+	// Doc describes the bundle and its consumers, in one line.
 	Doc() string
-	// Render lays the objects out as files.
+	// Render returns the files of a bundle.
 	Render(ctx context.Context, b Bundle) (Tree, error)
 }
 
-// Streamer is implemented by formats that can also be one stream of text.
+// Streamer is implemented by formats that can also write a bundle as one stream of text.
 type Streamer interface {
 	Stream(ctx context.Context, w io.Writer, set object.Set) error
 }
 
-// Binary is implemented by formats whose files are compressed. bundles/rendered holds none of them, because nobody
-// could review what changes there.
+// Binary is implemented by formats that write compressed files. bundles/rendered leaves them out, because nobody
+// could review their changes.
 type Binary interface {
 	Format
 	binary()
 }
 
-// Formats lists every format, in the order that help text shows them.
+// Formats returns every format, in the order of the help text.
 func Formats() []Format {
 	return []Format{kustomize{}, plain{}, argocd{}, helm{}, oci{}, olmPayload{}}
 }

@@ -6,14 +6,17 @@ import (
 	"embed"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helm is a chart whose values are the objects' parameters.
+// helm is a chart with the parameters of the objects as values.
 type helm struct{}
 
 var _ Format = helm{}
@@ -21,51 +24,72 @@ var _ Format = helm{}
 func (helm) Name() string { return "helm" }
 func (helm) Doc() string  { return "a chart, for helm install and for Argo CD" }
 
-// Helm is what a document says of its chart.
-type Helm struct {
-	Version string `json:"version"` // 0.1.0 by default
-}
-
-// What no object is in, but every chart has. CHART and PLATFORM stand for names.
+// helmFiles are the files that do not depend on the objects. CHART and PLATFORM stand for the names of the chart and the platform.
 //
 //go:embed helm
 var helmFiles embed.FS
 
-// helmTexts are where the embedded files go.
-var helmTexts = map[string]string{
+// helmPaths are the paths of helmFiles in a chart.
+var helmPaths = map[string]string{
 	"helm/helpers.tpl": "templates/_helpers.tpl",
 	"helm/extra.yaml":  "templates/extra.yaml",
 	"helm/NOTES.txt":   "templates/NOTES.txt",
 	"helm/helmignore":  ".helmignore",
 }
 
-// Render writes a template for each concern of the platform, and values that leave all objects as
-// they are.
+// Render writes a template for each component of the platform, and values with which the chart installs exactly the
+// bundle's objects.
 func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
-	c, err := helmChartOf(ctx, b)
+	c, err := newHelmChart(ctx, b)
 	if err != nil {
 		return Tree{}, err
 	}
 	return c.tree()
 }
 
-// helmChartOf reads a bundle into a chart.
-func helmChartOf(ctx context.Context, b Bundle) (*helmChart, error) {
-	c := newHelmChart(b)
-	if err := c.addObjects(ctx, b); err != nil {
+// helmChart is the content of a chart.
+type helmChart struct {
+	Bundle
+	version string
+
+	components map[string]*helmComponent // by name
+	values     helmValues
+	sums       []*object.Sum              // in the order of their variables in templates/bounds.yaml
+	checks     []boundCheck               // for templates/bounds.yaml
+	images     map[string]bool            // the images of all containers
+	ownKeys    map[string]map[string]bool // the keys that objects have in labels and in annotations
+
+	renderer *renderer
+}
+
+// helmComponent is one concern of the platform, such as its quotas. It has a template of its own, and a release can leave it out.
+type helmComponent struct {
+	content Content
+	kinds   map[string]int // the number of objects of each kind
+}
+
+// newHelmChart reads a bundle into a chart.
+func newHelmChart(ctx context.Context, b Bundle) (*helmChart, error) {
+	c := &helmChart{
+		Bundle: b, version: cmp.Or(b.Delivery.Helm.Version, "0.1.0"),
+		components: map[string]*helmComponent{}, values: helmValues{}, images: map[string]bool{},
+		ownKeys:  map[string]map[string]bool{"labels": {}, "annotations": {}},
+		renderer: newRenderer(),
+	}
+	if err := c.addObjects(ctx); err != nil {
 		return nil, err
 	}
-	c.bind(b.Delivery.Bounds)
+	c.addBounds(b.Delivery.Bounds)
 	return c, nil
 }
 
-// tree are the chart's files.
+// tree returns the chart's files.
 func (c *helmChart) tree() (Tree, error) {
-	about, err := c.metadata()
+	metadata, err := c.metadata()
 	if err != nil {
 		return Tree{}, err
 	}
-	metadata, err := yaml.Marshal(about)
+	chartFile, err := yaml.Marshal(metadata)
 	if err != nil {
 		return Tree{}, fmt.Errorf("writing Chart.yaml: %w", err)
 	}
@@ -74,19 +98,19 @@ func (c *helmChart) tree() (Tree, error) {
 		return Tree{}, err
 	}
 	files := []File{
-		{Path: "Chart.yaml", Content: Text(metadata)},
+		{Path: "Chart.yaml", Content: Text(chartFile)},
 		{Path: "values.yaml", Content: Text(c.valuesFile())},
 		{Path: "values.schema.json", Content: Text(schema)},
 		{Path: "README.md", Content: Text(c.readme())},
 	}
-	for _, name := range c.components() {
+	for _, name := range c.componentNames() {
 		files = append(files, File{Path: "templates/" + name + ".yaml", Content: c.template(name)})
 	}
-	if len(c.held) > 0 {
+	if len(c.checks) > 0 {
 		files = append(files, File{Path: "templates/bounds.yaml", Content: Text(c.bounds())})
 	}
-	names := strings.NewReplacer("CHART", c.name, "PLATFORM", c.platform)
-	for from, to := range helmTexts {
+	names := strings.NewReplacer("CHART", c.name(), "PLATFORM", c.Platform)
+	for from, to := range helmPaths {
 		text, err := helmFiles.ReadFile(from)
 		if err != nil {
 			return Tree{}, fmt.Errorf("reading %s: %w", from, err)
@@ -96,58 +120,25 @@ func (c *helmChart) tree() (Tree, error) {
 	return NewTree(files...)
 }
 
-// helmChart is a chart while it is written.
-type helmChart struct {
-	name, environment, platform string
-	version                     string
-	target                      Target
+func (c *helmChart) componentNames() []string { return slices.Sorted(maps.Keys(c.components)) }
 
-	parts  map[string]*helmPart // of the platform, each a template
-	values helmValues           // the parameters, as a tree
-	sums   []Sum                // what values ask for together
-	held   []held               // and what bounds it
-	images map[string]bool      // that the chart names
-	taken  map[string]map[string]bool
-
-	renderer *renderer
-}
-
-// helmPart is one concern of the platform, such as its quotas.
-type helmPart struct {
-	content Content
-	kinds   map[string]int
-}
-
-func newHelmChart(b Bundle) *helmChart {
-	return &helmChart{
-		renderer: newRenderer(),
-		name:     b.name(), environment: b.Environment, platform: b.Platform,
-		version: cmp.Or(b.Delivery.Helm.Version, "0.1.0"), target: b.Delivery.Target,
-		parts: map[string]*helmPart{}, values: helmValues{}, images: map[string]bool{},
-		taken: map[string]map[string]bool{"labels": {}, "annotations": {}},
-	}
-}
-
-// components are the names of the platform's parts.
-func (c *helmChart) components() []string { return slices.Sorted(maps.Keys(c.parts)) }
-
-// metadata is what Chart.yaml says, in Helm's own type.
+// metadata returns the content of Chart.yaml.
 func (c *helmChart) metadata() (*chart.Metadata, error) {
 	var images []map[string]string
 	for _, image := range slices.Sorted(maps.Keys(c.images)) {
 		images = append(images, map[string]string{"name": imageName(image), "image": image})
 	}
 	m := &chart.Metadata{
-		APIVersion: chart.APIVersionV2, Name: c.name, Version: c.version, Type: "application",
-		Description: c.description(), AppVersion: c.target.Trainer,
+		APIVersion: chart.APIVersionV2, Name: c.name(), Version: c.version, Type: "application",
+		Description: c.description(), AppVersion: c.Delivery.Target.Trainer,
 		Keywords:    []string{"mpi", "distributed-training", "kubeflow-trainer"},
 		Annotations: map[string]string{"artifacthub.io/category": "ai-machine-learning"},
 	}
-	if c.target.Kubernetes != "" {
-		m.KubeVersion = ">=" + c.target.Kubernetes + ".0-0"
+	if oldest := c.Delivery.Target.Kubernetes; oldest != "" {
+		m.KubeVersion = ">=" + oldest + ".0-0"
 	}
 	if len(images) > 0 {
-		m.Annotations["artifacthub.io/images"] = string(mustYAML(images))
+		m.Annotations["artifacthub.io/images"] = mustYAML(images)
 	}
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("writing Chart.yaml: %w", err)
@@ -156,16 +147,15 @@ func (c *helmChart) metadata() (*chart.Metadata, error) {
 }
 
 func (c *helmChart) description() string {
-	if c.environment == "" {
-		return "MPI training on Kubeflow Trainer: the platform " + c.platform
+	if c.Environment == "" {
+		return "MPI training on Kubeflow Trainer: the platform " + c.Platform
 	}
-	return fmt.Sprintf("MPI training on Kubeflow Trainer: the platform %s in %s", c.platform, c.environment)
+	return fmt.Sprintf("MPI training on Kubeflow Trainer: the platform %s in %s", c.Platform, c.Environment)
 }
 
-// imageName is what an image is called without where it lies and which one of that name it is.
+// imageName returns the last element of an image's path, such as mpi for quay.io/acme/mpi:1.
 func imageName(image string) string {
 	image, _, _ = strings.Cut(image, "@")
-	image = image[strings.LastIndex(image, "/")+1:]
-	name, _, _ := strings.Cut(image, ":")
+	name, _, _ := strings.Cut(path.Base(image), ":")
 	return name
 }

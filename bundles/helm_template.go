@@ -2,220 +2,205 @@ package bundles
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// hole is a place of an object that a template fills in.
-type hole struct {
+// templateField is a field of an object that a template fills in.
+type templateField struct {
 	path       []any
-	expression string // in Helm's language, without braces
+	expression string // in Helm's template language, without braces
 }
 
-// addObjects writes each object's text, with holes, into the template of what it is part of.
-func (c *helmChart) addObjects(ctx context.Context, b Bundle) error {
-	for o := range b.Objects.All() {
+// addObjects adds each object to the template of its component.
+func (c *helmChart) addObjects(ctx context.Context) error {
+	for o := range c.Objects.All() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		part := c.part(componentOf(o))
-		part.kinds[o.ID().Kind]++
+		name := componentOf(o)
+		if c.components[name] == nil {
+			c.components[name] = &helmComponent{kinds: map[string]int{}}
+		}
+		c.components[name].kinds[o.ID().Kind]++
 		text, err := c.object(o)
 		if err != nil {
 			return fmt.Errorf("writing %s as a template: %w", o.ID(), err)
 		}
-		part.content = append(part.content, separator, text)
+		c.components[name].content = append(c.components[name].content, separator, []byte(text))
 	}
 	return nil
 }
 
-func (c *helmChart) part(name string) *helmPart {
-	if c.parts[name] == nil {
-		c.parts[name] = &helmPart{kinds: map[string]int{}}
-	}
-	return c.parts[name]
-}
+// publishedComponents are names that charts used before the folder of the CUE was renamed. They stay, because values of
+// releases refer to them.
+var publishedComponents = map[string]string{"monitoring": "observe"}
 
-// componentOf is the concern that an object is of: the folder of the CUE that made it, such as quota
-// of policies/quota/resource_quota.cue.
+// componentOf returns the name of the component that an object belongs to. It is the folder of the CUE file that defines the
+// object, such as quota for policies/quota/resource_quota.cue.
 func componentOf(o object.Object) string {
-	return path.Base(path.Dir(o.Origin().Definition))
+	folder := path.Base(path.Dir(o.Origin().Definition))
+	return cmp.Or(publishedComponents[folder], folder)
 }
 
-// template is that of a part of the platform, which may be left out.
+// template returns the template of a component, which a release can leave out.
 func (c *helmChart) template(name string) Content {
 	start := fmt.Appendf(nil, "{{- if .Values.components.%s }}\n", name)
-	return slices.Concat(Content{start}, c.parts[name].content, Content{[]byte("{{- end }}\n")})
+	return slices.Concat(Content{start}, c.components[name].content, Content{[]byte("{{- end }}\n")})
 }
 
-// object is the text of an object with holes.
-func (c *helmChart) object(o object.Object) ([]byte, error) {
+// object returns an object as a template.
+func (c *helmChart) object(o object.Object) (string, error) {
 	fields := o.Fields()
-	holes, err := c.holes(o, fields)
+	filled, err := c.templateFields(o, fields)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	paths := make([][]any, len(holes))
-	for i, h := range holes {
-		paths[i] = h.path
+	paths := make([][]any, len(filled))
+	for i, f := range filled {
+		paths[i] = f.path
 	}
-	w := &writer{renderer: c.renderer}
-	w.mapping(fields, 0, newPlaces(paths))
+	l := c.renderer.layOut(fields, paths)
 	var text []byte
-	start := 0
-	for i, cut := range w.cuts {
-		text = append(text, escaped(w.text[start:cut])...)
-		text = fmt.Appendf(text, "{{ %s }}", holes[w.order[i]].expression)
-		start = cut
+	for i, field := range l.values {
+		text = fmt.Appendf(append(text, escaped(l.texts[i])...), "{{ %s }}", filled[field].expression)
 	}
-	text = append(text, escaped(w.text[start:])...)
-	c.take(fields)
-	return withMetadata(text, c.name, keepWords(o)), nil
+	text = append(text, escaped(l.texts[len(l.values)])...)
+	c.noteOwnKeys(fields)
+	return c.withMetadata(string(text), keepAnnotation(o))
 }
 
-// escaped text goes through Helm as it is: legends of dashboards have braces of their own.
+// escaped escapes text that Helm would take for a template. Legends of dashboards contain two braces.
 func escaped(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// keepWords are annotations for what Helm is not to take away with a release: namespaces hold what others
-// made, and what is marked to be kept belongs to several platforms.
-func keepWords(o object.Object) string {
-	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label("trainyard.dev/keep") == "true" {
+// keepAnnotation returns the annotation of objects that Helm must not delete with a release, or nothing. Namespaces contain objects
+// of other owners, and objects with the label trainyard.dev/keep belong to several platforms.
+func keepAnnotation(o object.Object) string {
+	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"
 	}
 	return ""
 }
 
-// withMetadata lets labels and annotations be added to an object. Its text has its keys in order, so that
-// what is in front of its name are its own.
-func withMetadata(text []byte, chart, kept string) []byte {
-	before, after, _ := strings.Cut(string(text), "\nmetadata:\n")
-	end := 0
-	if !strings.HasPrefix(after, "  name:") {
-		end = strings.Index(after, "\n  name:") + 1
+// metadataText matches the start of an object's metadata in its YAML: annotations, labels and the key of the name.
+var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
+
+// withMetadata adds the values commonLabels and commonAnnotations to an object's text, and an annotation.
+func (c *helmChart) withMetadata(text, annotation string) (string, error) {
+	m := metadataText.FindStringSubmatch(text)
+	if m == nil {
+		return "", errors.New("want metadata with nothing but annotations and labels before the name")
 	}
-	annotations, labels := "", after[:end]
-	if strings.HasPrefix(labels, "  annotations:\n") {
-		if at := strings.Index(labels, "\n  labels:\n"); at >= 0 {
-			annotations, labels = labels[:at+1], labels[at+1:]
-		} else {
-			annotations, labels = labels, ""
-		}
-	}
-	return []byte(before + "\nmetadata:\n" + block(chart, "annotations", annotations, kept) + block(chart, "labels", labels, "") + after[end:])
+	with := "metadata:\n" + c.metadataBlock("annotations", m[1]+annotation) + c.metadataBlock("labels", m[2]) + "  name:"
+	return strings.Replace(text, m[0], with, 1), nil
 }
 
-// block is what an object has of labels or annotations, with room for more. Where it has none, there is
-// no block until there is something to hold.
-func block(chart, name, own, more string) string {
-	added, head := fmt.Sprintf("include %q .", chart+"."+name), "  "+name+":\n"
-	own = strings.TrimPrefix(own, head) + more
+// metadataBlock returns the labels or annotations of an object, with the values of the release. An object that has none itself
+// gets the block only if the release has some.
+func (c *helmChart) metadataBlock(field, own string) string {
+	added, head := fmt.Sprintf("include %q .", c.name()+"."+field), "  "+field+":\n"
 	if own == "" {
 		return "  {{- with " + added + " }}\n" + head + "    {{- . | nindent 4 }}\n  {{- end }}\n"
 	}
 	return head + "    {{- with " + added + " }}{{ . | nindent 4 }}{{ end }}\n" + own
 }
 
-// take notes which labels and annotations objects have, and nobody else may set.
-func (c *helmChart) take(fields map[string]any) {
-	metadata, _ := fields["metadata"].(map[string]any)
-	for what, keys := range c.taken {
-		own, _ := metadata[what].(map[string]any)
+// noteOwnKeys notes the keys of an object's labels and annotations, which values must not repeat.
+func (c *helmChart) noteOwnKeys(fields map[string]any) {
+	for field, keys := range c.ownKeys {
+		own, _ := object.At(fields, []any{"metadata", field}).(map[string]any)
 		for key := range own {
 			keys[key] = true
 		}
 	}
 }
 
-// holes are those of an object: its parameters, and images besides, which may lie in a mirror.
-func (c *helmChart) holes(o object.Object, fields map[string]any) ([]hole, error) {
-	var holes []hole
+// templateFields returns the fields of an object that its template fills in: the parameters, and the images of all containers,
+// which a registry can mirror. It adds the parameters to the values.
+func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
+	var filled []templateField
 	for _, p := range o.Parameters() {
-		now := object.At(fields, p.Path)
-		if err := c.values.add(p, now, componentOf(o)); err != nil {
+		value := object.At(fields, p.Path)
+		if err := c.values.add(p, value, componentOf(o)); err != nil {
 			return nil, err
 		}
-		holes = append(holes, hole{p.Path, c.expression(p, now)})
+		filled = append(filled, templateField{p.Path, c.expression(p, value)})
 	}
-	for _, at := range imagesIn(fields) {
+	for _, at := range imagesIn(fields, nil) {
 		image, _ := object.At(fields, at).(string)
 		c.images[image] = true
-		if !slices.ContainsFunc(holes, func(h hole) bool { return slices.Equal(h.path, at) }) {
-			holes = append(holes, hole{at, fmt.Sprintf("include %q (list . %q)", c.name+".image", image)})
+		if !slices.ContainsFunc(filled, func(f templateField) bool { return slices.Equal(f.path, at) }) {
+			filled = append(filled, templateField{at, fmt.Sprintf("include %q (list . %q)", c.name()+".image", image)})
 		}
 	}
-	return holes, nil
+	return filled, nil
 }
 
-// imagesIn are the paths of containers' images.
-func imagesIn(fields map[string]any) [][]any {
-	var found [][]any
-	visit(fields, nil, func(path []any, _ any) {
-		if n := len(path); n > 2 && path[n-1] == "image" && (path[n-3] == "containers" || path[n-3] == "initContainers") {
-			found = append(found, path)
-		}
-	})
-	return found
-}
-
-// visit calls a function with each scalar of decoded JSON, in order, and with the path to it.
-func visit(node any, path []any, call func(path []any, scalar any)) {
-	below := func(step any) []any { return append(slices.Clone(path), step) }
+// imagesIn returns the paths of the images of containers in decoded JSON, in no order.
+func imagesIn(node any, at []any) (found [][]any) {
+	if n := len(at); n > 2 && at[n-1] == "image" && (at[n-3] == "containers" || at[n-3] == "initContainers") {
+		return [][]any{at}
+	}
 	switch node := node.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(node)) {
-			visit(node[key], below(key), call)
+		for key, value := range node {
+			found = append(found, imagesIn(value, append(slices.Clone(at), key))...)
 		}
 	case []any:
 		for i, item := range node {
-			visit(item, below(i), call)
+			found = append(found, imagesIn(item, append(slices.Clone(at), i))...)
 		}
-	default:
-		call(path, node)
 	}
+	return found
 }
 
-// expression yields a parameter's value, as text where the object has text.
-func (c *helmChart) expression(p object.Parameter, now any) string {
-	value := valuePath(stepsOf(p.Key))
-	_, isText := now.(string)
+// expression returns a template expression for a parameter. It yields text where the object has text.
+func (c *helmChart) expression(p object.Parameter, value any) string {
+	reference := valueReference(keysOf(p.Key))
+	_, isText := value.(string)
 	switch {
 	case isText && strings.HasSuffix(p.Key, ".image"):
-		return fmt.Sprintf("include %q (list . %s)", c.name+".image", value)
-	case isText && onlyText(p.Schema):
-		return value + " | quote"
+		return fmt.Sprintf("include %q (list . %s)", c.name()+".image", reference)
+	case isText && schemaType(p) == "string":
+		return reference + " | quote"
 	case isText:
-		return fmt.Sprintf("include %q %s", c.name+".text", value)
+		return fmt.Sprintf("include %q %s", c.name()+".text", reference)
 	}
-	return value + " | toJson"
+	return reference + " | toJson"
 }
 
-// onlyText tells whether a schema admits nothing but text.
-func onlyText(schema json.RawMessage) bool {
-	var about struct{ Type string }
-	return json.Unmarshal(schema, &about) == nil && about.Type == "string"
+// schemaType returns the type that a parameter's schema admits, or nothing if it admits several.
+func schemaType(p object.Parameter) string {
+	var schema struct{ Type string }
+	if json.Unmarshal(p.Schema, &schema) != nil {
+		return ""
+	}
+	return schema.Type
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// valuePath is how templates call a value: names that are no identifiers are looked up.
-func valuePath(steps []string) string {
-	path := ".Values"
-	for _, step := range steps {
-		if identifier.MatchString(step) {
-			path += "." + step
+// valueReference returns a template expression for a value. Keys that are no identifiers need the function index.
+func valueReference(keys []string) string {
+	reference := ".Values"
+	for _, key := range keys {
+		if identifier.MatchString(key) {
+			reference += "." + key
 		} else {
-			path = fmt.Sprintf("(index %s %q)", path, step)
+			reference = fmt.Sprintf("(index %s %q)", reference, key)
 		}
 	}
-	return path
+	return reference
 }

@@ -6,187 +6,194 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helmValues are the values of parameters as a tree, by the keys that the document has for them below spec.
+// helmValues is the tree of values. Its keys are the document's keys below spec.
 type helmValues map[string]*helmValue
 
-// helmValue is a parameter, or holds others.
+// helmValue is a parameter, or a mapping of values.
 type helmValue struct {
-	below     helmValues
-	value     any
-	parameter object.Parameter
-	parts     map[string]bool // of the platform, that have objects with it
+	children   helmValues // nil for a parameter
+	value      any
+	parameter  object.Parameter
+	components map[string]bool // the components whose objects have the parameter
 
-	least, most any // that the document allows beside what cannot be changed, of whole numbers; nil where its schema says it all
+	minimum, maximum any // bounds that the parameter's schema does not contain; nil without a bound
 }
 
-// stepsOf are the keys of the document that lead to a parameter, below spec. Names that could be
-// taken for several are quoted (problem.Path).
-func stepsOf(key string) []string {
-	var steps []string
-	for rest := strings.TrimPrefix(key, "spec."); rest != ""; {
-		step := rest
-		if rest[0] == '"' {
-			var quoted string
-			end := 2 + strings.IndexByte(rest[1:], '"')
-			if json.Unmarshal([]byte(rest[:end]), &quoted) == nil {
-				steps, rest = append(steps, quoted), strings.TrimPrefix(rest[end:], ".")
-				continue
-			}
+// keysOf returns the keys below spec of a path in the document. The path quotes keys that contain a dot (problem.Path).
+func keysOf(path string) []string {
+	var keys []string
+	for rest := strings.TrimPrefix(path, "spec."); rest != ""; {
+		if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+			key, _ := strconv.Unquote(quoted)
+			keys, rest = append(keys, key), strings.TrimPrefix(rest[len(quoted):], ".")
+			continue
 		}
-		step, rest, _ = strings.Cut(step, ".")
-		steps = append(steps, step)
+		var key string
+		key, rest, _ = strings.Cut(rest, ".")
+		keys = append(keys, key)
 	}
-	return steps
+	return keys
 }
 
-// add notes a parameter with the value that an object of a part has for it. What an object says again as text
-// was a number first.
-func (v helmValues) add(p object.Parameter, now any, part string) error {
-	steps := stepsOf(p.Key)
-	for _, step := range steps[:len(steps)-1] {
-		if v[step] == nil {
-			v[step] = &helmValue{below: helmValues{}}
+// at returns the value at a path of the document, or nil if there is none.
+func (v helmValues) at(path string) (value *helmValue) {
+	for _, key := range keysOf(path) {
+		if value = v[key]; value == nil {
+			return nil
 		}
-		v = v[step].below
+		v = value.children
 	}
-	last := steps[len(steps)-1]
-	if text, isText := now.(string); isText && !onlyText(p.Schema) {
-		now = numberIn(text)
+	return value
+}
+
+// add adds a parameter with its value in an object of a component. Where an object has a number as text, the value is the number.
+func (v helmValues) add(p object.Parameter, value any, component string) error {
+	keys := keysOf(p.Key)
+	last := len(keys) - 1
+	for _, key := range keys[:last] {
+		if v[key] == nil {
+			v[key] = &helmValue{children: helmValues{}}
+		}
+		v = v[key].children
 	}
-	before, known := v[last]
-	if known && before.value != now {
-		return fmt.Errorf("%s is %v here, and %v in another object", p.Key, now, before.value)
+	if text, isText := value.(string); isText && schemaType(p) != "string" {
+		value = numberIn(text)
 	}
-	if !known {
-		v[last] = &helmValue{value: now, parameter: p, parts: map[string]bool{}}
+	known := v[keys[last]]
+	if known == nil {
+		known = &helmValue{value: value, parameter: p, components: map[string]bool{}}
+		v[keys[last]] = known
 	}
-	v[last].parts[part] = true
+	if known.value != value {
+		return fmt.Errorf("%s is %v here, and %v in another object", p.Key, value, known.value)
+	}
+	known.components[component] = true
 	return nil
 }
 
-// numberIn is the number that a text is the usual spelling of, or the text itself.
+// isWhole reports whether a value is a whole number, and no quantity.
+func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
+
+// numberIn returns the number that a text is the usual spelling of, or else the text itself.
 func numberIn(text string) any {
-	var number json.Number
-	if json.Unmarshal([]byte(text), &number) != nil || string(number) != text || strings.HasPrefix(text, `"`) {
-		return text
-	}
-	if whole, err := number.Int64(); err == nil {
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(whole, 10) == text {
 		return whole
 	}
-	if broken, err := number.Float64(); err == nil && string(mustJSON(broken)) == text {
-		return broken
+	if float, err := strconv.ParseFloat(text, 64); err == nil && string(mustJSON(float)) == text {
+		return float
 	}
 	return text
 }
 
-// walk visits all parameters in order, with the keys that lead to them.
-func (v helmValues) walk(above []string, visit func(steps []string, at *helmValue)) {
+// walk visits all values in order, with the keys that lead to them.
+func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
-		steps := append(slices.Clone(above), key)
-		visit(steps, v[key])
-		v[key].below.walk(steps, visit)
+		keys := append(slices.Clone(above), key)
+		visit(keys, v[key])
+		v[key].children.walk(keys, visit)
 	}
 }
 
-// valuesFile is values.yaml, each value after what it means.
+// valuesFile returns values.yaml. A comment before each value describes it.
 func (c *helmChart) valuesFile() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Values of %s. What is not here is the document's to say, from which this chart was generated.\n", c.name)
-	known := scalars{}
-	c.values.walk(nil, func(steps []string, at *helmValue) {
-		indent := strings.Repeat("  ", len(steps)-1)
-		if len(steps) == 1 {
+	fmt.Fprintf(&b, "# Values of %s. All other settings are in the document that this chart was generated from.\n", c.name())
+	c.values.walk(nil, func(keys []string, v *helmValue) {
+		indent := strings.Repeat("  ", len(keys)-1)
+		if len(keys) == 1 {
 			b.WriteByte('\n')
 		}
-		key := known.of(steps[len(steps)-1])
-		if at.below != nil {
+		key := c.renderer.scalars.of(keys[len(keys)-1])
+		if v.children != nil {
 			fmt.Fprintf(&b, "%s%s:\n", indent, key)
 			return
 		}
-		fmt.Fprintf(&b, "%s# -- %s\n%s%s: %s\n", indent, at.parameter.Doc, indent, key, known.of(at.value))
+		fmt.Fprintf(&b, "%s# -- %s\n%s%s: %s\n", indent, v.parameter.Doc, indent, key, c.renderer.scalars.of(v.value))
 	})
-	for _, h := range c.hatches() {
-		fmt.Fprintf(&b, "\n# -- %s\n%s\n", h.doc, h.text)
+	for _, s := range c.standardValues() {
+		fmt.Fprintf(&b, "\n# -- %s\n%s\n", s.doc, s.text)
 	}
 	return b.Bytes()
 }
 
-// hatch is a value that every chart has, besides those of the document.
-type hatch struct {
+// standardValue is a value that every chart has, in addition to the document's parameters.
+type standardValue struct {
 	key, doc string
-	text     string         // the key and its default, in values.yaml
+	text     string         // the key and its default, for values.yaml
 	schema   map[string]any // of the value
 }
 
-// hatches are for what no document can say in advance.
-func (c *helmChart) hatches() []hatch {
+// standardValues returns the values for changes that a document cannot make in advance.
+func (c *helmChart) standardValues() []standardValue {
 	mirror := map[string]any{"type": "string", "pattern": `^$|^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*/?$`}
-	return []hatch{
-		{"components", "What of the platform the release has: each part may be left out.", c.componentsText(), c.componentsSchema()},
-		{"imageRegistry", "A registry that has all images, as their own registries have them; quay.io/acme/mpi:1 becomes MIRROR/acme/mpi:1.", `imageRegistry: ""`, mirror},
-		{"commonLabels", "Labels for all objects, besides their own.", "commonLabels: {}", c.addedSchema("labels")},
-		{"commonAnnotations", "Annotations for all objects, besides their own.", "commonAnnotations: {}", c.addedSchema("annotations")},
+	return []standardValue{
+		{"components", "The components that the release includes.", c.componentsText(), c.componentsSchema()},
+		{"imageRegistry", "A registry that mirrors all images under their own paths; quay.io/acme/mpi:1 becomes MIRROR/acme/mpi:1.", `imageRegistry: ""`, mirror},
+		{"commonLabels", "Labels for all objects, in addition to their own.", "commonLabels: {}", c.addedSchema("labels")},
+		{"commonAnnotations", "Annotations for all objects, in addition to their own.", "commonAnnotations: {}", c.addedSchema("annotations")},
 		{"extraObjects", "More objects, as YAML or as text with templates.", "extraObjects: []", map[string]any{
 			"type": "array", "items": map[string]any{"type": []string{"object", "string"}},
 		}},
-		{"global", "What a chart that has this one as a part tells all its parts; of it, imageRegistry is read here.", "global: {}", map[string]any{"type": "object", "properties": map[string]any{"imageRegistry": mirror}}},
+		{"global", "Values that a parent chart sets for all of its dependencies; this chart reads imageRegistry.", "global: {}", map[string]any{"type": "object", "properties": map[string]any{"imageRegistry": mirror}}},
 	}
 }
 
-// componentsText says what each part is, by its objects.
+// componentsText returns the value components with its default. Comments list the objects of each component.
 func (c *helmChart) componentsText() string {
-	if len(c.parts) == 0 {
+	if len(c.components) == 0 {
 		return "components: {}"
 	}
 	lines := []string{"components:"}
-	for _, name := range c.components() {
+	for _, name := range c.componentNames() {
 		var kinds []string
-		for _, kind := range slices.Sorted(maps.Keys(c.parts[name].kinds)) {
-			kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, c.parts[name].kinds[kind]))
+		for _, kind := range slices.Sorted(maps.Keys(c.components[name].kinds)) {
+			kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, c.components[name].kinds[kind]))
 		}
 		lines = append(lines, "  # -- "+strings.Join(kinds, ", "), "  "+name+": true")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// readme is README.md, with a table of all values.
+// readme returns README.md, with a table of all values.
 func (c *helmChart) readme() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", c.name, c.description())
-	fmt.Fprintf(&b, "```shell\nhelm install %s . --namespace default\n```\n\n", c.name)
-	b.WriteString("Kubeflow Trainer and whatever else the objects are for has to be in the cluster first: the chart holds none of their CRDs. " +
-		"The release's own namespace holds nothing of the platform.\n\n")
+	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", c.name(), c.description())
+	fmt.Fprintf(&b, "```shell\nhelm install %s . --namespace default\n```\n\n", c.name())
+	b.WriteString("Install Kubeflow Trainer, and all other projects that define kinds of these objects, first: the chart contains no CRDs. " +
+		"Use a namespace for the release that none of the objects is in.\n\n")
 	b.WriteString("| value | default | meaning |\n|---|---|---|\n")
-	c.values.walk(nil, func(steps []string, at *helmValue) {
-		if at.below == nil {
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", shownPath(steps), mustJSON(at.value), at.parameter.Doc)
+	c.values.walk(nil, func(keys []string, v *helmValue) {
+		if v.children == nil {
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", setFlag(keys), mustJSON(v.value), v.parameter.Doc)
 		}
 	})
-	for _, name := range c.components() {
-		fmt.Fprintf(&b, "| `components.%s` | `true` | Whether the release has %s |\n", name, strings.Join(slices.Sorted(maps.Keys(c.parts[name].kinds)), ", "))
+	for _, name := range c.componentNames() {
+		fmt.Fprintf(&b, "| `components.%s` | `true` | Whether the release includes %s |\n", name, strings.Join(slices.Sorted(maps.Keys(c.components[name].kinds)), ", "))
 	}
-	for _, h := range c.hatches()[1:] {
-		_, value, _ := strings.Cut(h.text, ": ")
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", h.key, value, strings.TrimSuffix(h.doc, "."))
+	for _, s := range c.standardValues()[1:] {
+		_, value, _ := strings.Cut(s.text, ": ")
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", s.key, value, strings.TrimSuffix(s.doc, "."))
 	}
 	return b.Bytes()
 }
 
-// shownPath is how --set names a value: a name with dots has them escaped.
-func shownPath(steps []string) string {
-	shown := make([]string, len(steps))
-	for i, step := range steps {
-		shown[i] = strings.ReplaceAll(step, ".", `\.`)
+// setFlag returns the name of a value for Helm's flag --set, which needs dots in keys to be escaped.
+func setFlag(keys []string) string {
+	escaped := make([]string, len(keys))
+	for i, key := range keys {
+		escaped[i] = strings.ReplaceAll(key, ".", `\.`)
 	}
-	return strings.Join(shown, ".")
+	return strings.Join(escaped, ".")
 }
 
+// mustJSON returns a value as JSON. The value must be plain data, which always marshals.
 func mustJSON(value any) []byte {
-	text, _ := json.Marshal(value) // plain data always marshals
+	text, _ := json.Marshal(value)
 	return text
 }

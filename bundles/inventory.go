@@ -10,20 +10,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Entry is what a bundle's manifest says of one object that TrainJobs or teams
-// depend on. It stands there, and is not read from the files, because those may be
-// edited, lost or of any format.
+// Entry describes one object that TrainJobs or tenants depend on. The manifest
+// contains the entries, because other files can be edited, lost or in any format.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
-	Runtime string            // the runtime that the object is, if it is one
-	Tenant  string            // the tenant that it is for, if it is for one
-	Fixed   map[string]string // digests of the parts that the API server lets nobody change, by path
+	Runtime string            // key of the runtime; empty for other objects
+	Tenant  string            // name of the tenant; empty for objects of no tenant
+	Fixed   map[string]string // digests of immutable fields, by path
 }
 
-// Parts are those of the document that the object is for, such as runtime/mpi and tenant/team-a.
+// Parts returns the runtime and the tenant that the object belongs to, such as runtime/mpi and tenant/team-a.
 func (e Entry) Parts() []string {
 	var parts []string
 	if e.Runtime != "" {
@@ -35,13 +35,13 @@ func (e Entry) Parts() []string {
 	return parts
 }
 
-// The labels that say which part of the document an object is for.
+// Labels with the runtime and the tenant of an object.
 const (
-	runtimeLabel = "trainyard.dev/runtime"
-	tenantLabel  = "trainyard.dev/tenant"
+	runtimeLabel = v1alpha1.RuntimeLabel
+	tenantLabel  = v1alpha1.TenantLabel
 )
 
-// Inventory lists the objects of a set that somebody depends on, in their order.
+// Inventory lists the objects of runtimes and tenants in a set, in its order.
 func Inventory(set object.Set) []Entry {
 	var entries []Entry
 	fixed := map[*object.Shape]map[string]string{}
@@ -52,7 +52,7 @@ func Inventory(set object.Set) []Entry {
 		}
 		shape, _ := o.Shape()
 		if _, known := fixed[shape]; !known {
-			fixed[shape] = fixedParts(shape.Fields())
+			fixed[shape] = immutableFields(shape.Fields())
 		}
 		e.Fixed = fixed[shape]
 		entries = append(entries, e)
@@ -60,24 +60,25 @@ func Inventory(set object.Set) []Entry {
 	return entries
 }
 
-// fixedParts are digests of what CEL rules in Trainer's and JobSet's CRDs hold
-// fast in a runtime ("Value is immutable"). No leaf of a shape lies in them.
-func fixedParts(fields map[string]any) map[string]string {
+// immutableFields returns digests of the fields of a runtime that CEL rules in
+// Trainer's and JobSet's CRDs protect ("Value is immutable"). They contain no
+// parameters, so objects of one shape share them.
+func immutableFields(fields map[string]any) map[string]string {
 	spec := at(fields, "spec", "template", "spec")
-	parts := map[string]string{}
+	digests := map[string]string{}
 	for _, key := range []string{"network", "successPolicy", "failurePolicy", "startupPolicy", "volumeClaimPolicies"} {
 		if value, ok := spec[key]; ok {
-			parts[key] = fingerprint(value)
+			digests[key] = fingerprint(value)
 		}
 	}
 	jobs, _ := spec["replicatedJobs"].([]any)
 	for _, job := range jobs {
 		fields, _ := job.(map[string]any)
 		if value, ok := fields["dependsOn"]; ok {
-			parts[fmt.Sprintf("replicatedJobs[%v].dependsOn", fields["name"])] = fingerprint(value)
+			digests[fmt.Sprintf("replicatedJobs[%v].dependsOn", fields["name"])] = fingerprint(value)
 		}
 	}
-	return parts
+	return digests
 }
 
 func fingerprint(value any) string {
@@ -85,7 +86,7 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// at follows keys through mappings; what is missing reads as empty.
+// at returns the mapping below keys. It is empty if a key is missing.
 func at(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)
@@ -93,33 +94,29 @@ func at(fields map[string]any, keys ...string) map[string]any {
 	return fields
 }
 
-// line writes an entry as a comment of the manifest, which sha256sum passes over.
+// line formats an entry as a comment of the manifest, which sha256sum ignores.
 func (e Entry) line() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s", e.Object)
+	words := []string{"#", e.Object}
 	if e.Runtime != "" {
-		fmt.Fprintf(&b, " runtime=%s", e.Runtime)
+		words = append(words, "runtime="+e.Runtime)
 	}
 	if e.Tenant != "" {
-		fmt.Fprintf(&b, " tenant=%s", e.Tenant)
+		words = append(words, "tenant="+e.Tenant)
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.Fixed)) {
-		fmt.Fprintf(&b, " %s=%s", path, e.Fixed[path])
+		words = append(words, path+"="+e.Fixed[path])
 	}
-	return b.String() + "\n"
+	return strings.Join(words, " ") + "\n"
 }
 
-// InventoryOf reads the entries of a manifest's file; there are none where it cannot be read.
-func InventoryOf(file string) []Entry {
-	text, err := readManifest(os.Open(file))
-	if err != nil {
-		return nil
-	}
-	return ReadInventory(text)
+// ReadInventory reads the entries in a manifest file. There are none if the file cannot be read.
+func ReadInventory(file string) []Entry {
+	text, _ := readManifest(os.Open(file))
+	return parseInventory(text)
 }
 
-// ReadInventory reads the entries of a manifest.
-func ReadInventory(manifest []byte) []Entry {
+// parseInventory returns the entries in a manifest.
+func parseInventory(manifest []byte) []Entry {
 	var entries []Entry
 	for line := range bytes.Lines(manifest) {
 		words := strings.Fields(string(line))

@@ -7,12 +7,14 @@ import (
 	"path"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// kustomize is a kustomization with one file per object.
+// kustomize is a kustomization with one file for each object.
 type kustomize struct{}
 
 var _ Format = kustomize{}
@@ -22,31 +24,16 @@ func (kustomize) Doc() string {
 	return "a kustomization, for Argo CD, kubectl apply -k and overlays"
 }
 
-// kustomization is the part of kustomize's own file that we write.
-type kustomization struct {
-	APIVersion  string      `json:"apiVersion"`
-	Kind        string      `json:"kind"`
-	Resources   []string    `json:"resources"`
-	SortOptions sortOptions `json:"sortOptions"`
-}
-
-// sortOptions keeps our order: by default kustomize sorts by kind.
-type sortOptions struct {
-	Order string `json:"order"`
-}
-
-// Render writes objects of the whole cluster below cluster/, and those of a
-// namespace below namespaces/NAME/, with what the whole cluster has about its tenant.
+// Render writes cluster-scoped objects to cluster/, and the objects of a namespace to namespaces/NAME/, with cluster-scoped objects that
+// belong to its tenant.
 func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
 		return Tree{}, err
 	}
-	k := kustomization{
-		APIVersion:  "kustomize.config.k8s.io/v1beta1",
-		Kind:        "Kustomization",
-		Resources:   []string{},
-		SortOptions: sortOptions{Order: "fifo"},
+	k := types.Kustomization{
+		TypeMeta:    types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		SortOptions: &types.SortOptions{Order: types.FIFOSortOrder}, // by default kustomize sorts by kind
 	}
 	for _, file := range files {
 		k.Resources = append(k.Resources, file.Path)
@@ -58,7 +45,7 @@ func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(append(files, File{Path: "kustomization.yaml", Content: Text(text)})...)
 }
 
-// objectFiles writes each object into a file of its own, below a folder.
+// objectFiles returns one file for each object, in a folder.
 func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, error) {
 	r := newRenderer()
 	var files []File
@@ -71,11 +58,11 @@ func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, er
 	return files, nil
 }
 
-// fileOf is the path of an object's file, such as cluster/clustertrainingruntime-a.yaml. What is
-// about a tenant lies with what is in its namespace.
+// fileOf returns the path of an object's file, such as cluster/clustertrainingruntime-a.yaml. Cluster-scoped objects of a tenant
+// are in the folder of its namespace.
 func fileOf(o object.Object) string {
 	folder := "cluster"
-	if tenant := cmp.Or(o.Label("trainyard.dev/tenant"), o.ID().Namespace); tenant != "" {
+	if tenant := cmp.Or(o.Label(v1alpha1.TenantLabel), o.ID().Namespace); tenant != "" {
 		folder = path.Join("namespaces", tenant)
 	}
 	return path.Join(folder, fmt.Sprintf("%s-%s.yaml", strings.ToLower(o.ID().Kind), o.ID().Name))

@@ -13,19 +13,19 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// The files of an OCI image layout beside its blobs. Source: github.com/opencontainers/image-spec, image-layout.md.
+// Files of an OCI image layout, in addition to its blobs. Source: github.com/opencontainers/image-spec, image-layout.md.
 const (
 	layoutFile = "oci-layout"
 	indexFile  = "index.json"
 )
 
-// tagAnnotation is under which key an index says which tag an artifact has.
+// tagAnnotation is the annotation in an index that contains the tag of an artifact.
 const tagAnnotation = "org.opencontainers.image.ref.name"
 
-// imageLayout is a folder with artifacts, by tag.
+// imageLayout contains the artifacts of an OCI image layout, by tag.
 type imageLayout map[string]artifact.Packed
 
-// tree lays the artifacts out as files.
+// tree returns the files of the layout.
 func (l imageLayout) tree() (Tree, error) {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{}}
 	blobs := map[string]File{}

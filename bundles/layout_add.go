@@ -16,10 +16,10 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// AddToLayout puts artifacts into a folder that is an OCI image layout, by tag, and leaves those of other tags there. It returns the
-// tags that did not hold the same before. As with any bundle, the folder changes as a whole or not at all, and what is not ours is refused.
+// AddToLayout adds artifacts to an OCI image layout in a folder, by tag. Artifacts with other tags stay. It returns the tags that
+// changed. Like any bundle, the folder changes as a whole or not at all, and a folder with unknown or edited files is refused.
 func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]artifact.Packed) (changed []string, err error) {
-	all, err := w.layoutOf(ctx, dir)
+	all, err := w.layoutIn(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +41,9 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 	return changed, err
 }
 
-// layoutOf reads the artifacts of a folder that AddToLayout wrote, or none. From then on other runs wait: what they
-// add meanwhile would be lost.
-func (w *Writer) layoutOf(ctx context.Context, dir string) (imageLayout, error) {
+// layoutIn reads the artifacts in a folder that AddToLayout wrote. There are none if the folder does not exist. The lock
+// that layoutIn takes lasts until Close, so that no other run adds artifacts in between, which would be lost.
+func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {
 		return nil, err
@@ -51,17 +51,17 @@ func (w *Writer) layoutOf(ctx context.Context, dir string) (imageLayout, error) 
 	if err := plan.Check(); err != nil {
 		return nil, err
 	}
-	if len(ReadInventory(plan.Manifest())) > 0 {
-		return nil, &RefusedError{Dir: dir, Files: []string{"those of a platform (generate writes them there)"}}
+	if len(plan.Inventory()) > 0 {
+		return nil, &RefusedError{Dir: dir, Files: []string{"the bundle of a platform, written by generate"}}
 	}
 	all, err := readLayout(dir)
 	if err != nil {
-		return nil, fmt.Errorf("reading the artifacts of %s: %w", dir, reason(err))
+		return nil, fmt.Errorf("reading the artifacts of %s: %w", dir, rootCause(err))
 	}
 	return all, nil
 }
 
-// readLayout reads artifacts whose digests are known to be right.
+// readLayout reads the artifacts in a folder. It does not verify digests: the manifest of the folder covers all files.
 func readLayout(dir string) (imageLayout, error) {
 	all := imageLayout{}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))
@@ -86,21 +86,24 @@ func readLayout(dir string) (imageLayout, error) {
 func readArtifact(dir string, d v1.Descriptor) (artifact.Packed, error) {
 	d.Annotations = nil
 	p := artifact.Packed{Manifest: d, Blobs: map[v1.Hash]artifact.Blob{}}
-	text, err := os.ReadFile(filepath.Join(dir, blobFile(d.Digest)))
-	if err != nil {
+	if err := readBlob(dir, d, p); err != nil {
 		return p, err
 	}
-	p.Blobs[d.Digest] = artifact.Blob{MediaType: d.MediaType, Content: text}
-	m, err := v1.ParseManifest(bytes.NewReader(text))
+	m, err := v1.ParseManifest(bytes.NewReader(p.Blobs[d.Digest].Content))
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", blobFile(d.Digest), err)
 	}
 	for _, b := range append(m.Layers, m.Config) {
-		text, err := os.ReadFile(filepath.Join(dir, blobFile(b.Digest)))
-		if err != nil {
+		if err := readBlob(dir, b, p); err != nil {
 			return p, err
 		}
-		p.Blobs[b.Digest] = artifact.Blob{MediaType: b.MediaType, Content: text}
 	}
 	return p, nil
+}
+
+// readBlob adds a blob to an artifact.
+func readBlob(dir string, d v1.Descriptor, to artifact.Packed) error {
+	text, err := os.ReadFile(filepath.Join(dir, blobFile(d.Digest)))
+	to.Blobs[d.Digest] = artifact.Blob{MediaType: d.MediaType, Content: text}
+	return err
 }

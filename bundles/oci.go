@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// oci is an OCI artifact of all objects, in the folder form that registries' tools read.
+// oci is an OCI artifact of all objects, as an image layout: a folder that the tools of registries read.
 type oci struct{}
 
 var (
@@ -25,7 +25,7 @@ func (oci) Doc() string {
 }
 func (oci) binary() {}
 
-// Render writes a layout with one artifact.
+// Render writes an image layout with one artifact.
 func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	a, err := OCI(ctx, b, nil)
 	if err != nil {
@@ -38,23 +38,28 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return imageLayout{b.Tag(): p}.tree()
 }
 
-// OCI is an artifact of one layer: an archive with a file for each object, as kustomize has
-// them, and with nothing else. Annotations are laid over those that are ours.
+// OCI returns an artifact of one layer: an archive with one file for each object, as in the format kustomize.
+// Annotations are added to those of the bundle, and replace them.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
 		return artifact.Artifact{}, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	entries := make([]artifact.Entry, len(files))
-	for i, f := range files {
-		entries[i] = artifact.Entry{Path: f.Path, Content: f.Content}
-	}
-	return artifact.OfFiles(entries, b.annotations(annotations))
+	return artifact.OfFiles(entries(files, ""), b.annotations(annotations))
 }
 
-// annotations are those of an artifact. There is no time among them: the same objects are the same artifact.
-// Source: github.com/opencontainers/image-spec, annotations.md.
+// entries returns files as entries of an archive, with a prefix for their paths.
+func entries(files []File, prefix string) []artifact.Entry {
+	all := make([]artifact.Entry, len(files))
+	for i, f := range files {
+		all[i] = artifact.Entry{Path: prefix + f.Path, Content: f.Content}
+	}
+	return all
+}
+
+// annotations returns the annotations of an artifact, with others that are added or replace them. None is a time, so that
+// the same objects are the same artifact. Source: github.com/opencontainers/image-spec, annotations.md.
 func (b Bundle) annotations(others map[string]string) map[string]string {
 	all := map[string]string{
 		"org.opencontainers.image.title":       b.name(),
@@ -65,5 +70,5 @@ func (b Bundle) annotations(others map[string]string) map[string]string {
 	return all
 }
 
-// Tag is what an artifact of the bundle is called where nobody says otherwise: one repository can hold all environments.
+// Tag returns the default tag of the bundle's artifact. It is the environment, so that one repository can hold all environments.
 func (b Bundle) Tag() string { return cmp.Or(b.Environment, "latest") }

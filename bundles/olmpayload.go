@@ -12,12 +12,13 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/bundles/artifact"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// olmPayload is objects in ConfigMaps, which OLM takes where it refuses the objects themselves: trainyard's
-// operator applies them. docs/olm.md says how it reads them.
+// olmPayload is the objects in ConfigMaps, which trainyard's operator reads and applies. OLM accepts ConfigMaps, but refuses
+// most kinds of the objects themselves. docs/olm.md describes how the operator reads them.
 type olmPayload struct{}
 
 var (
@@ -27,57 +28,52 @@ var (
 
 func (olmPayload) Name() string { return "olm-payload" }
 func (olmPayload) Doc() string {
-	return "ConfigMaps that bring the objects along in an OLM bundle, for trainyard's operator"
+	return "ConfigMaps with the objects for an OLM bundle, for trainyard's operator"
 }
 func (olmPayload) binary() {}
 
-// OLM is what a document says of bundles for OLM.
-type OLM struct {
-	Manifests []string `json:"manifests"` // kinds of objects that stand in the bundle themselves
-}
-
-// What payloads are known by, and how much of one is in a ConfigMap.
+// The labels, annotations and the key of a ConfigMap that holds a part of a payload.
 const (
-	payloadPart    = "trainyard.dev/payload" // which of them, from 1
-	payloadParts   = "trainyard.dev/payload-parts"
-	payloadDigest  = "trainyard.dev/payload-digest"
-	payloadObjects = "trainyard.dev/payload-objects"
+	payloadPart    = v1alpha1.PayloadLabel // the number of the part, from 1
+	payloadParts   = v1alpha1.PayloadPartsAnnotation
+	payloadDigest  = v1alpha1.PayloadDigestAnnotation
+	payloadObjects = v1alpha1.PayloadObjectsAnnotation
 	payloadKey     = "objects.yaml.gz"
 
-	// An object can have 1 MiB, and etcd takes 1.5 MiB of what is by then text, and a third longer.
+	// payloadSize is the maximum size of a part. An object can have 1 MiB, in which base64 takes a third more than the part.
 	payloadSize = 512 << 10 // bytes
 )
 
-// Limits of a bundle, as OLM counts it: each file compressed, and as text. The operator's own manifests need some, too.
+// Limits of an OLM bundle. OLM counts each file compressed and then encoded as base64. The operator's own manifests need a share.
 // Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes
 	olmOperator = olmBundle * 15 / 100
 )
 
-// manifestsFolder is the one that OLM reads, without what is in folders there.
+// manifestsFolder is the folder that OLM reads. OLM does not read folders in it.
 const manifestsFolder = "manifests"
 
-// Render writes ConfigMaps and, of kinds that the document names, the objects themselves.
+// Render writes the ConfigMaps, and objects of the kinds in spec.delivery.olm.manifests as manifests of their own.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
-	apart := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
+	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File
 	r := newRenderer()
-	for o := range b.Objects.Select(apart).All() {
+	for o := range b.Objects.Select(isManifest).All() {
 		files = append(files, File{Path: path.Join(manifestsFolder, path.Base(fileOf(o))), Content: r.text(o)})
 	}
-	payload, err := b.payload(ctx, b.Objects.Select(func(o object.Object) bool { return !apart(o) }))
+	payload, err := b.payload(ctx, b.Objects.Select(func(o object.Object) bool { return !isManifest(o) }))
 	if err != nil {
 		return Tree{}, err
 	}
 	files = append(files, payload...)
-	if err := expectRoom(files); err != nil {
+	if err := checkSize(files); err != nil {
 		return Tree{}, err
 	}
 	return NewTree(files...)
 }
 
-// payload is the ConfigMaps, each with a part of one compressed stream of objects.
+// payload returns the ConfigMaps. Each has a part of one compressed stream of the objects.
 func (b Bundle) payload(ctx context.Context, set object.Set) ([]File, error) {
 	stream, err := artifact.Gzip(func(w io.Writer) error { return plain{}.Stream(ctx, w, set) })
 	if err != nil {
@@ -92,11 +88,8 @@ func (b Bundle) payload(ctx context.Context, set object.Set) ([]File, error) {
 	for part := range slices.Chunk(stream, payloadSize) {
 		number := strconv.Itoa(len(files) + 1)
 		name := "trainyard-payload-" + b.name() + "-" + number
-		text, err := yaml.Marshal(configMap{
-			APIVersion: "v1", Kind: "ConfigMap",
-			Metadata:   configMapMetadata{Name: name, Labels: b.payloadLabels(number), Annotations: annotations},
-			BinaryData: map[string][]byte{payloadKey: part},
-		})
+		metadata := fields{"name": name, "labels": b.payloadLabels(number), "annotations": annotations}
+		text, err := yaml.Marshal(newObject("v1", "ConfigMap", metadata, fields{"binaryData": map[string][]byte{payloadKey: part}}))
 		if err != nil {
 			return nil, fmt.Errorf("writing the ConfigMap %s: %w", name, err)
 		}
@@ -105,31 +98,17 @@ func (b Bundle) payload(ctx context.Context, set object.Set) ([]File, error) {
 	return files, nil
 }
 
-// configMap is the part of a ConfigMap that we write.
-type configMap struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Metadata   configMapMetadata `json:"metadata"`
-	BinaryData map[string][]byte `json:"binaryData"`
-}
-
-type configMapMetadata struct {
-	Name        string            `json:"name"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
-}
-
 func (b Bundle) payloadLabels(part string) map[string]string {
-	labels := map[string]string{payloadPart: part, "app.kubernetes.io/managed-by": "trainyard", "trainyard.dev/platform": b.Platform}
+	labels := map[string]string{payloadPart: part, v1alpha1.ManagedByLabel: v1alpha1.ManagedBy, v1alpha1.PlatformLabel: b.Platform}
 	if b.Environment != "" {
-		labels["trainyard.dev/environment"] = b.Environment
+		labels[v1alpha1.EnvironmentKey] = b.Environment
 	}
 	return labels
 }
 
-// expectRoom refuses files that no bundle of OLM holds.
-func expectRoom(files []File) error {
-	taken := 0
+// checkSize returns an error if the files leave too little of an OLM bundle for the operator.
+func checkSize(files []File) error {
+	size := 0
 	for _, f := range files {
 		compressed, err := artifact.Gzip(func(w io.Writer) error {
 			_, err := f.Content.WriteTo(w)
@@ -138,11 +117,11 @@ func expectRoom(files []File) error {
 		if err != nil {
 			return fmt.Errorf("compressing %s: %w", f.Path, err)
 		}
-		taken += base64.StdEncoding.EncodedLen(len(compressed))
+		size += base64.StdEncoding.EncodedLen(len(compressed))
 	}
-	if taken <= olmBundle-olmOperator {
+	if size <= olmBundle-olmOperator {
 		return nil
 	}
-	return &MissingError{"spec", fmt.Sprintf("the objects take %d KiB of a bundle for OLM, which holds %d and %d of the operator: "+
-		"have Argo CD or Flux deliver them, or fewer in each of several platforms", taken>>10, olmBundle>>10, olmOperator>>10)}
+	return &MissingError{"spec", fmt.Sprintf("the objects need %d KiB of an OLM bundle, which holds %d KiB and needs %d KiB for the operator: "+
+		"deliver them with Argo CD or Flux, or split the platform into several", size>>10, olmBundle>>10, olmOperator>>10)}
 }

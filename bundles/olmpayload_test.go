@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// noise is text that hardly compresses, of so many KiB.
+// noise returns text of some KiB that hardly compresses.
 func noise(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})
@@ -17,15 +17,15 @@ func noise(seed byte, size int) string {
 	return base64.StdEncoding.EncodeToString(bytes)
 }
 
-// TestPayloadsAreAsLargeAsOLMTakesThem: a payload that no ConfigMap can hold is in several, and one that no bundle can hold is refused.
-func TestPayloadsAreAsLargeAsOLMTakesThem(t *testing.T) {
+// TestSizeOfPayloads checks that a payload too large for one ConfigMap has several, and that one too large for a bundle is refused.
+func TestSizeOfPayloads(t *testing.T) {
 	cases := map[string]struct {
 		size, want int
 		refused    bool
 	}{
-		"a payload of one ConfigMap":        {500, 1, false},
-		"a payload of two":                  {600, 2, false},
-		"a payload that is not for bundles": {700, 0, true},
+		"a payload of one ConfigMap":       {500, 1, false},
+		"a payload of two":                 {600, 2, false},
+		"a payload too large for a bundle": {700, 0, true},
 	}
 	for title, tc := range cases {
 		t.Run(title, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// ManifestName is the file that says which other files are ours. It has no
-// extension, so that Argo CD does not take it for a manifest.
+// ManifestName is the file that lists the generated files. It has no extension,
+// so that Argo CD does not read it as a Kubernetes manifest.
 const ManifestName = ".trainyard-manifest"
 
 // File is one file of a bundle.
@@ -20,36 +20,35 @@ type File struct {
 	Content Content
 }
 
-// Tree is a bundle's files, ordered by path.
+// Tree contains the files of a bundle, ordered by path.
 type Tree struct {
-	files   []written
+	files   []hashedFile
 	entries []Entry
 }
 
-// written is a file as it will be written.
-type written struct {
+// hashedFile is a file with the digest of its content.
+type hashedFile struct {
 	File
 	digest digest
 }
 
-func digested(f File) written { return written{f, f.Content.digest()} }
+func hashed(f File) hashedFile { return hashedFile{f, f.Content.digest()} }
 
-// NewTree orders files. It fails if two share a path, or if one would lie
-// outside the bundle.
+// NewTree orders files by path. It fails if two files have the same path, or if a
+// path leads out of the bundle.
 func NewTree(files ...File) (Tree, error) {
-	sorted := slices.Clone(files)
-	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	for i, f := range sorted {
+	var t Tree
+	for _, f := range files {
 		if !fs.ValidPath(f.Path) || f.Path == "." || f.Path == ManifestName {
 			return Tree{}, fmt.Errorf("bundle cannot hold a file called %q", f.Path)
 		}
-		if i > 0 && sorted[i-1].Path == f.Path {
-			return Tree{}, fmt.Errorf("bundle has two files called %q", f.Path)
-		}
+		t.files = append(t.files, hashed(f))
 	}
-	t := Tree{files: make([]written, len(sorted))}
-	for i, f := range sorted {
-		t.files[i] = digested(f)
+	slices.SortFunc(t.files, func(a, b hashedFile) int { return strings.Compare(a.Path, b.Path) })
+	for i := 1; i < len(t.files); i++ {
+		if t.files[i-1].Path == t.files[i].Path {
+			return Tree{}, fmt.Errorf("bundle has two files called %q", t.files[i].Path)
+		}
 	}
 	return t, nil
 }
@@ -63,17 +62,26 @@ func (t Tree) Files() []File {
 	return files
 }
 
-// Len counts the files.
+// Len returns the number of files.
 func (t Tree) Len() int { return len(t.files) }
 
-// Holding returns the tree with what the manifest is to say of its objects.
-func (t Tree) Holding(set object.Set) Tree {
+// paths returns the paths of all files, including the manifest.
+func (t Tree) paths() map[string]bool {
+	paths := map[string]bool{ManifestName: true}
+	for _, f := range t.files {
+		paths[f.Path] = true
+	}
+	return paths
+}
+
+// WithInventory returns the tree with an inventory of its objects in the manifest.
+func (t Tree) WithInventory(set object.Set) Tree {
 	t.entries = Inventory(set)
 	return t
 }
 
-// manifest lists the files with their digests, as sha256sum -c reads them, after
-// comments that say which objects they hold.
+// manifest lists the files with their digests, in the format of sha256sum -c.
+// Comments above them contain the inventory.
 func (t Tree) manifest() []byte {
 	var b bytes.Buffer
 	for _, e := range t.entries {

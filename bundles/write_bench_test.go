@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// BenchmarkReplace makes a folder hold 3,000 files of 4 KB. TMPDIR says on which
-// disk. What was written is deleted at the end, and those cases come last that delete
-// files: while deletions are recent, ext4 takes many times as long to make files.
+// BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. The cases that
+// delete files come last, and the test deletes its files at the end, because ext4
+// creates files many times slower after recent deletions.
 func BenchmarkReplace(b *testing.B) {
 	parent, folders := b.TempDir(), 0
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
 	for _, bc := range []struct {
 		name  string
-		every int  // each such file differs from one write to the next
-		fresh bool // whether each write makes a folder of its own
+		every int  // every n-th file changes from one write to the next; 0 means none
+		fresh bool // whether each write creates a new folder
 	}{
 		{"new folder", 1, true},
 		{"nothing changed", 0, false},
@@ -44,8 +44,8 @@ func BenchmarkReplace(b *testing.B) {
 // synthetic is the number of files.
 const synthetic = 3000
 
-// syntheticTree fills files with the letter a, but the first of every so many with
-// another one; 0 is none.
+// syntheticTree fills files with the letter a, and every n-th file with another
+// letter; 0 means none.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

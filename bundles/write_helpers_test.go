@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// edit creates or overwrites a file.
 func edit(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -27,7 +28,8 @@ func edit(path string) func(*testing.T, string) {
 	}
 }
 
-func lose(path string) func(*testing.T, string) {
+// removeFile removes a file.
+func removeFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		if err := os.Remove(filepath.Join(dir, path)); err != nil {
@@ -36,7 +38,7 @@ func lose(path string) func(*testing.T, string) {
 	}
 }
 
-// pad puts as much before what a file has as is read of a manifest.
+// pad inserts a comment at the start of a file, as long as the part of a manifest that is read.
 func pad(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -51,6 +53,7 @@ func pad(path string) func(*testing.T, string) {
 	}
 }
 
+// link creates a symbolic link.
 func link(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -64,7 +67,7 @@ func link(path string) func(*testing.T, string) {
 	}
 }
 
-// snapshot returns every file below a folder, and what links lead to.
+// snapshot returns the contents of all files below a folder, and the targets of links.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -88,8 +91,8 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// alone makes sure that nothing lies beside a folder.
-func alone(t *testing.T, dir string) {
+// noSiblings checks that nothing lies next to a folder.
+func noSiblings(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {
@@ -97,12 +100,12 @@ func alone(t *testing.T, dir string) {
 	}
 	for _, e := range entries {
 		if e.Name() != filepath.Base(dir) {
-			t.Errorf("%s lies beside the folder, want nothing", e.Name())
+			t.Errorf("%s lies next to the folder, want nothing", e.Name())
 		}
 	}
 }
 
-// bundle writes a first bundle into a new folder of its own.
+// bundle writes a bundle to a new folder.
 func bundle(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "parent", "bundle")
@@ -112,15 +115,15 @@ func bundle(t *testing.T, files map[string]string) (dir string) {
 	return dir
 }
 
-// whole is what a folder holds that was written from files.
-func whole(t *testing.T, files map[string]string) map[string]string {
+// withManifest returns files and their manifest.
+func withManifest(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
 	want := map[string]string{ManifestName: string(tree(t, files).manifest())}
 	maps.Copy(want, files)
 	return want
 }
 
-// holds compares a folder with what it should hold.
+// holds compares the contents of a folder with want.
 func holds(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	if diff := cmp.Diff(want, snapshot(t, dir)); diff != "" {
@@ -128,7 +131,7 @@ func holds(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-// write writes a tree with a Writer's settings.
+// write writes files with a Writer, and closes it.
 func write(t *testing.T, w *Writer, dir string, files map[string]string) error {
 	t.Helper()
 	defer w.Close()

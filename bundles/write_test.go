@@ -11,26 +11,26 @@ import (
 func TestWriteDir(t *testing.T) {
 	first := map[string]string{"a.yaml": "1\n", "deep/er/b.yaml": "2\n"}
 	cases := map[string]struct {
-		before  func(t *testing.T, dir string) // what happens to the folder after first is written
+		before  func(t *testing.T, dir string) // changes the folder after first is written
 		write   map[string]string
 		force   bool
 		changed bool
 		refused []string
 	}{
 		"the same tree changes nothing":          {write: first},
-		"another tree replaces all":              {write: map[string]string{"c.yaml": "3\n"}, changed: true},
+		"another tree replaces all files":        {write: map[string]string{"c.yaml": "3\n"}, changed: true},
 		"an empty tree leaves an empty bundle":   {write: map[string]string{}, changed: true},
 		"an edited file is refused":              {before: edit("a.yaml"), write: first, refused: []string{"a.yaml (edited)"}},
 		"an edited file is overwritten by force": {before: edit("a.yaml"), write: first, force: true, changed: true},
-		"an added file is refused":               {before: edit("new/c.txt"), write: first, refused: []string{"new/ (not ours)"}},
-		"an added file is refused, force or not": {before: edit("c.txt"), write: first, force: true, refused: []string{"c.txt (not ours)"}},
-		"a symbolic link is refused":             {before: link("c"), write: first, force: true, refused: []string{"c (not ours)"}},
-		"a lost file comes back":                 {before: lose("a.yaml"), write: first, changed: true},
-		"a lost manifest makes all files foreign": {
-			before: lose(ManifestName), write: first, force: true, refused: []string{"a.yaml (not ours)", "deep/er/b.yaml (not ours)"},
+		"an added file is refused":               {before: edit("new/c.txt"), write: first, refused: []string{"new/ (unknown)"}},
+		"an added file is refused, force or not": {before: edit("c.txt"), write: first, force: true, refused: []string{"c.txt (unknown)"}},
+		"a symbolic link is refused":             {before: link("c"), write: first, force: true, refused: []string{"c (unknown)"}},
+		"a lost file is written again":           {before: removeFile("a.yaml"), write: first, changed: true},
+		"without a manifest all files are unknown": {
+			before: removeFile(ManifestName), write: first, force: true, refused: []string{"a.yaml (unknown)", "deep/er/b.yaml (unknown)"},
 		},
-		"a manifest is read no further than it can be long": {
-			before: pad(ManifestName), write: first, force: true, refused: []string{"a.yaml (not ours)", "deep/er/b.yaml (not ours)"},
+		"files after the limit of a manifest are unknown": {
+			before: pad(ManifestName), write: first, force: true, refused: []string{"a.yaml (unknown)", "deep/er/b.yaml (unknown)"},
 		},
 	}
 	for name, tc := range cases {
@@ -69,18 +69,18 @@ func TestWriteDir(t *testing.T) {
 					t.Errorf("the folder: -want +got:\n%s", diff)
 				}
 			}
-			alone(t, dir)
+			noSiblings(t, dir)
 		})
 	}
 }
 
-func TestWriteDirLeavesTheOldTreeOnFailure(t *testing.T) {
+func TestFailureKeepsPreviousBundle(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bundle")
 	if _, err := tree(t, map[string]string{"a": "1"}).WriteDir(dir, false); err != nil {
 		t.Fatal(err)
 	}
 	held := snapshot(t, dir)
-	// A file cannot also be a folder: staging fails half-way.
+	// Staging fails half-way, because b is a file and a folder.
 	broken := tree(t, map[string]string{"a": "1", "b": "2", "b/c": "3"})
 	if _, err := broken.WriteDir(dir, false); err == nil {
 		t.Fatal("WriteDir() of an impossible tree worked")
@@ -88,5 +88,5 @@ func TestWriteDirLeavesTheOldTreeOnFailure(t *testing.T) {
 	if diff := cmp.Diff(held, snapshot(t, dir)); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
-	alone(t, dir)
+	noSiblings(t, dir)
 }

@@ -14,22 +14,19 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// renderer writes objects as canonical YAML: sorted keys, two spaces a level, lists
-// at their key's level, text of several lines as a block, and quotes wherever some
-// version of YAML could read a string as anything else.
+// renderer writes objects as canonical YAML: sorted keys, two spaces a level, lists at the indentation of their key,
+// text of several lines as a block, and quotes wherever a version of YAML could read a string as another type.
 //
-// The text of a shape is laid out once; an object is that text with its leaves
-// filled in, which takes no copying.
+// The text of a shape is written once. An object is this text with the values of its parameters, which copies nothing.
 type renderer struct {
 	scalars scalars
 	blocks  blocks
-	scratch []byte // what shapes are laid out in, one after the other
+	scratch []byte // reused for the text of each shape
 }
 
 func newRenderer() *renderer { return &renderer{scalars: scalars{}, blocks: blocks{}} }
 
-// scalars are texts, numbers and the like as they are written: the same few come
-// again and again.
+// scalars caches the text of scalars, because the same few values occur again and again.
 type scalars map[any][]byte
 
 func (s scalars) of(value any) []byte {
@@ -41,8 +38,8 @@ func (s scalars) of(value any) []byte {
 	return text
 }
 
-// blocks are texts of several lines as they are written, or nothing where no block holds them. Most of an object is a few
-// scripts, which come in all of them.
+// blocks caches the text of block scalars, or nil for text that no block scalar can hold. A few scripts, which all
+// runtimes share, are most of an object's text.
 type blocks map[blockKey][]byte
 
 type blockKey struct {
@@ -65,63 +62,68 @@ func (b blocks) of(text string, indent int) []byte {
 	return block
 }
 
-// layout is the text of a shape, cut where a leaf goes.
+// layout is YAML text, cut where values go.
 type layout struct {
-	parts  [][]byte // one more than leaves
-	leaves []int    // which leaf goes behind each part but the last
+	texts  [][]byte // one more than values
+	values []int    // the index of the value after each text but the last
 }
 
-// layoutKey is what shapes keep their layout under.
+// layoutKey is the key under which a shape caches its layout.
 type layoutKey struct{}
 
-// append adds the text of an object to some content.
+// append appends the text of an object to content.
 func (r *renderer) append(to Content, o object.Object) Content {
 	shape, values := o.Shape()
-	l, _ := shape.Derive(layoutKey{}, func() any { return r.layOut(shape) }).(*layout)
-	for i, leaf := range l.leaves {
-		to = append(to, l.parts[i], r.scalars.of(values[leaf]))
+	l, _ := shape.Derive(layoutKey{}, func() any { return r.layOut(shape.Fields(), shape.Parameters()) }).(*layout)
+	for i, value := range l.values {
+		to = append(to, l.texts[i], r.scalars.of(values[value]))
 	}
-	return append(to, l.parts[len(l.leaves)])
+	return append(to, l.texts[len(l.values)])
 }
 
-// text is an object's text by itself.
-func (r *renderer) text(o object.Object) Content {
-	shape, _ := o.Shape()
-	return r.append(make(Content, 0, 2*len(shape.Leaves())+1), o)
-}
+// text returns the text of one object.
+func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// layOut writes the text of a shape.
-func (r *renderer) layOut(shape *object.Shape) *layout {
+// placeholder stands for the value of an index in the fields of a layout.
+type placeholder int
+
+// layOut writes the text of fields, without the values at some paths.
+func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
+	placeholders := make([]any, len(paths))
+	for i := range paths {
+		placeholders[i] = placeholder(i)
+	}
 	w := &writer{renderer: r, text: r.scratch[:0]}
-	w.mapping(shape.Fields(), 0, newPlaces(shape.Leaves()))
+	w.mapping(object.With(fields, paths, placeholders), 0)
 	r.scratch = w.text
-	l, text, start := &layout{leaves: w.order}, slices.Clone(w.text), 0
+	l, text, start := &layout{values: w.values}, slices.Clone(w.text), 0
 	for _, cut := range append(w.cuts, len(text)) {
-		l.parts = append(l.parts, text[start:cut:cut])
+		l.texts = append(l.texts, text[start:cut:cut])
 		start = cut
 	}
 	return l
 }
 
-// writer lays out one value.
+// writer writes the text of one layout.
 type writer struct {
 	*renderer
-	text  []byte
-	cuts  []int // where leaves go
-	order []int // and which
+	text   []byte
+	cuts   []int // the offsets where values go
+	values []int // the index of the value at each offset
 }
 
-func (w *writer) mapping(fields map[string]any, indent int, at *places) {
+// mapping writes the keys of a mapping in order. The first key continues the current line.
+func (w *writer) mapping(fields map[string]any, indent int) {
 	for i, key := range slices.Sorted(maps.Keys(fields)) {
 		if i > 0 {
 			w.indent(indent)
 		}
 		w.key(key, indent)
-		w.value(fields[key], indent, at.field(key))
+		w.value(fields[key], indent)
 	}
 }
 
-// longKey is from where on YAML wants a key to be announced, and its value on a line of its own.
+// longKey is the length in bytes from which YAML requires a key to be marked with a question mark.
 const longKey = 1000
 
 func (w *writer) key(key string, indent int) {
@@ -135,76 +137,54 @@ func (w *writer) key(key string, indent int) {
 	w.text = append(append(w.text, text...), ':')
 }
 
-// value writes what follows a key.
-func (w *writer) value(value any, indent int, at *places) {
-	switch value := value.(type) {
-	case map[string]any:
-		if len(value) > 0 {
-			w.text = append(w.text, '\n')
-			w.indent(indent + 1)
-			w.mapping(value, indent+1, at)
-			return
-		}
-	case []any:
-		if len(value) > 0 {
-			w.text = append(w.text, '\n')
-			w.list(value, indent, at)
-			return
-		}
-	}
-	w.text = append(w.text, ' ')
-	w.inline(value, indent, at)
-}
-
-func (w *writer) list(items []any, indent int, at *places) {
-	for i, item := range items {
-		w.indent(indent)
-		w.text = append(w.text, '-', ' ')
-		switch item := item.(type) {
-		case map[string]any:
-			if len(item) > 0 {
-				w.mapping(item, indent+1, at.item(i))
-				continue
-			}
-		case []any:
-			if len(item) > 0 {
-				w.nested(item, indent+1, at.item(i))
-				continue
-			}
-		}
-		w.inline(item, indent, at.item(i))
-	}
-}
-
-// nested writes a list in a list, whose first item stands behind the dash of the outer one.
-func (w *writer) nested(items []any, indent int, at *places) {
-	start := len(w.text)
-	w.list(items, indent, at)
-	w.text = slices.Delete(w.text, start, start+2*indent)
-	for i := range w.cuts {
-		if w.cuts[i] > start {
-			w.cuts[i] -= 2 * indent
-		}
-	}
-}
-
-// inline writes a value that stands on the line of its key or dash, and ends the line.
-func (w *writer) inline(value any, indent int, at *places) {
-	if at != nil && at.leaf >= 0 {
-		w.cuts, w.order = append(w.cuts, len(w.text)), append(w.order, at.leaf)
+// value writes the value of a key. Its text begins after the colon.
+func (w *writer) value(value any, indent int) {
+	if mapping, _ := value.(map[string]any); len(mapping) > 0 {
 		w.text = append(w.text, '\n')
-		return
+		w.indent(indent + 1)
+		w.mapping(mapping, indent+1)
+	} else if list, _ := value.([]any); len(list) > 0 {
+		w.text = append(w.text, '\n')
+		w.indent(indent)
+		w.list(list, indent)
+	} else {
+		w.text = append(w.text, ' ')
+		w.inline(value, indent)
 	}
-	text, isText := value.(string)
-	if !isText {
-		w.text = append(appendScalar(w.text, value), '\n')
-		return
+}
+
+// list writes the items of a list. The first item continues the current line.
+func (w *writer) list(items []any, indent int) {
+	for i, item := range items {
+		if i > 0 {
+			w.indent(indent)
+		}
+		w.text = append(w.text, '-', ' ')
+		if mapping, _ := item.(map[string]any); len(mapping) > 0 {
+			w.mapping(mapping, indent+1)
+		} else if list, _ := item.([]any); len(list) > 0 {
+			w.list(list, indent+1)
+		} else {
+			w.inline(item, indent)
+		}
 	}
-	if block := w.blocks.of(text, indent+1); block != nil {
-		w.text = append(w.text, block...)
-		return
+}
+
+// inline writes a value on the line of its key or dash, and ends the line.
+func (w *writer) inline(value any, indent int) {
+	switch value := value.(type) {
+	case placeholder:
+		w.cuts, w.values = append(w.cuts, len(w.text)), append(w.values, int(value))
+	case string:
+		if block := w.blocks.of(value, indent+1); block != nil {
+			w.text = append(w.text, block...)
+			return
+		}
+		w.text = append(w.text, w.scalars.of(value)...)
+	default:
+		w.text = appendScalar(w.text, value)
 	}
-	w.text = append(append(w.text, w.scalars.of(text)...), '\n')
+	w.text = append(w.text, '\n')
 }
 
 func (w *writer) indent(levels int) { w.text = appendIndent(w.text, levels) }
@@ -216,7 +196,7 @@ func appendIndent(to []byte, levels int) []byte {
 	return to
 }
 
-// appendBlock writes text of several lines as it is.
+// appendBlock appends text of several lines as a block scalar, without escapes.
 func appendBlock(to []byte, text string, indent int) []byte {
 	body := strings.TrimRight(text, "\n")
 	switch len(text) - len(body) {
@@ -236,9 +216,9 @@ func appendBlock(to []byte, text string, indent int) []byte {
 	return to
 }
 
-// isBlock tells text of several lines that a block can hold: one that starts with
-// white space would need its indentation told, and other white space at the end of
-// a line, or what is not printable, is better seen.
+// isBlock reports whether text has several lines that a block scalar can hold. Text that starts with white space
+// would need an explicit indentation. White space at the end of a line, and characters that are not printable, are easier
+// to see in quotes.
 func isBlock(text string) bool {
 	if !strings.Contains(strings.TrimRight(text, "\n"), "\n") || strings.ContainsAny(text[:1], " \t\n") {
 		return false
@@ -251,7 +231,7 @@ func isBlock(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
 }
 
-// appendScalar writes a value that is no block, and no mapping or list with content.
+// appendScalar appends a scalar, an empty mapping or an empty list, on one line.
 func appendScalar(to []byte, value any) []byte {
 	switch value := value.(type) {
 	case string:
@@ -267,32 +247,30 @@ func appendScalar(to []byte, value any) []byte {
 	return append(to, text...)
 }
 
-// plainText is text that no version of YAML reads as anything but itself. It starts
-// with a letter, or with a character that means nothing; a colon goes on, and a
-// hash does not follow a space.
+// plainText matches text that every version of YAML reads as a string. The text starts with a letter, a digit or a character without
+// a meaning in YAML. A colon is not followed by a space, and a hash does not follow one.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 
-// words are what YAML 1.1 or 1.2 read as true, false or null, in lower case.
-var words = map[string]bool{
+// reservedWords are the words that YAML 1.1 or 1.2 reads as true, false or null, in lower case.
+var reservedWords = map[string]bool{
 	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true, "": true,
 }
 
-// appendString writes a string on one line, without quotes where that is safe.
+// appendString appends a string on one line, without quotes where that is safe.
 func appendString(to []byte, text string) []byte {
 	if isPlain(text) {
 		return append(to, text...)
 	}
-	if !strings.ContainsFunc(text, func(r rune) bool { return r == '\'' || r == '\\' || !unicode.IsPrint(r) || r > unicode.MaxASCII }) && strings.Contains(text, `"`) {
-		to = append(to, '\'')
-		to = append(to, text...)
-		return append(to, '\'')
+	unsafe := func(r rune) bool { return r == '\'' || r == '\\' || !unicode.IsPrint(r) || r > unicode.MaxASCII }
+	if strings.Contains(text, `"`) && !strings.ContainsFunc(text, unsafe) {
+		return append(append(append(to, '\''), text...), '\'')
 	}
 	return appendQuoted(to, text)
 }
 
-// isPlain tells text that may go without quotes.
+// isPlain reports whether text is safe without quotes.
 func isPlain(text string) bool {
-	if len(text) > 200 || !plainText.MatchString(text) || words[strings.ToLower(text)] {
+	if len(text) > 200 || !plainText.MatchString(text) || reservedWords[strings.ToLower(text)] {
 		return false
 	}
 	switch first := text[0]; {
@@ -306,7 +284,7 @@ func isPlain(text string) bool {
 	return true
 }
 
-// isQuantity tells text such as 4Gi from a number in any base, a date and a time.
+// isQuantity reports whether text that starts with a digit is one such as 4Gi, and no number in any base, date or time.
 func isQuantity(text string) bool {
 	beyondHex := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
 	return !strings.ContainsAny(text, "_:") && text[0] != '0' && strings.ContainsFunc(text, beyondHex)
@@ -314,8 +292,7 @@ func isQuantity(text string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// appendQuoted writes double quotes, and escapes whatever could not be seen or
-// would not survive.
+// appendQuoted appends text in double quotes. It escapes characters that are not printable or have a meaning in quotes.
 func appendQuoted(to []byte, text string) []byte {
 	to = append(to, '"')
 	for _, r := range text {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// thing is an object with a value in it.
+// thing returns an object that contains a value.
 func thing(t testing.TB, value any) object.Object {
 	t.Helper()
 	o, err := object.New(map[string]any{
@@ -40,11 +40,11 @@ func TestYAMLIsCanonical(t *testing.T) {
 		"a number with underscores":         {"1_000", `"1_000"`},
 		"a time in base 60":                 {"12:30:45", `"12:30:45"`},
 		"a date":                            {"2001-01-01", `"2001-01-01"`},
-		"a truth of YAML 1.1":               {"Yes", `"Yes"`},
-		"one letter that is a truth":        {"n", `"n"`},
+		"a boolean of YAML 1.1":             {"Yes", `"Yes"`},
+		"a boolean of one letter":           {"n", `"n"`},
 		"null as text":                      {"null", `"null"`},
 		"a tilde":                           {"~", `"~"`},
-		"no text":                           {"", `""`},
+		"empty text":                        {"", `""`},
 		"text with a colon":                 {"a: b", `"a: b"`},
 		"text that ends with a colon":       {"a:", `"a:"`},
 		"text with a hash":                  {"a #b", `"a #b"`},
@@ -58,12 +58,12 @@ func TestYAMLIsCanonical(t *testing.T) {
 		"a reference":                       {"$(A)", "$(A)"},
 		"an anchor":                         {"&a", `"&a"`},
 		"a tag":                             {"!a", `"!a"`},
-		"a line break that YAML 1.1 knows":  {"a\u2028b", `"a\u2028b"`},
+		"a line break of YAML 1.1":          {"a\u2028b", `"a\u2028b"`},
 		"a byte order mark":                 {"\ufeffa", `"\ufeffa"`},
 		"a control character":               {"a\x01", `"a\u0001"`},
 		"an integer":                        {int64(-3), "-3"},
 		"a fraction":                        {0.5, "0.5"},
-		"a truth":                           {true, "true"},
+		"a boolean":                         {true, "true"},
 		"nothing":                           {nil, "null"},
 		"an empty mapping":                  {map[string]any{}, "{}"},
 		"an empty list":                     {[]any{}, "[]"},
@@ -89,8 +89,8 @@ func TestYAMLIsCanonical(t *testing.T) {
 	}
 }
 
-// expectRoundTrip reads a thing back with the parsers that consumers use: YAML 1.1
-// by way of JSON (kubectl, kustomize, Argo CD), and YAML 1.2.
+// expectRoundTrip reads a value back with the parsers of consumers: YAML 1.1, converted to JSON (kubectl, kustomize, Argo CD),
+// and YAML 1.2.
 func expectRoundTrip(t *testing.T, text []byte, value any) {
 	t.Helper()
 	var old, young struct {
@@ -120,7 +120,7 @@ func canonicalJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// TestShapesAreFilledIn: an object of a shape is written as if it were alone.
+// TestShapesAreFilledIn checks that objects that share a shape are written with their own values.
 func TestShapesAreFilledIn(t *testing.T) {
 	fields := map[string]any{
 		"apiVersion": "v1", "kind": "Thing", "metadata": map[string]any{"name": "a"},
@@ -146,16 +146,16 @@ func TestShapesAreFilledIn(t *testing.T) {
 	}
 }
 
-// FuzzYAML: whatever stands in an object comes back as it was, as a value and as a key.
+// FuzzYAML checks that any text survives writing and reading, as a value and as a key.
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{"", "a", "yes", "1e3", "a: b", "- a", "a\nb", " a\n b\n", "\u2028", "'\"", "0b1", "1:2", "=", "<<", "%a", "@", "`", "a\t#b", "\\", "?", ": ", "[", "}"} {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, key, text string) {
-		// Nothing else ends a function that hangs; the fuzzer keeps the input.
+		// The panic ends a run that hangs, and the fuzzer keeps the input.
 		timer := time.AfterFunc(20*time.Second, func() { panic("one input took more than 20s") }) //nolint:forbidigo // see above
 		defer timer.Stop()
-		// Kubernetes takes text as JSON, which is UTF-8 always.
+		// Kubernetes reads text as JSON, which is always UTF-8.
 		key, text = strings.ToValidUTF8(key, "?"), strings.ToValidUTF8(text, "?")
 		value := map[string]any{"text": text, "list": []any{text, []any{text}}, "below": map[string]any{"x" + key: text}}
 		expectRoundTrip(t, newRenderer().text(thing(t, value)).Bytes(), value)

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// plain are documents that say little, and have between them all mappings that can have a default.
+// plain are short documents that together contain every mapping with a default.
 var plain = map[string]string{
 	"no queues": `
   target: {}
@@ -41,46 +41,32 @@ var plain = map[string]string{
 `,
 }
 
-// TestDefaultsAreTrue: to write all defaults down changes no object.
-func TestDefaultsAreTrue(t *testing.T) {
-	fields, err := New(trainyard.CUE).Reference()
+// TestWritingDefaultsChangesNothing writes every default into documents, which changes no object.
+func TestWritingDefaultsChangesNothing(t *testing.T) {
+	fields, err := New(trainyard.CUE).Fields()
 	if err != nil {
 		t.Fatal(err)
 	}
 	written := map[string]bool{}
 	for name, text := range plain {
 		document := readPlain(t, text)
-		want := madeOf(t, document)
+		want := objectsOf(t, document)
 		for _, f := range fields {
 			if f.Default != nil && put(document, strings.Split(strings.ReplaceAll(f.Path, "[]", ".[]"), "."), f.Default) {
 				written[f.Path] = true
 			}
 		}
-		if diff := cmp.Diff(want, madeOf(t, document)); diff != "" {
-			t.Errorf("%s: -left out +written:\n%s", name, diff)
+		if diff := cmp.Diff(want, objectsOf(t, document)); diff != "" {
+			t.Errorf("%s: -omitted +written:\n%s", name, diff)
 		}
 	}
 	for _, f := range fields {
 		if f.Default != nil && !written[f.Path] {
-			t.Errorf("%s: no document can have it", f.Path)
+			t.Errorf("%s: no document of this test can have it", f.Path)
 		}
 	}
 	if len(written) < 30 {
 		t.Errorf("only %d fields have a default", len(written))
-	}
-}
-
-// TestDefaultsAreTold: what is marked as a default the comment says, too.
-func TestDefaultsAreTold(t *testing.T) {
-	fields, err := New(trainyard.CUE).Reference()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range fields {
-		told := strings.ReplaceAll(f.Doc, `"`, "")
-		if value := defaultText(f); f.Default != nil && !strings.Contains(told, strings.Trim(value, "{}")+" by default") && !strings.Contains(told, value+", the default") {
-			t.Errorf("%s: want %q by default in: %s", f.Path, value, f.Doc)
-		}
 	}
 }
 
@@ -93,8 +79,8 @@ func readPlain(t *testing.T, spec string) map[string]any {
 	return document
 }
 
-// put writes a value at a path, below every name and in every item, where there is a mapping for it which does not
-// hold a value already. It tells whether there is one.
+// put writes a value at a path, below every name and in every item, into mappings that have no value there. It reports
+// whether there is such a mapping.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:
@@ -118,8 +104,8 @@ func put(node any, path []string, value any) (done bool) {
 	return done
 }
 
-// madeOf are the objects of a document.
-func madeOf(t *testing.T, document map[string]any) map[object.ID]map[string]any {
+// objectsOf generates the objects of a document.
+func objectsOf(t *testing.T, document map[string]any) map[object.ID]map[string]any {
 	t.Helper()
 	text, err := json.Marshal(document)
 	if err != nil {

@@ -28,7 +28,7 @@ func FuzzGenerate(f *testing.F) {
 	}
 	f.Add(true, `{"apiVersion": "trainyard.dev/v1alpha1", "kind": "Platform", "metadata": {"name": "a"}, "spec": {"runtimes": {"m": {"from": "mpich", "image": "q/a:1", "numNodes": 2}}}}`)
 	f.Add(true, `{"spec": {"runtimes": {"m": {"from": "mpich", "image": "q/a", "env": {"A": "$(B)", "B": "$(A)"}, "sharedMemory": "9Gi"}}, "environments": {"e": {"runtimes": null}}}}`)
-	var shared sharing
+	var shared sharedPool
 	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
 		layer := Input{Name: "a.yaml", Text: []byte(text)}
 		if asJSON {
@@ -36,7 +36,7 @@ func FuzzGenerate(f *testing.F) {
 		}
 		bounded(t, func() {
 			err := shared.generate(t.Context(), t, layer)
-			_ = wellTold(t, err, layer)
+			_ = wellFormed(t, err, layer)
 		})
 	})
 }
@@ -50,17 +50,17 @@ func FuzzLayers(f *testing.F) {
 		f.Add(small, text)
 		f.Add(text, all[(i+1)%len(all)])
 	}
-	var shared sharing
+	var shared sharedPool
 	f.Fuzz(func(t *testing.T, base, over string) {
 		layers := []Input{{Name: "base.yaml", Text: []byte(base)}, {Name: "over.yaml", Text: []byte(over)}}
 		bounded(t, func() {
 			err := shared.generate(t.Context(), t, layers...)
-			_ = wellTold(t, err, layers...)
+			_ = wellFormed(t, err, layers...)
 			sources, err := New(trainyard.CUE).Sources(t.Context(), Request{Layers: layers})
-			_ = wellTold(t, err, layers...)
+			_ = wellFormed(t, err, layers...)
 			for _, source := range sources {
 				for _, value := range source.Values {
-					if p := value.Position; !holds(layers[0], p) && !holds(layers[1], p) {
+					if p := value.Position; !contains(layers[0], p) && !contains(layers[1], p) {
 						t.Errorf("%s comes from %s, outside of both layers", value.Path, p)
 					}
 				}

@@ -34,7 +34,7 @@ func TestMutationsAreTold(t *testing.T) {
 		tries = mutations / 20
 	}
 	documents := rightDocuments(t)
-	var shared sharing
+	var shared sharedPool
 	told := 0
 	for i := range tries {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -74,10 +74,10 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-func tryMutant(t *testing.T, shared *sharing, layers []Input) problem.List {
+func tryMutant(t *testing.T, shared *sharedPool, layers []Input) problem.List {
 	t.Helper()
 	err := shared.generate(t.Context(), t, layers...)
-	return wellTold(t, err, layers...)
+	return wellFormed(t, err, layers...)
 }
 
 // rightDocuments are the examples, and the layers over the one that they are for.

@@ -16,12 +16,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator/check"
+	"github.com/trainyard/trainyard/generator/evaluate"
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// exported compiles a schema, which also holds it against the meta-schema. A reference that leads
-// out of it fails: there is nothing to load it with.
+// exported compiles a schema, which also checks it with the meta-schema. A reference to another document fails.
 func exported(t *testing.T, layers bool) *jsonschema.Schema {
 	t.Helper()
 	text, err := New(trainyard.CUE).Schema("jsonschema", layers)
@@ -44,33 +45,33 @@ func exported(t *testing.T, layers bool) *jsonschema.Schema {
 	return schema
 }
 
-// twoJudges hold documents against our CUE and against the schema that it is exported as.
-type twoJudges struct {
-	sharing
+// comparison checks documents with our CUE and with the JSON Schema exported from it.
+type comparison struct {
+	sharedPool
 	whole, layer      *jsonschema.Schema
 	accepted, refused int
 }
 
-func newTwoJudges(t *testing.T) *twoJudges {
-	return &twoJudges{whole: exported(t, false), layer: exported(t, true)}
+func newComparison(t *testing.T) *comparison {
+	return &comparison{whole: exported(t, false), layer: exported(t, true)}
 }
 
-// TestSchemaJudgesAsCUEDoes: over all documents that we have, and over thousands of changes to them, the
-// exported schema admits what our CUE admits, and nothing else.
-func TestSchemaJudgesAsCUEDoes(t *testing.T) {
-	judges := newTwoJudges(t)
+// TestJSONSchemaAgreesWithCUE checks all documents of the repository, and a thousand changes to them. The exported schema
+// admits the same documents as our CUE.
+func TestJSONSchemaAgreesWithCUE(t *testing.T) {
+	judges := newComparison(t)
 	for name, layers := range scripted(t) {
-		if said := judges.compare(t, layers...); said != "" {
-			t.Errorf("%s: %s", name, said)
+		if disagreement := judges.compare(t, layers...); disagreement != "" {
+			t.Errorf("%s: %s", name, disagreement)
 		}
 	}
 	if judges.accepted < 20 || judges.refused < 40 {
-		t.Errorf("only %d documents of the corpus were admitted and %d refused: too few to say anything", judges.accepted, judges.refused)
+		t.Errorf("only %d documents of the corpus were admitted and %d refused: too few for a conclusion", judges.accepted, judges.refused)
 	}
 	documents := rightDocuments(t)
 	for _, layers := range documents {
-		if said := judges.compare(t, layers...); said != "" {
-			t.Error(said)
+		if disagreement := judges.compare(t, layers...); disagreement != "" {
+			t.Error(disagreement)
 		}
 	}
 	seed, tries := seedOf(t), mutations/2
@@ -83,62 +84,59 @@ func TestSchemaJudgesAsCUEDoes(t *testing.T) {
 		which := random.IntN(len(layers))
 		m, kind := mutate(random, string(layers[which].Text))
 		layers[which].Text = []byte(strings.Join(m.lines, "\n"))
-		if said := judges.compare(t, layers...); said != "" {
-			t.Fatalf("TRAINYARD_SEED=%d, change %d: %s %v of %s: %s:\n%s", seed, i, kind, m.at, layers[which].Name, said, numbered(m.lines))
+		if disagreement := judges.compare(t, layers...); disagreement != "" {
+			t.Fatalf("TRAINYARD_SEED=%d, change %d: %s %v of %s: %s:\n%s", seed, i, kind, m.at, layers[which].Name, disagreement, numbered(m.lines))
 		}
 	}
 	if judges.accepted < tries/20 || judges.refused < tries/5 {
-		t.Errorf("of %d changes, %d were admitted and %d refused: too few to say anything", tries, judges.accepted, judges.refused)
+		t.Errorf("of %d changes, %d were admitted and %d refused: too few for a conclusion", tries, judges.accepted, judges.refused)
 	}
 }
 
-// ofSchema tells what the schema says from what only we can: rules over several values, names of other
-// parts of the document, and values whose form is right. Names of environments are judged apart.
-func ofSchema(p problem.Problem) bool {
-	return p.Rule == unknownKey || p.Rule == missingKey || p.Rule == wrongValue
+// inSchema reports whether the JSON Schema expresses a rule. It does not express rules over several values, names that refer to
+// other parts of the document, and values that are invalid despite their form.
+func inSchema(p problem.Problem) bool {
+	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
 
-// compare holds a document against both, in each of its environments, and returns where they
-// disagree. A text that cannot be read says nothing.
-func (j *twoJudges) compare(t *testing.T, layers ...Input) string {
+// compare checks a document with both, in each of its environments, and returns their first disagreement. It ignores
+// texts that cannot be read.
+func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	t.Helper()
-	source, err := New(trainyard.CUE).load(t.Context(), Request{Layers: layers})
-	if err != nil || len(source.problems) > 0 {
+	d, err := j.load(t.Context(), layers...)
+	if err != nil || len(d.all[0].Problems) > 0 {
 		return ""
 	}
-	works, err := source.split(nil)
-	if err != nil {
-		return ""
-	}
-	if j.uses++; j.engines == nil || j.uses%maxShared == 0 {
-		j.engines = source.engines
-	}
-	sound := true
-	for _, w := range works {
+	valid := true
+	var c check.Check
+	for _, document := range d.all {
 		var problems problem.List
-		if err := j.engines.use(func(on *engine) {
-			problems, _ = w.hold(on)
+		if err := d.pool.Each(t.Context(), 1, 0, func(e *evaluate.Evaluator, _ int) {
+			_, problems = c.Values(e, document)
 		}); err != nil {
 			t.Fatal(err)
 		}
 		problems = slices.DeleteFunc(problems, func(p problem.Problem) bool {
-			return !ofSchema(p) || strings.HasPrefix(p.Path, "spec.environments")
+			return !inSchema(p) || strings.HasPrefix(p.Path, "spec.environments")
 		})
-		if said := j.disagree(j.whole, without(w.document.Plain(), [][]string{{"spec", "environments"}}), problems); said != "" {
-			return said
+		plain, _ := document.Root.Plain().(map[string]any)
+		if spec, ok := plain["spec"].(map[string]any); ok {
+			delete(spec, "environments")
 		}
-		// A null that takes nothing away is a note for us, and a key that nobody knows for an editor.
-		sound = sound && len(problems)+len(w.notes) == 0
+		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
+			return disagreement
+		}
+		// A null that removes nothing is a note for us, and an unknown key for an editor.
+		valid = valid && len(problems)+len(document.Notes) == 0
 	}
-	if !sound {
+	if !valid {
 		return ""
 	}
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll holds what somebody wrote, before layers and environments are laid over it, against the schemas
-// for editors: they let be what makes a sound document.
-func (j *twoJudges) admitsAll(t *testing.T, layers []Input) string {
+// admitsAll checks the layers of a valid document as they are written with the schemas for editors, which admit them.
+func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {
 		n, err := document.Parse(input.Name, input.Text)
@@ -148,28 +146,28 @@ func (j *twoJudges) admitsAll(t *testing.T, layers []Input) string {
 		if n.Empty() {
 			continue
 		}
-		if said := j.disagree(j.layer, n.Plain(), nil); said != "" {
-			return "as a layer: " + said
+		if disagreement := j.disagree(j.layer, n.Plain(), nil); disagreement != "" {
+			return "as a layer: " + disagreement
 		}
-		if said := j.disagree(j.whole, n.Plain(), nil); said != "" && len(layers) == 1 {
-			return "as it is written: " + said
+		if disagreement := j.disagree(j.whole, n.Plain(), nil); disagreement != "" && len(layers) == 1 {
+			return "as it is written: " + disagreement
 		}
 	}
 	return ""
 }
 
-// disagree compares verdicts on one complete document.
-func (j *twoJudges) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
+// disagree compares the verdicts on one complete document.
+func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return "" // not a number, of which JSON knows none
+		return "" // a NaN or infinity, which JSON cannot express
 	}
 	read, _ := jsonschema.UnmarshalJSON(bytes.NewReader(text)) // just marshalled
 	switch err := schema.Validate(read); {
 	case err != nil && len(problems) == 0:
-		return "admitted by CUE, and by its schema: " + err.Error()
+		return "admitted by CUE, refused by the schema: " + err.Error()
 	case err == nil && len(problems) > 0:
-		return "admitted by the schema, and by CUE: " + problems[0].String()
+		return "admitted by the schema, refused by CUE: " + problems[0].String()
 	case err == nil:
 		j.accepted++
 	default:
@@ -178,9 +176,9 @@ func (j *twoJudges) disagree(schema *jsonschema.Schema, value any, problems prob
 	return ""
 }
 
-// TestLayerSchemaRefuses: a layer may be partial and hold null, and no more than that.
+// TestLayerSchemaRefuses checks that a layer can be partial and contain null, and nothing else that a document cannot.
 func TestLayerSchemaRefuses(t *testing.T) {
-	judges := newTwoJudges(t)
+	judges := newComparison(t)
 	cases := map[string]struct {
 		text  string
 		right bool
@@ -206,16 +204,16 @@ func TestLayerSchemaRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if said := judges.disagree(judges.layer, n.Plain(), nil); (said == "") != tc.right {
-				t.Errorf("%s: admitted %t, want %t: %s", tc.text, said == "", tc.right, said)
+			if disagreement := judges.disagree(judges.layer, n.Plain(), nil); (disagreement == "") != tc.right {
+				t.Errorf("%s: admitted %t, want %t: %s", tc.text, disagreement == "", tc.right, disagreement)
 			}
 		})
 	}
 }
 
-// TestSchemaJudgesRelations: of what takes several fields to judge, it says what it can.
-func TestSchemaJudgesRelations(t *testing.T) {
-	judges := newTwoJudges(t)
+// TestJSONSchemaHasRelations checks the rules over several fields that JSON Schema can express.
+func TestJSONSchemaHasRelations(t *testing.T) {
+	judges := newComparison(t)
 	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n"
 	required := func(term string) string {
 		return head + `  runtimes: {mpi: {from: mpich, image: "a/b:1", affinity: ` + term + "}}\n"
@@ -263,8 +261,8 @@ func TestSchemaJudgesRelations(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := judges.refused
-			if said := judges.compare(t, Input{Name: "p.yaml", Text: []byte(tc.text)}); said != "" {
-				t.Fatal(said)
+			if disagreement := judges.compare(t, Input{Name: "p.yaml", Text: []byte(tc.text)}); disagreement != "" {
+				t.Fatal(disagreement)
 			}
 			if right := judges.refused == before; right != tc.right {
 				t.Errorf("admitted %t, want %t:\n%s", right, tc.right, tc.text)
@@ -273,8 +271,8 @@ func TestSchemaJudgesRelations(t *testing.T) {
 	}
 }
 
-// TestSchemaIsOneFileOfCUE: it needs no module, and judges as CUE itself does.
-func TestSchemaIsOneFileOfCUE(t *testing.T) {
+// TestCUESchemaIsOneFile checks that the CUE schema needs no module and admits the same documents.
+func TestCUESchemaIsOneFile(t *testing.T) {
 	text, err := New(trainyard.CUE).Schema("cue", false)
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +293,7 @@ func TestSchemaIsOneFileOfCUE(t *testing.T) {
 
 var fileFlag = regexp.MustCompile(`-f (\S+)`)
 
-// scripted are the documents of scripts, with their layers, by the script's name.
+// scripted returns the documents of scripts with their layers, by the name of the script.
 func scripted(t *testing.T) map[string][]Input {
 	t.Helper()
 	found := map[string][]Input{}
@@ -317,7 +315,7 @@ func scripted(t *testing.T) map[string][]Input {
 	return found
 }
 
-// layersIn are the documents that a command of a script is given, if the script holds them all.
+// layersIn returns the documents that a command of a script reads, if the script contains all of them.
 func layersIn(archive *txtar.Archive, command string) (layers []Input, ok bool) {
 	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == m[1] })

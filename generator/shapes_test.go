@@ -17,8 +17,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// choices are what a random runtime is put together from: for each setting,
-// values of which one is taken, or none.
+// choices are the values of which a random runtime gets one, or none, for each setting.
 var choices = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
@@ -42,9 +41,9 @@ var choices = map[string][]string{
 	"scope":                  {"namespace", "cluster"},
 }
 
-// TestShapesAreSound: an object that is filled into a shape composed for another runtime is the
-// object that the document makes of its runtime alone.
-func TestShapesAreSound(t *testing.T) {
+// TestRuntimesShareShapes generates runtimes together, so that they share shapes. Each object equals the one from a document
+// with its runtime alone.
+func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
 	for i := range 40 {
@@ -65,7 +64,7 @@ func TestShapesAreSound(t *testing.T) {
 	}
 }
 
-// tenantChoices are what a random tenant is put together from.
+// tenantChoices are the values of which a random tenant gets one, or none, for each setting.
 var tenantChoices = map[string][]string{
 	"quota":             {"{cpu: 8}", "{cpu: 500m, memory: 3Gi}", "{pods: 7, nvidia.com/gpu: 2}", "{cpu: 16, memory: 2048Mi, pods: 9}"},
 	"containerDefaults": {"{cpu: 1}", "{cpu: 2, memory: 1Gi}", "{memory: 2Gi}"},
@@ -76,8 +75,8 @@ var tenantChoices = map[string][]string{
 	"egress":            {"{a: {cidrs: [10.0.0.0/8]}}", "{a: {cidrs: [10.0.0.0/8], tcp: [443, 8000-8010]}, b: {namespaces: [c], pods: {d: e}, udp: [9]}}"},
 }
 
-// TestTenantsShapesAreSound: the same for what a document makes of its tenants.
-func TestTenantsShapesAreSound(t *testing.T) {
+// TestTenantsShareShapes does for tenants what TestRuntimesShareShapes does for runtimes.
+func TestTenantsShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	tenants := map[string]string{}
 	for i := range 40 {
@@ -105,7 +104,7 @@ func TestTenantsShapesAreSound(t *testing.T) {
 	}
 }
 
-// tenantsOf is the last part of a document.
+// tenantsOf returns the tenants as the last section of a document.
 func tenantsOf(tenants map[string]string) string {
 	var b strings.Builder
 	b.WriteString("  tenants:\n")
@@ -115,9 +114,8 @@ func tenantsOf(tenants map[string]string) string {
 	return b.String()
 }
 
-// TestSizeIsTheObjectsOwn: what shares a shape with something large is not large for that, nor
-// the other way round.
-func TestSizeIsTheObjectsOwn(t *testing.T) {
+// TestSizeIsPerObject checks the size of a small and a large object that share a shape.
+func TestSizeIsPerObject(t *testing.T) {
 	values := map[string]string{"large": strings.Repeat("x", 30_000), "small": "x"}
 	for name, order := range map[string][]string{"the large one first": {"large", "small"}, "the small one first": {"small", "large"}} {
 		t.Run(name, func(t *testing.T) {
@@ -138,8 +136,8 @@ func TestSizeIsTheObjectsOwn(t *testing.T) {
 	}
 }
 
-// TestSizeIsOfAllComponents: what is no leaf counts as well, in whichever container it stands.
-func TestSizeIsOfAllComponents(t *testing.T) {
+// TestSizeIncludesComponents checks that the size counts all containers, including values that are no parameters.
+func TestSizeIncludesComponents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		variables int
 		problems  int
@@ -159,14 +157,14 @@ func TestSizeIsOfAllComponents(t *testing.T) {
 	}
 }
 
-// randomRuntime differs from others in an image, and in some settings or in none.
+// randomRuntime returns a runtime that differs from others in its image and perhaps in some settings.
 func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
 	base := bases[random.IntN(len(bases))]
 	settings := []string{"from: " + base, fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
 	for _, name := range sortedKeys(choices) {
 		if name == "interface" && base != "intel-mpi" {
-			continue // only Hydra takes one
+			continue // only Hydra has this setting
 		}
 		if random.IntN(4) == 0 {
 			values := choices[name]
@@ -176,8 +174,8 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// document has runtimes, and tenants that list them all. Nobody judges their TrainJobs, because what
-// does that depends on all runtimes together.
+// document returns runtimes, and tenants that list all of them. Admission is off, because its parameters depend on all
+// runtimes together.
 func document(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

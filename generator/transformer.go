@@ -2,42 +2,33 @@ package generator
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
 
 	"cuelang.org/go/cue"
 
-	"github.com/trainyard/trainyard/generator/transform"
+	"github.com/trainyard/trainyard/generator/check"
+	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// transformsPackage has the schema of documents of the kind Transformer, and what comes of them.
-const transformsPackage = "generator/transforms"
+// transformPackage contains the schema of Transformer documents, and the changes that they request.
+const transformPackage = "generator/transform"
 
-var changesPath = cue.ParsePath("changes")
-
-// Changes reads a document of the kind Transformer. If it is at fault, the error is a problem.List.
-func (p *Pipeline) Changes(ctx context.Context, input Input) (transform.Changes, error) {
-	var asked transform.Changes
-	s, err := p.load(ctx, Request{Layers: []Input{input}})
+// Changes reads a Transformer document and decodes its changes into a *transform.Changes. If the document has problems,
+// the error is a problem.List. The type is not named here, because package transform links libraries that only
+// trainyard-fn needs.
+func (p *Pipeline) Changes(ctx context.Context, input Input, into any) error {
+	d, err := p.load(ctx, Request{Layers: []Input{input}})
 	if err != nil {
-		return asked, fmt.Errorf("load: %w", err)
+		return err
 	}
-	on, err := newTransformsEngine(p.definitions)
+	e, err := evaluate.NewOf(p.loader.Definitions, transformPackage)
 	if err != nil {
-		return asked, err
+		return err
 	}
-	w := work{source: s, document: s.document, problems: s.problems}
-	if problems, _ := w.hold(on); len(problems) > 0 {
-		return asked, problems.Err()
+	var c check.Check
+	document, problems := c.Values(e, d.all[0])
+	if err := problems.Err(); err != nil {
+		return err
 	}
-	changes := on.definitions.FillPath(cue.ParsePath("document"), w.sound).LookupPath(changesPath)
-	if err := decode(changes, &asked); err != nil {
-		return asked, bug("reading what is to be changed", err)
-	}
-	return asked, nil
-}
-
-// newTransformsEngine loads what such documents need, which is less than what platforms need.
-func newTransformsEngine(definitions fs.FS) (*engine, error) {
-	return engineOf(definitions, transformsPackage)
+	filled := e.Fill(map[string]any{"document": document})
+	return evaluate.Decode(filled.LookupPath(cue.ParsePath("changes")), into, "changes")
 }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs the Debian packages of a lane, where their commands are missing.
+# Installs the Debian packages of a make target if their commands are missing.
 #
 #   packages.sh test     shellcheck for our scripts, sshd, Open MPI, Prometheus and npm, for tests
-#   packages.sh argocd   what Argo CD needs beside itself
-#   packages.sh cluster  what runs containers and makes their images, for test/cluster
+#   packages.sh argocd   services that Argo CD needs
+#   packages.sh cluster  programs that run containers and build images, for test/cluster
 #
-# No package of them is wanted as a service.
+# None of these packages is needed as a service.
 set -eu
 
 missing=""
@@ -61,7 +61,7 @@ apt-get update -qq
 # shellcheck disable=SC2086 # one argument per package
 apt-get install -y -qq --no-install-recommends $missing >/dev/null || give_up "apt-get failed"
 
-# systemd does not look at RUNLEVEL; nobody wanted a service that came with a program.
+# systemd ignores RUNLEVEL, so that services are disabled here.
 case "$missing" in *openssh-server* | *containerd* | *prometheus* | *redis*)
 	if test -d /run/systemd/system; then
 		# shellcheck disable=SC2086 # one argument per service

@@ -1,44 +1,44 @@
-# The pinned servers and command line tools that tests and checks run. Each module in tools/
-# is built on its own; the root Makefile includes this file.
+# The pinned servers and command line tools of tests and checks. Each module in tools/ is built separately;
+# the root Makefile includes this file.
 
 TOOLS_BIN := .tools/bin
 
-# Every folder here pins one version of Trainer and JobSet; their binaries live side by side.
+# Each folder pins one version of Trainer and JobSet. The binaries of each version have their own folder.
 TRAINER_TOOLS := trainer-2.3 trainer-2.1
 
-# Every folder here pins one version of Trainer of which tests may read nothing but manifests.
+# Each folder pins one version of Trainer, of which tests read only the manifests.
 TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 
-# In this order: what most tests need first, the slow linter last, and before it what only the
-# benchmarks need.
+# Build order: first the tools that most tests need, then those of benchmarks only, and last the slow
+# linter.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
-# What the suites on a real API server need with every Trainer.
+# Tools of the suites on a real API server with every version of Trainer.
 TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager)) trainer-manifests dashboard-manifests
 
-# What a cluster with pods needs besides (test/cluster). Building it takes longer than all tests.
+# Tools of a cluster with pods (test/cluster). Building them takes longer than all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
 	kustomize coredns pause $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# What a cluster of simulated nodes needs.
+# Tools of a cluster with simulated nodes.
 SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
-# What tests of network policies need.
+# Tools of the tests of network policies.
 PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kustomize network-policies \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# Every folder here pins a version of Kueue, and the version of Trainer that it knows.
+# Each folder pins a version of Kueue, and a version of Trainer that it supports.
 KUEUE_TOOLS := kueue-0.19 kueue-0.15
 QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# What delivers a platform from Git.
+# Tools of the tests that deliver a platform from Git.
 ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kustomize argocd argocd-types trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
-# $(call build-tool,package,how long it takes the first time,more arguments of go build)
-# The touch matters: go build leaves a binary alone that would come out the same.
+# $(call build-tool,package,time of the first build,more arguments of go build)
+# The touch is needed: go build does not write a binary that has not changed.
 define build-tool
 	@echo "building $(@:$(TOOLS_BIN)/%=%) (about $2 the first time)"
 	@mkdir -p $(@D)
@@ -46,29 +46,29 @@ define build-tool
 	@touch $@
 endef
 
-# One build at a time, whatever -j says: one of them alone fills two cores and some memory.
+# One build at a time, even with -j: one build uses two cores and much memory.
 .PHONY: tools
 tools: ## Build the pinned test servers and command line tools
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TOOLS)
 
 .PHONY: cluster-tools
-cluster-tools: ## Build what a cluster with pods runs
+cluster-tools: ## Build the programs of a cluster with pods
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(CLUSTER_TOOLS)
 
 .PHONY: scale-tools
-scale-tools: ## Build what a cluster of simulated nodes runs
+scale-tools: ## Build the programs of a cluster with simulated nodes
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(SCALE_TOOLS)
 
 .PHONY: packets-tools
-packets-tools: ## Build what decides on packets
+packets-tools: ## Build the programs that enforce network policies
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(PACKETS_TOOLS)
 
 .PHONY: kueue-tools
-kueue-tools: ## Build Kueue, and the rest of a cluster that queues jobs
+kueue-tools: ## Build Kueue, and the programs of a cluster that queues jobs
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(QUEUE_TOOLS)
 
 .PHONY: argocd-tools
-argocd-tools: ## Build what delivers a platform from Git
+argocd-tools: ## Build the programs that deliver a platform from Git
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(ARGOCD_TOOLS)
 
 ifdef ONE_AT_A_TIME
@@ -76,18 +76,18 @@ ifdef ONE_AT_A_TIME
 endif
 
 .PHONY: packages
-packages: ## Install the Debian packages the tests use, where missing
+packages: ## Install missing Debian packages of the tests
 	@tools/packages.sh test
 
 .PHONY: argocd-packages
-argocd-packages: ## Install the Debian packages that Argo CD needs, where missing
+argocd-packages: ## Install missing Debian packages of Argo CD
 	@tools/packages.sh argocd
 
 .PHONY: cluster-packages
-cluster-packages: ## Install the Debian packages that a cluster with pods runs
+cluster-packages: ## Install missing Debian packages of a cluster with pods
 	@tools/packages.sh cluster
 
-# The version that a Kubernetes binary reports comes from its module.
+# The version that a Kubernetes binary reports is that of its module.
 KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)"
 
 $(TOOLS_BIN)/argocd: tools/argocd/go.mod tools/argocd/go.sum
@@ -95,6 +95,9 @@ $(TOOLS_BIN)/argocd: tools/argocd/go.mod tools/argocd/go.sum
 
 $(TOOLS_BIN)/argocd-types: tools/argocd-types/go.mod tools/argocd-types/go.sum tools/argocd-types/main.go
 	$(call build-tool,.,4 minutes)
+
+$(TOOLS_BIN)/olm-bundle: tools/olm-bundle/go.mod tools/olm-bundle/go.sum tools/olm-bundle/main.go
+	$(call build-tool,.,1 minute)
 
 $(TOOLS_BIN)/etcd: tools/kubernetes/go.mod tools/kubernetes/go.sum
 	$(call build-tool,go.etcd.io/etcd/server/v3,30 seconds)
@@ -123,7 +126,7 @@ $(TOOLS_BIN)/network-policies: tools/network-policies/go.mod tools/network-polic
 $(TOOLS_BIN)/kwok: tools/kwok/go.mod tools/kwok/go.sum
 	$(call build-tool,sigs.k8s.io/kwok/cmd/kwok,2 minutes)
 
-# Static, because its image holds nothing else.
+# Static, because its image contains nothing else.
 $(TOOLS_BIN)/pause: test/images/pause/main.go
 	@echo "building pause"
 	@mkdir -p $(@D)
@@ -135,7 +138,7 @@ $(TOOLS_BIN)/promql: tools/promql/go.mod tools/promql/go.sum tools/promql/main.g
 $(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
 	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)
 
-# Helm 3 takes the Kubernetes version that it renders for from how it was built.
+# The Kubernetes version that Helm 3 renders for is set at build time.
 $(TOOLS_BIN)/helm-3: tools/helm-3/go.mod tools/helm-3/go.sum
 	$(call build-tool,helm.sh/helm/v3/cmd/helm,2 minutes,-ldflags "$(foreach package,chartutil lint/rules,$(foreach part,Major=1 Minor=36,-X helm.sh/helm/v3/pkg/$(package).k8sVersion$(part)))")
 
@@ -154,8 +157,8 @@ $(TOOLS_BIN)/%/trainer-controller-manager: tools/%/go.mod tools/%/go.sum
 $(TOOLS_BIN)/%/kueue: tools/%/go.mod tools/%/go.sum
 	$(call build-tool,sigs.k8s.io/kueue/cmd/kueue,8 minutes)
 
-# No file stands for them, because the module cache may be emptied; asking for one that is
-# there takes milliseconds.
+# This is not a file target, because the module cache can be emptied. The command takes milliseconds if the
+# modules are there.
 .PHONY: trainer-manifests
 trainer-manifests:
 	@for t in $(TRAINER_MANIFESTS); do \
@@ -163,13 +166,14 @@ trainer-manifests:
 	done
 	@cd tools/kueue-0.14 && GOWORK=off go mod download sigs.k8s.io/kueue
 
-# The operators that take dashboards to people, of which only CRDs are read.
+# Operators for dashboards and rules, of which tests read only the CRDs.
 .PHONY: dashboard-manifests
 dashboard-manifests:
 	@cd tools/dashboards && GOWORK=off go mod download github.com/grafana/grafana-operator/v5 github.com/perses/perses-operator
 	@cd tools/prometheus-operator && GOWORK=off go mod download github.com/prometheus-operator/prometheus-operator
 
-# Grafana publishes the types of its dashboards for TypeScript, so that a compiler has to hold dashboards against them.
+# Grafana publishes the types of its dashboards for TypeScript; the TypeScript compiler checks dashboards
+# against them.
 .tools/grafana-schema/node_modules: tools/grafana-schema/package.json tools/grafana-schema/package-lock.json
 	@echo "installing Grafana's types"
 	@mkdir -p $(@D) && cp tools/grafana-schema/package*.json $(@D)

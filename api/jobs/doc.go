@@ -1,4 +1,3 @@
-// Package jobs is what can be done with TrainJobs, for all who offer it: a command, a server,
-// a controller. It alone knows what launcher and node mean, and where Trainer and JobSet
-// write down what became of them.
+// Package jobs creates, reads, follows and deletes TrainJobs, for commands, servers and controllers. It alone knows
+// the roles launcher and node, and the fields in which Trainer and JobSet report their state.
 package jobs

@@ -13,54 +13,54 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Refusals are why pods of a TrainJob could not even be made: Pod Security, a quota, OpenShift's
-// security context constraints or another admission plugin refuse them, or the JobSet or Jobs
-// that would make them. The latest is last.
-func (j Jobs) Refusals(ctx context.Context, key types.NamespacedName) ([]string, error) {
+// CreationFailures are the messages of events about pods of a TrainJob that could not be created, latest last. Pod
+// Security, a quota, an OpenShift security context constraint or another admission plugin rejected the pods, or their
+// JobSet or Jobs.
+func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	events, err := j.events(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {
 		return nil, err
 	}
-	var said []string
+	var messages []string
 	for _, e := range events {
-		if refuses(e, key.Name) {
-			said = append(said, e.Message)
+		if reportsCreationFailure(e, key.Name) {
+			messages = append(messages, e.Message)
 		}
 	}
-	return said, nil
+	return messages, nil
 }
 
-// refuses reports whether an event says that something of a TrainJob could not be made. The JobSet
-// has the TrainJob's name, and Jobs begin with it.
-func refuses(e corev1.Event, name string) bool {
-	about := e.InvolvedObject
-	switch about.Kind {
+// reportsCreationFailure reports whether an event is about an object of a TrainJob that could not be created. The
+// JobSet has the TrainJob's name, and the names of Jobs begin with it.
+func reportsCreationFailure(e corev1.Event, name string) bool {
+	object := e.InvolvedObject
+	switch object.Kind {
 	case "Job":
-		return e.Reason == "FailedCreate" && strings.HasPrefix(about.Name, name+"-")
+		return e.Reason == "FailedCreate" && strings.HasPrefix(object.Name, name+"-")
 	case trainer.TrainJobKind, "JobSet":
-		return strings.HasSuffix(e.Reason, "CreationFailed") && about.Name == name
+		return strings.HasSuffix(e.Reason, "CreationFailed") && object.Name == name
 	}
 	return false
 }
 
-// Warnings are what Kubernetes warned of about a pod, the latest last.
+// Warnings are the warning events about a pod, latest last.
 func (j Jobs) Warnings(ctx context.Context, pod Pod) ([]corev1.Event, error) {
 	return j.events(ctx, pod.Namespace, fields.Set{"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning})
 }
 
-// events are those of a namespace with these fields, the latest last.
-func (j Jobs) events(ctx context.Context, namespace string, about fields.Set) ([]corev1.Event, error) {
+// events lists the events of a namespace with these fields, latest last.
+func (j Jobs) events(ctx context.Context, namespace string, selector fields.Set) ([]corev1.Event, error) {
 	var events corev1.EventList
-	err := j.core.Get().Namespace(namespace).Resource("events").Param("fieldSelector", about.String()).Do(ctx).Into(&events)
+	err := j.core.Get().Namespace(namespace).Resource("events").Param("fieldSelector", selector.String()).Do(ctx).Into(&events)
 	if err != nil {
 		return nil, fmt.Errorf("listing events in %s: %w", namespace, err)
 	}
-	slices.SortFunc(events.Items, func(a, b corev1.Event) int { return when(a).Compare(when(b)) })
+	slices.SortFunc(events.Items, func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
 	return events.Items, nil
 }
 
-// when an event was last seen: the scheduler's have another field for it than the kubelet's.
-func when(e corev1.Event) time.Time {
+// lastSeen is the time of an event. The scheduler and the kubelet set different fields.
+func lastSeen(e corev1.Event) time.Time {
 	if e.LastTimestamp.IsZero() {
 		return e.EventTime.Time
 	}

@@ -16,14 +16,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Jobs are the TrainJobs of one cluster, as somebody may see and change them.
+// Jobs is a client for the TrainJobs of one cluster, with the permissions of one user.
 //
-// Every command pays for the packages that are linked, so these are client-go's bare REST clients:
-// its clientset and controller-runtime's client register all of Kubernetes when a program starts.
+// It uses client-go's REST clients, because its clientset and controller-runtime's client register all types of
+// Kubernetes when a program starts, which makes every command slower.
 type Jobs struct{ core, trainer, authorization rest.Interface }
 
-// Connect prepares to reach the TrainJobs of a cluster, which it does not ask yet. It fails where
-// the configuration is unusable.
+// Connect creates the client. It sends no request, and fails only if the configuration is invalid.
 func Connect(config *rest.Config) (Jobs, error) {
 	var all Jobs
 	for version, into := range map[schema.GroupVersion]*rest.Interface{
@@ -52,7 +51,7 @@ func restClient(config *rest.Config, version schema.GroupVersion) (rest.Interfac
 	return rest.RESTClientFor(config)
 }
 
-// codecs are for what is read and written here.
+// codecs encode and decode the types of this package.
 var codecs = sync.OnceValues(func() (serializer.CodecFactory, error) {
 	scheme := runtime.NewScheme()
 	kinds := runtime.NewSchemeBuilder(corev1.AddToScheme, authorizationv1.AddToScheme, trainer.AddToScheme)
@@ -60,7 +59,7 @@ var codecs = sync.OnceValues(func() (serializer.CodecFactory, error) {
 	return serializer.NewCodecFactory(scheme), err
 })
 
-// Submit creates a TrainJob, and fills in what the cluster made of it.
+// Submit creates a TrainJob, and replaces job by the created object.
 func (j Jobs) Submit(ctx context.Context, job *trainer.TrainJob) error {
 	err := j.trainer.Post().Namespace(job.Namespace).Resource("trainjobs").Body(job).Do(ctx).Into(job)
 	if err != nil {
@@ -69,7 +68,7 @@ func (j Jobs) Submit(ctx context.Context, job *trainer.TrainJob) error {
 	return nil
 }
 
-// Delete removes a TrainJob and everything that was made for it. One that is gone is no error.
+// Delete deletes a TrainJob and the objects that it owns. A missing TrainJob is no error.
 func (j Jobs) Delete(ctx context.Context, key types.NamespacedName) error {
 	err := j.trainer.Delete().Namespace(key.Namespace).Resource("trainjobs").Name(key.Name).Do(ctx).Error()
 	if err != nil && !apierrors.IsNotFound(err) {

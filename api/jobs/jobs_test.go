@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// connect is the administrator's view of the jobs of a real API server.
+// connect connects to a real API server, as the administrator or as a user.
 func connect(t *testing.T, cp *controlplane.ControlPlane, as string) jobs.Jobs {
 	t.Helper()
 	config := cp.Config()
@@ -38,7 +38,7 @@ func connect(t *testing.T, cp *controlplane.ControlPlane, as string) jobs.Jobs {
 	return all
 }
 
-// deliver applies the runtime that jobs here refer to.
+// deliver applies the runtime of the tests.
 func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	objects, err := controlplane.ReadObjects("../../bundles/rendered/minimal/plain/manifests.yaml")
@@ -50,7 +50,7 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn applies runtimes of a namespace, one of the same name and one of another.
+// deliverOwn applies two runtimes to a namespace, one with the name of the cluster's runtime.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -65,24 +65,24 @@ func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	}
 }
 
-// runtimeName is that of the runtime of the example minimal.
+// runtimeName is the name of the runtime in the example minimal.
 const runtimeName = "mpi-openmpi-cpu"
 
-func TestRuntimesAreFoundByName(t *testing.T) {
+func TestRuntimeByName(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, other := cp.Namespace(t), cp.Namespace(t)
 	deliver(t, cp)
 	deliverOwn(t, cp, namespace)
 	all := connect(t, cp, "")
 	for name, tc := range map[string]struct{ namespace, name, want string }{
-		"the cluster's":                       {other, runtimeName, "ClusterTrainingRuntime " + runtimeName},
-		"the namespace's":                     {namespace, "mpi-own", "TrainingRuntime mpi-own"},
-		"of one kind where both have it":      {namespace, "trainingruntime/" + runtimeName, "TrainingRuntime " + runtimeName},
-		"of the other, however it is spelled": {namespace, "ClusterTrainingRuntime/" + runtimeName, "ClusterTrainingRuntime " + runtimeName},
-		"both":                                {namespace, runtimeName, "both kinds of runtimes have a"},
-		"nobody's":                            {namespace, "mpi-owm", `the cluster and namespace ` + namespace + ` have mpi-openmpi-cpu, mpi-own`},
-		"another namespace's":                 {other, "mpi-own", `there is no runtime "mpi-own"`},
-		"of a kind that is none":              {namespace, "runtime/mpi-own", `there is no runtime "runtime/mpi-own"`},
+		"the cluster's":            {other, runtimeName, "ClusterTrainingRuntime " + runtimeName},
+		"the namespace's":          {namespace, "mpi-own", "TrainingRuntime mpi-own"},
+		"qualified, of both kinds": {namespace, "trainingruntime/" + runtimeName, "TrainingRuntime " + runtimeName},
+		"qualified, in capitals":   {namespace, "ClusterTrainingRuntime/" + runtimeName, "ClusterTrainingRuntime " + runtimeName},
+		"both":                     {namespace, runtimeName, "both kinds of runtimes have a"},
+		"unknown":                  {namespace, "mpi-owm", `the cluster and namespace ` + namespace + ` have mpi-openmpi-cpu, mpi-own`},
+		"another namespace's":      {other, "mpi-own", `there is no runtime "mpi-own"`},
+		"an unknown kind":          {namespace, "runtime/mpi-own", `there is no runtime "runtime/mpi-own"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := all.Runtime(t.Context(), tc.namespace, tc.name)
@@ -97,7 +97,7 @@ func TestRuntimesAreFoundByName(t *testing.T) {
 	}
 }
 
-func TestWhoMaySeeNoRuntimesIsToldSo(t *testing.T) {
+func TestForbiddenRuntimes(t *testing.T) {
 	cp := controlplane.Start(t)
 	all := connect(t, cp, "stranger")
 	if _, err := all.Runtime(t.Context(), "default", runtimeName); !apierrors.IsForbidden(err) {
@@ -105,9 +105,9 @@ func TestWhoMaySeeNoRuntimesIsToldSo(t *testing.T) {
 	}
 }
 
-// TestARuntimeThatMayBeHiddenIsNotCalledMissing: who may see one kind only is told so, if the name
-// is not of that kind.
-func TestARuntimeThatMayBeHiddenIsNotCalledMissing(t *testing.T) {
+// TestHiddenRuntime: if the user may list only one kind, a runtime that is not of this kind is not reported as
+// missing.
+func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
 	deliver(t, cp)
@@ -127,24 +127,24 @@ func TestARuntimeThatMayBeHiddenIsNotCalledMissing(t *testing.T) {
 		return err
 	})
 	if _, err := all.Runtime(t.Context(), namespace, "mpi-shared"); !apierrors.IsForbidden(err) {
-		t.Errorf("Runtime() = %v, want that some may not be seen", err)
+		t.Errorf("Runtime() = %v, want that it is forbidden", err)
 	}
 }
 
-// renamed asks for a group that the API server has not.
-type renamed struct{ http.RoundTripper }
+// otherGroup sends requests to a group that the API server does not have.
+type otherGroup struct{ http.RoundTripper }
 
-func (t renamed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Path = strings.Replace(r.URL.Path, trainer.GroupVersion.Group, "absent.example.org", 1)
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestAClusterWithoutTrainerIsToldApart from one without runtimes. Its API has no such kinds.
-func TestAClusterWithoutTrainerIsToldApart(t *testing.T) {
+// TestClusterWithoutTrainer: a cluster without the kinds of Trainer is distinguished from one without runtimes.
+func TestClusterWithoutTrainer(t *testing.T) {
 	cp := controlplane.Start(t)
 	config := cp.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return renamed{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return otherGroup{next} })
 	bare, err := jobs.Connect(config)
 	if err != nil {
 		t.Fatal(err)
@@ -154,9 +154,8 @@ func TestAClusterWithoutTrainerIsToldApart(t *testing.T) {
 	}
 }
 
-// TestPodsAreInOrder: launcher first, nodes by index, whatever their names and the order in
-// which they came.
-func TestPodsAreInOrder(t *testing.T) {
+// TestOrderOfPods: launcher first, then nodes by index, independent of names and of the order of creation.
+func TestOrderOfPods(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)
 	namespace := cp.Namespace(t)
@@ -168,7 +167,7 @@ func TestPodsAreInOrder(t *testing.T) {
 	} {
 		createPod(t, cp, namespace, name, of[0], of[1])
 	}
-	view, err := all.Look(t.Context(), client.ObjectKeyFromObject(job))
+	view, err := all.Get(t.Context(), client.ObjectKeyFromObject(job))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +181,7 @@ func TestPodsAreInOrder(t *testing.T) {
 	}
 }
 
-// submit tries again for a while: Trainer's webhook reads runtimes from a cache.
+// submit retries for a while, because Trainer's webhook reads runtimes from a cache.
 func submit(t *testing.T, all jobs.Jobs, job *trainer.TrainJob) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error { return all.Submit(ctx, job.DeepCopy()) })
@@ -196,7 +195,7 @@ func createPod(t *testing.T, cp *controlplane.ControlPlane, namespace, name, rol
 			Labels:      map[string]string{"jobset.sigs.k8s.io/jobset-name": "sum", "jobset.sigs.k8s.io/replicatedjob-name": role},
 			Annotations: map[string]string{"batch.kubernetes.io/job-completion-index": index},
 		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: jobs.Main, Image: "localhost/none"}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: jobs.MainContainer, Image: "localhost/none"}}},
 	}
 	if err := cp.Client().Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
@@ -204,14 +203,14 @@ func createPod(t *testing.T, cp *controlplane.ControlPlane, namespace, name, rol
 	return pod
 }
 
-// TestVerdictsAreRead from what the launcher's preflight left, and nothing else is taken for one.
-func TestVerdictsAreRead(t *testing.T) {
+// TestVerdict: the verdict is read from the launcher's preflight, and other messages are not accepted.
+func TestVerdict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		container, message string
 		want               *jobs.Verdict
 		fails              bool
 	}{
-		"a whole one": {
+		"a verdict": {
 			"preflight", `{"hosts":2,"reached":1,"slots":4,"available":2,"ms":[520,null],"failed":[{"host":"sum-node-0-0","cause":"refused","detail":"Connection refused"}]}`,
 			&jobs.Verdict{
 				Hosts: 2, Reached: 1, Slots: 4, Available: 2, Milliseconds: []*int{new(520), nil},
@@ -220,8 +219,8 @@ func TestVerdictsAreRead(t *testing.T) {
 		},
 		"none yet":                    {"preflight", "", nil, false},
 		"another container's message": {"identity", `{"hosts":1}`, nil, false},
-		"what was cut off by a limit": {"preflight", `{"hosts":2,"rea`, nil, true},
-		"what somebody else wrote":    {"preflight", "Killed", nil, true},
+		"a truncated verdict":         {"preflight", `{"hosts":2,"rea`, nil, true},
+		"no JSON":                     {"preflight", "Killed", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: tc.message}}
@@ -234,8 +233,8 @@ func TestVerdictsAreRead(t *testing.T) {
 	}
 }
 
-// TestWaitingEnds when its context does, with the reason.
-func TestWaitingEnds(t *testing.T) {
+// TestWait: Wait ends when its context does, with the cause.
+func TestWait(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)
 	all := connect(t, cp, "")

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// maxLog bounds what is read of one container's log, in bytes.
+// maxLog is the maximum number of bytes to read from one container's log.
 const maxLog = 1 << 20
 
-// Log is the end of what a container wrote, at most so many lines and at most 1 MiB.
+// Log reads the last lines of a container's log, at most 1 MiB.
 func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (string, error) {
 	text, err := j.core.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").
 		Param("container", container).Param("tailLines", strconv.FormatInt(lines, 10)).Param("limitBytes", strconv.Itoa(maxLog)).

@@ -15,33 +15,33 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Runtime is what TrainJobs refer to, of either kind.
+// Runtime is a ClusterTrainingRuntime or a TrainingRuntime.
 type Runtime struct {
 	// Kind is trainer.ClusterTrainingRuntimeKind or trainer.TrainingRuntimeKind.
 	Kind string
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string
-	// Spec is what TrainJobs get.
+	// Spec is the spec of the object.
 	Spec trainer.TrainingRuntimeSpec
 }
 
 // String is the kind and the name.
 func (r Runtime) String() string { return r.Kind + " " + r.Name }
 
-// Ref is how a TrainJob refers to it.
+// Ref is the reference to the runtime in a TrainJob.
 func (r Runtime) Ref() trainer.RuntimeRef {
 	return trainer.RuntimeRef{Name: r.Name, APIGroup: ptr.To(trainer.GroupVersion.Group), Kind: ptr.To(r.Kind)}
 }
 
-// UnknownRuntimeError says that there is no such runtime.
+// UnknownRuntimeError reports that no runtime has the requested name.
 type UnknownRuntimeError struct {
-	// Name is what was asked for, and Namespace where.
+	// Name is the requested name, and Namespace the namespace of the TrainJob.
 	Name, Namespace string
-	// Known are the runtimes that a TrainJob there could use, sorted.
+	// Known are the names of the runtimes that a TrainJob in the namespace can use, sorted.
 	Known []string
 }
 
-// Error names the runtimes that there are.
+// Error lists the known runtimes.
 func (e *UnknownRuntimeError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("there is no runtime %q: neither the cluster nor namespace %s has any", e.Name, e.Namespace)
@@ -49,20 +49,20 @@ func (e *UnknownRuntimeError) Error() string {
 	return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have %s", e.Name, e.Namespace, strings.Join(e.Known, ", "))
 }
 
-// AmbiguousRuntimeError says that runtimes of both kinds have the name.
+// AmbiguousRuntimeError reports that a runtime of each kind has the requested name.
 type AmbiguousRuntimeError struct{ Name string }
 
-// Error says how to choose.
+// Error lists the two qualified names.
 func (e *AmbiguousRuntimeError) Error() string {
-	return fmt.Sprintf("both kinds of runtimes have a %q: say clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
+	return fmt.Sprintf("both kinds of runtimes have a %q: use clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
 }
 
-// ErrNoTrainer says that the cluster does not know the kinds of Kubeflow Trainer.
+// ErrNoTrainer reports that the cluster does not have the kinds of Kubeflow Trainer.
 var ErrNoTrainer = errors.New("the cluster has no Kubeflow Trainer V2: its API has no ClusterTrainingRuntimes")
 
-// Runtime finds the runtime that TrainJobs in a namespace can use by this name, which may have
-// the kind before it as in "trainingruntime/mpi". Errors are an *UnknownRuntimeError, an
-// *AmbiguousRuntimeError, ErrNoTrainer, or what the API server said.
+// Runtime finds a runtime that TrainJobs in a namespace can use. A name can have the kind as prefix, such as
+// "trainingruntime/mpi". The error is an *UnknownRuntimeError, an *AmbiguousRuntimeError, ErrNoTrainer, or from the
+// API server.
 func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, error) {
 	kind, bare, qualified := strings.Cut(name, "/")
 	if !qualified {
@@ -78,7 +78,7 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	switch len(found) {
 	case 0:
 		if hidden != nil {
-			return Runtime{}, hidden // it may be among those
+			return Runtime{}, hidden // the runtime can be of the hidden kind
 		}
 		return Runtime{}, &UnknownRuntimeError{Name: name, Namespace: namespace, Known: namesOf(all)}
 	case 1:
@@ -87,12 +87,12 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	return Runtime{}, &AmbiguousRuntimeError{Name: name}
 }
 
-// runtimes are all that TrainJobs in a namespace can use, and why one of the kinds could not be
-// seen, if so.
+// runtimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only one of the two kinds,
+// hidden is the error about the other.
 func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
 	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {
-		return nil, nil, ErrNoTrainer // a list is there, however empty, unless its kind is not
+		return nil, nil, ErrNoTrainer // a list exists, even if it is empty, unless its kind does not
 	} else if err != nil {
 		hidden = fmt.Errorf("listing ClusterTrainingRuntimes: %w", err)
 	}
@@ -125,26 +125,27 @@ func namesOf(all []Runtime) []string {
 	return slices.Compact(names)
 }
 
-// LauncherIsNode reports whether ranks run on the launcher too.
+// LauncherIsNode reports whether the launcher runs ranks too.
 func (r Runtime) LauncherIsNode() bool {
 	policy := r.Spec.MLPolicy
 	return policy != nil && policy.MPI != nil && ptr.Deref(policy.MPI.RunLauncherAsNode, false)
 }
 
-// HasPreflight reports whether the launcher tries all hosts before mpirun.
+// HasPreflight reports whether the launcher checks all hosts before mpirun.
 func (r Runtime) HasPreflight() bool { return r.preflight() != nil }
 
-// PatienceVariable is how long preflight tries, in seconds (runtimes/init.cue).
-const PatienceVariable = "PREFLIGHT_TIMEOUT_SECONDS"
+// PreflightTimeoutVariable is the environment variable with the timeout of preflight, in seconds (runtimes/init.cue).
+const PreflightTimeoutVariable = "PREFLIGHT_TIMEOUT_SECONDS"
 
-// Patience is how long the runtime's preflight tries to reach all hosts, or 0 where it has none.
-func (r Runtime) Patience() time.Duration {
-	check := r.preflight()
-	if check == nil {
+// PreflightTimeout is how long the runtime's preflight tries to reach all hosts, or 0 if the runtime has no
+// preflight.
+func (r Runtime) PreflightTimeout() time.Duration {
+	container := r.preflight()
+	if container == nil {
 		return 0
 	}
-	for _, v := range check.Env {
-		if seconds, err := strconv.Atoi(v.Value); err == nil && v.Name == PatienceVariable {
+	for _, v := range container.Env {
+		if seconds, err := strconv.Atoi(v.Value); err == nil && v.Name == PreflightTimeoutVariable {
 			return time.Duration(seconds) * time.Second
 		}
 	}
@@ -154,7 +155,7 @@ func (r Runtime) Patience() time.Duration {
 func (r Runtime) preflight() *corev1.Container {
 	for _, job := range r.Spec.Template.Spec.ReplicatedJobs {
 		for _, c := range job.Template.Spec.Template.Spec.InitContainers {
-			if Role(job.Name) == Launcher && c.Name == Preflight {
+			if Role(job.Name) == Launcher && c.Name == PreflightContainer {
 				return &c
 			}
 		}

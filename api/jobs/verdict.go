@@ -5,44 +5,44 @@ import (
 	"fmt"
 )
 
-// Preflight is the init container of the launcher that tries to reach every host
+// PreflightContainer is the init container of the launcher that tries to reach every host
 // (runtimes/scripts.cue).
-const Preflight = "preflight"
+const PreflightContainer = "preflight"
 
-// Verdict is what a runtime's preflight found out about the hosts of a TrainJob.
+// Verdict is the report of a runtime's preflight about the hosts of a TrainJob.
 type Verdict struct {
-	// Hosts is how many the hostfile names, and Reached how many of them answered.
+	// Hosts is the number of hosts in the hostfile, and Reached the number of hosts that accepted a connection.
 	Hosts   int `json:"hosts"`
 	Reached int `json:"reached"`
-	// Slots is how many ranks the hostfile wants, and Available how many hosts have room for.
+	// Slots is the number of slots in the hostfile, and Available the number of ranks that the hosts have room for.
 	Slots     int `json:"slots"`
 	Available int `json:"available"`
-	// Milliseconds is how long each of the first hundred hosts took, in the hostfile's order;
-	// nil for one that was not reached.
+	// Milliseconds are the times to reach the first hundred hosts, in the order of the hostfile; nil if a host was
+	// not reached.
 	Milliseconds []*int `json:"ms"`
 	// Failed are the first ten hosts that were not reached.
 	Failed []HostFailure `json:"failed"`
 }
 
-// HostFailure says why a host was not reached.
+// HostFailure is the reason why a host was not reached.
 type HostFailure struct {
-	// Host is the first label of its name.
+	// Host is the first label of the host name.
 	Host string `json:"host"`
-	// Cause is one of the words of runtimes/scripts.cue, such as "refused".
+	// Cause is one of the causes in runtimes/scripts.cue, such as "refused".
 	Cause string `json:"cause"`
-	// Detail is what ssh said, shortened.
+	// Detail is the message of ssh, shortened.
 	Detail string `json:"detail"`
 }
 
-// String is the failure in words.
+// String is the host, the cause and the detail.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Verdict is that of the launcher's preflight; nil while there is none. It fails when the
-// container left something else.
+// Verdict reads the verdict from the termination message of the launcher's preflight. It is nil until preflight ends,
+// and an error if the message is no verdict.
 func (v View) Verdict() (*Verdict, error) {
-	for _, launcher := range v.Of(Launcher) {
+	for _, launcher := range v.PodsOf(Launcher) {
 		for _, c := range launcher.Status.InitContainerStatuses {
-			if c.Name != Preflight || c.State.Terminated == nil || c.State.Terminated.Message == "" {
+			if c.Name != PreflightContainer || c.State.Terminated == nil || c.State.Terminated.Message == "" {
 				continue
 			}
 			found := &Verdict{}
@@ -50,7 +50,7 @@ func (v View) Verdict() (*Verdict, error) {
 				return nil, fmt.Errorf("reading the verdict of %s: %w", launcher.Name, err)
 			}
 			if found.Hosts < 1 || found.Reached > found.Hosts {
-				return nil, fmt.Errorf("reading the verdict of %s: it tells of no hosts: %s", launcher.Name, c.State.Terminated.Message)
+				return nil, fmt.Errorf("reading the verdict of %s: it has no hosts: %s", launcher.Name, c.State.Terminated.Message)
 			}
 			return found, nil
 		}

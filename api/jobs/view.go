@@ -16,22 +16,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Role is what a pod does in a TrainJob: the name of its ReplicatedJob.
+// Role is the name of the ReplicatedJob that a pod belongs to.
 type Role string
 
 const (
-	// Launcher runs mpirun, and ranks too where the runtime says so.
+	// Launcher runs mpirun, and also ranks if the runtime sets runLauncherAsNode.
 	Launcher Role = "launcher"
-	// Node waits for ranks over SSH.
+	// Node runs sshd, through which mpirun starts ranks.
 	Node Role = "node"
 )
 
-// Names that Trainer and JobSet give.
+// Names that Trainer and JobSet define.
 const (
 	// Main is the container that runs mpirun on the launcher, and sshd on a node.
-	Main = "node"
-	// jobSetLabel and roleLabel stand on every pod that JobSet makes
-	// (jobset/api/jobset/v1alpha2); the JobSet of a TrainJob has the TrainJob's name.
+	MainContainer = "node"
+	// jobSetLabel and roleLabel are labels of every pod of a JobSet (jobset/api/jobset/v1alpha2). The JobSet of a
+	// TrainJob has the TrainJob's name.
 	jobSetLabel = "jobset.sigs.k8s.io/jobset-name"
 	roleLabel   = "jobset.sigs.k8s.io/replicatedjob-name"
 )
@@ -40,12 +40,12 @@ const (
 type Pod struct {
 	// Role is Launcher, Node, or the name of another ReplicatedJob, such as an initializer.
 	Role Role
-	// Index tells pods of a role apart. It counts from 0.
+	// Index is the index of the pod in its role, from 0.
 	Index int
 	corev1.Pod
 }
 
-// String names a pod as people do: "launcher", "node 3".
+// String is the role and, for a node, the index: "launcher", "node 3".
 func (p Pod) String() string {
 	if p.Role == Node {
 		return fmt.Sprintf("node %d", p.Index)
@@ -53,15 +53,15 @@ func (p Pod) String() string {
 	return string(p.Role)
 }
 
-// View is a TrainJob and its pods, as they were at one moment.
+// View is a TrainJob and its pods at one moment.
 type View struct {
 	Job trainer.TrainJob
 	// Pods are in order of role and index: launcher first, then nodes, then others.
 	Pods []Pod
 }
 
-// Look reads a TrainJob and its pods.
-func (j Jobs) Look(ctx context.Context, key types.NamespacedName) (View, error) {
+// Get reads a TrainJob and its pods.
+func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (View, error) {
 	var view View
 	if err := j.trainer.Get().Namespace(key.Namespace).Resource("trainjobs").Name(key.Name).Do(ctx).Into(&view.Job); err != nil {
 		return view, fmt.Errorf("reading TrainJob %s: %w", key, err)
@@ -93,8 +93,9 @@ func comparePods(a, b Pod) int {
 	)
 }
 
-// Latest are the pods that count, in order: a Job that tries again has several of an index.
-func (v View) Latest() []Pod {
+// LatestAttempts are the latest pods of each role and index, in order. A Job that retries has several pods of an
+// index.
+func (v View) LatestAttempts() []Pod {
 	sorted := slices.SortedFunc(slices.Values(v.Pods), comparePods)
 	var latest []Pod
 	for i, pod := range sorted {
@@ -106,8 +107,8 @@ func (v View) Latest() []Pod {
 	return latest
 }
 
-// Of are the pods of a role.
-func (v View) Of(role Role) []Pod {
+// PodsOf are the pods of a role.
+func (v View) PodsOf(role Role) []Pod {
 	var found []Pod
 	for _, pod := range v.Pods {
 		if pod.Role == role {
@@ -117,15 +118,15 @@ func (v View) Of(role Role) []Pod {
 	return found
 }
 
-// Outcome is how a TrainJob ended, or the zero Outcome while it goes on.
+// Outcome is the final condition of a TrainJob, or the zero Outcome while it runs.
 type Outcome struct {
 	// Condition is trainer.TrainJobComplete or trainer.TrainJobFailed.
 	Condition string
-	// Reason and Message are what Trainer says about it.
+	// Reason and Message are from Trainer.
 	Reason, Message string
 }
 
-// Outcome says how the job ended.
+// Outcome reads the outcome from the conditions of the TrainJob.
 func (v View) Outcome() Outcome {
 	for _, name := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
 		if c := meta.FindStatusCondition(v.Job.Status.Conditions, name); c != nil && c.Status == "True" {
@@ -135,19 +136,19 @@ func (v View) Outcome() Outcome {
 	return Outcome{}
 }
 
-// pollInterval is how often a waiting program asks the API server.
+// pollInterval is the time between two requests of Wait.
 const pollInterval = 500 * time.Millisecond
 
-// Wait looks at a TrainJob again and again, until done says so or fails, or ctx ends. An API
-// server that does not answer is asked again.
+// Wait reads a TrainJob repeatedly until done returns true or an error, or ctx ends. It retries if the API server
+// does not respond.
 func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(View) (bool, error)) error {
 	for {
-		view, err := j.Look(ctx, key)
-		if err != nil && !Passing(err) {
+		view, err := j.Get(ctx, key)
+		if err != nil && !IsRetryable(err) {
 			return err
 		}
 		if err == nil {
-			if end, err := done(view); end || err != nil {
+			if stop, err := done(view); stop || err != nil {
 				return err
 			}
 		}

@@ -1,8 +1,8 @@
-// Package metrics names the series that trainyard emits. What they mean, and which labels they have, is
-// said in grafana/metrics*.cue, from which a test takes what must be here.
+// Package metrics declares the names of the metrics that trainyard emits, and of their labels. Their meaning is
+// documented in grafana/metrics*.cue, and a test compares the names with these files.
 package metrics
 
-// Of each TrainJob, as long as it is there.
+// Metrics of one TrainJob, while it exists.
 const (
 	TrainJobInfo             = "trainyard_trainjob_info"
 	TrainJobPhase            = "trainyard_trainjob_phase"
@@ -14,7 +14,7 @@ const (
 	TrainJobQueuePosition    = "trainyard_trainjob_queue_position"
 )
 
-// Of all TrainJobs of a namespace.
+// Metrics of all TrainJobs of a namespace.
 const (
 	TrainJobDuration               = "trainyard_trainjob_duration_seconds"
 	TrainJobPhaseDuration          = "trainyard_trainjob_phase_duration_seconds"
@@ -28,7 +28,7 @@ const (
 	TrainJobDiagnoses              = "trainyard_trainjob_diagnoses_total"
 )
 
-// Of runtimes, sources and the controller itself.
+// Metrics of runtimes, sources and the controller.
 const (
 	RuntimeInfo               = "trainyard_runtime_info"
 	SourceFetchDuration       = "trainyard_trainjobsource_fetch_duration_seconds"
@@ -39,7 +39,7 @@ const (
 	BuildInfo                 = "trainyard_build_info"
 )
 
-// Labels of these series.
+// Labels of these metrics.
 const (
 	LabelClass            = "class"
 	LabelCode             = "code"
@@ -63,7 +63,7 @@ const (
 	LabelVersion          = "version"
 )
 
-// Buckets are the upper bounds of histograms, in seconds.
+// Buckets are the upper bounds of the histogram buckets, in seconds.
 func Buckets() []float64 {
 	return []float64{0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400, 86400}
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/trainyard/trainyard/api/metrics"
 )
 
-// TestNamesAreThoseOfTheContract: what grafana/ says that we emit is what is named here, and nothing else.
-func TestNamesAreThoseOfTheContract(t *testing.T) {
-	said := contract(t)
+// TestNames compares the names with those that grafana/ declares for the controller.
+func TestNames(t *testing.T) {
+	want := readContract(t)
 	names, labels := map[string]bool{}, map[string]bool{}
-	for name, m := range said.Metrics {
+	for name, m := range want.Metrics {
 		if m.Emits == "controller" {
 			names[name] = true
 			for _, label := range m.Labels {
@@ -38,12 +38,13 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(labels)), gotLabels); diff != "" {
 		t.Errorf("labels: -grafana/ +api/metrics:\n%s", diff)
 	}
-	if diff := cmp.Diff(said.Buckets, metrics.Buckets()); diff != "" {
+	if diff := cmp.Diff(want.Buckets, metrics.Buckets()); diff != "" {
 		t.Errorf("buckets: -grafana/ +api/metrics:\n%s", diff)
 	}
 }
 
-type said struct {
+// contract is the declaration of metrics in grafana/.
+type contract struct {
 	Metrics map[string]struct {
 		Emits  string
 		Labels []string
@@ -51,7 +52,7 @@ type said struct {
 	Buckets []float64 `json:"buckets"`
 }
 
-func contract(t *testing.T) (s said) {
+func readContract(t *testing.T) (c contract) {
 	t.Helper()
 	instances := load.Instances([]string{"./grafana"}, &load.Config{FS: trainyard.CUE, Dir: "/"})
 	built := cuecontext.New().BuildInstance(instances[0])
@@ -60,13 +61,13 @@ func contract(t *testing.T) (s said) {
 			t.Fatal(err)
 		}
 	}
-	if err := built.Decode(&s); err != nil {
+	if err := built.Decode(&c); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return c
 }
 
-// constants are the values of the package's own constants.
+// constants are the values of the constants of package metrics.
 func constants(t *testing.T) (names, labels []string) {
 	t.Helper()
 	p, err := importer.ForCompiler(token.NewFileSet(), "source", nil).Import("github.com/trainyard/trainyard/api/metrics")

@@ -23,19 +23,19 @@ type Entry struct {
 	}
 }
 
-// Archive writes files, in the order given, as a tar archive in gzip. It holds neither times nor
-// owners, and no folders: those who unpack it make them. The bytes depend on the files alone: the
-// compression is a library's of a fixed version, because Go's own differs from release to release.
+// Archive returns files, in the order given, as a tar archive compressed with gzip. The archive contains no times, owners or
+// folders. Its bytes depend on the files alone: a library of a fixed version compresses them, because the output of Go's
+// own gzip changes between releases.
 func Archive(files []Entry) ([]byte, error) {
-	archive, _, err := archived(files)
+	archive, _, err := compressedTar(files)
 	return archive, err
 }
 
-// archived returns the digest of the tar archive, too.
-func archived(files []Entry) (compressed []byte, unpacked v1.Hash, err error) {
+// compressedTar returns the compressed archive, and the digest of the tar archive in it.
+func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err error) {
 	hash := sha256.New()
-	compressed, err = Gzip(func(pressed io.Writer) error {
-		w := tar.NewWriter(io.MultiWriter(pressed, hash))
+	compressed, err = Gzip(func(compressor io.Writer) error {
+		w := tar.NewWriter(io.MultiWriter(compressor, hash))
 		for _, f := range files {
 			if err := write(w, f); err != nil {
 				return fmt.Errorf("archiving %s: %w", f.Path, err)
@@ -46,14 +46,14 @@ func archived(files []Entry) (compressed []byte, unpacked v1.Hash, err error) {
 	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
 }
 
-// Gzip compresses what write writes, as well as gzip can. The same text is the same bytes everywhere.
+// Gzip returns the output of write, compressed as much as gzip can. The same output gives the same bytes on every machine.
 func Gzip(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	w.ModTime = time.Unix(0, 0) // no time: the library would write one of its own
+	w.ModTime = time.Unix(0, 0) // written as no time; the library's default is another time
 	if err := write(w); err != nil {
 		return nil, err
 	}
@@ -72,10 +72,10 @@ func write(w *tar.Writer, f Entry) error {
 	return err
 }
 
-// OfFiles is an artifact of one layer that holds the files. It is an image like any other, without a
-// program, because each registry takes those: some refuse configurations that they do not know.
+// OfFiles returns an artifact with the files in one layer. It has the configuration of a container image, because every
+// registry accepts that, and some refuse other types.
 func OfFiles(files []Entry, annotations map[string]string) (Artifact, error) {
-	layer, unpacked, err := archived(files)
+	layer, unpacked, err := compressedTar(files)
 	if err != nil {
 		return Artifact{}, err
 	}
@@ -90,7 +90,7 @@ func OfFiles(files []Entry, annotations map[string]string) (Artifact, error) {
 	}, nil
 }
 
-// image is the configuration of an image, as far as its specification wants one.
+// image contains the fields that the OCI specification requires of an image configuration.
 type image struct {
 	Architecture string    `json:"architecture"`
 	OS           string    `json:"os"`

@@ -1,6 +1,5 @@
-// Package artifact makes OCI artifacts: a manifest that names a configuration and
-// layers by their digests. The same content makes the same bytes, wherever and
-// whenever. Nothing here knows a registry.
+// Package artifact builds OCI artifacts: a manifest, and the configuration and layers that it names by digest. The same content
+// gives the same bytes on every machine. The package does not use the network.
 package artifact
 
 import (
@@ -12,26 +11,26 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Artifact is what a registry holds under a tag.
+// Artifact is the content that a tag of a registry points to.
 type Artifact struct {
 	Config      Blob
 	Layers      []Blob
 	Annotations map[string]string // of the manifest, such as org.opencontainers.image.title
 }
 
-// Blob is content of some type.
+// Blob is content with a media type.
 type Blob struct {
 	MediaType types.MediaType
 	Content   []byte
 }
 
-// Packed is an artifact with its manifest, ready to be written somewhere.
+// Packed is an artifact with its manifest, ready to be written to a folder or a registry.
 type Packed struct {
-	Manifest v1.Descriptor    // what an index says of the artifact
-	Blobs    map[v1.Hash]Blob // all that there is to write, the manifest too
+	Manifest v1.Descriptor    // the artifact's entry in an index
+	Blobs    map[v1.Hash]Blob // by digest, with the manifest
 }
 
-// Pack writes the manifest.
+// Pack adds the manifest.
 func (a Artifact) Pack() (Packed, error) {
 	p := Packed{Blobs: map[v1.Hash]Blob{}}
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Layers: []v1.Descriptor{}, Annotations: a.Annotations}
@@ -39,7 +38,7 @@ func (a Artifact) Pack() (Packed, error) {
 	for _, layer := range a.Layers {
 		m.Layers = append(m.Layers, p.add(layer))
 	}
-	text, err := json.Marshal(m) // in which annotations are sorted
+	text, err := json.Marshal(m) // sorts annotations
 	if err != nil {
 		return Packed{}, fmt.Errorf("writing the manifest of an artifact: %w", err)
 	}
@@ -47,17 +46,17 @@ func (a Artifact) Pack() (Packed, error) {
 	return p, nil
 }
 
-// add takes a blob in, and describes it.
+// add adds a blob, and returns its descriptor.
 func (p Packed) add(b Blob) v1.Descriptor {
 	hash, size, _ := v1.SHA256(bytes.NewReader(b.Content)) // reading memory does not fail
 	p.Blobs[hash] = b
 	return v1.Descriptor{MediaType: b.MediaType, Size: size, Digest: hash}
 }
 
-// Digest is that of the manifest, by which a registry serves the artifact and nothing else.
+// Digest returns the digest of the manifest, which identifies the artifact in every registry.
 func (p Packed) Digest() string { return p.Manifest.Digest.String() }
 
-// Size is that of all blobs, in bytes.
+// Size returns the size of all blobs, in bytes.
 func (p Packed) Size() (bytes int64) {
 	for _, b := range p.Blobs {
 		bytes += int64(len(b.Content))

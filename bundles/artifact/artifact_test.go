@@ -19,7 +19,7 @@ func (t text) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// files are a few, one of them with a path too long for the oldest form of tar, and one that takes many blocks.
+// files returns three files: one has a path too long for the oldest form of tar, and one takes many blocks.
 func files() []artifact.Entry {
 	var long bytes.Buffer
 	for i := range 20_000 {
@@ -32,8 +32,8 @@ func files() []artifact.Entry {
 	}
 }
 
-// TestBytesNeverChange: who holds a platform to a digest must get it from the next Go and on other machines,
-// too. A change here means that a library packs otherwise than it did: say so in docs/oci.md, and in what is new.
+// TestBytesNeverChange checks that the digest is the same on other machines and with other versions of Go, because people pin
+// it. If it changes, a library packs differently than before: tell users in docs/oci.md and in the release notes.
 func TestBytesNeverChange(t *testing.T) {
 	a, err := artifact.OfFiles(files(), map[string]string{"org.opencontainers.image.title": "acme"})
 	if err != nil {
@@ -45,7 +45,7 @@ func TestBytesNeverChange(t *testing.T) {
 	}
 	const want = "sha256:27a0dc15be6afaec0838badd295cb11ae45b7c5e939e996a46a842e57faba3fe"
 	if p.Digest() != want {
-		t.Errorf("the digest is %s, and was %s", p.Digest(), want)
+		t.Errorf("the digest is %s, want %s as before", p.Digest(), want)
 	}
 }
 

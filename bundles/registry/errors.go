@@ -16,66 +16,67 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// DeniedError says that the registry does not let somebody write.
+// DeniedError reports that the registry refuses the credentials.
 type DeniedError struct{ text string }
 
-// Error says whom the registry knows, and what to do.
+// Error describes the response of the registry, and the next step.
 func (d *DeniedError) Error() string { return d.text }
 
-// explain says in a line what went wrong, and what a person can do. The library's
-// own errors hold addresses of requests, and answers in full.
+// explain returns an error of one line with the cause and the next step. The library's own errors contain the URLs of
+// requests and complete responses.
 func (r Repository) explain(ctx context.Context, err error) error {
-	if err == nil {
+	var response *transport.Error
+	switch {
+	case err == nil:
 		return nil
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("publishing to %s: %w", r, cause(ctx))
-	}
-	var answer *transport.Error
-	if errors.As(err, &answer) {
-		return r.answered(answer)
-	}
-	return fmt.Errorf("publishing to %s: %w", r, unreached(err))
-}
-
-func cause(ctx context.Context) error {
-	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("time was over (%w): give it more with --timeout", err)
-	}
-	return fmt.Errorf("interrupted (%w)", ctx.Err())
-}
-
-// answered is about a registry that says no.
-func (r Repository) answered(answer *transport.Error) error {
-	says := said(answer)
-	switch answer.StatusCode {
-	case http.StatusUnauthorized:
-		return &DeniedError{fmt.Sprintf("publishing to %s: the registry wants other credentials (%s): log in with docker login %[3]s or podman login %[3]s", r, says, r.name.RegistryStr())}
-	case http.StatusForbidden:
-		return &DeniedError{fmt.Sprintf("publishing to %s: the registry forbids it (%s): log in as somebody who may push there, or take another tag where none may be overwritten", r, says)}
-	case http.StatusNotFound:
-		return fmt.Errorf("publishing to %s: the registry does not know the repository, and makes none by itself (%s): create it there", r, says)
-	case http.StatusRequestEntityTooLarge:
-		return fmt.Errorf("publishing to %s: the registry takes nothing that large (%s)", r, says)
-	case http.StatusTooManyRequests:
-		return fmt.Errorf("publishing to %s: the registry has had too many requests (%s): try again later", r, says)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = fmt.Errorf("the timeout expired (%w): raise it with --timeout", ctx.Err())
+	case ctx.Err() != nil:
+		err = fmt.Errorf("interrupted (%w)", ctx.Err())
+	case errors.As(err, &response):
+		return r.refusal(response)
 	default:
-		return fmt.Errorf("publishing to %s: the registry answers %s", r, says)
+		err = unreachable(err)
 	}
+	return fmt.Errorf("publishing to %s: %w", r, err)
 }
 
-// maxSaid bounds how much of an answer a message holds, which is whatever somebody else's program says.
-const maxSaid = 200 // characters
+// refusals are messages about responses of a registry, by status code. Each has a place for the response.
+var refusals = map[int]string{
+	http.StatusUnauthorized:          "the registry refuses the credentials (%s): log in with docker login HOST or podman login HOST",
+	http.StatusForbidden:             "the registry forbids it (%s): log in as a user who can push there or, if the registry allows no overwriting, use another tag",
+	http.StatusNotFound:              "the registry has no such repository, and creates none itself (%s): create it there",
+	http.StatusRequestEntityTooLarge: "the artifact is too large for the registry (%s)",
+	http.StatusTooManyRequests:       "the registry has received too many requests (%s): try again later",
+}
 
-// said is the answer in short: its status and, where the registry explains itself, the first reason.
-func said(answer *transport.Error) string {
-	text := fmt.Sprintf("%d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
-	if len(answer.Errors) > 0 {
-		text += ": " + answer.Errors[0].Message
+// refusal returns an error about a response of the registry.
+func (r Repository) refusal(response *transport.Error) error {
+	message, ok := refusals[response.StatusCode]
+	if !ok {
+		message = "the registry responds with %s"
+	}
+	message = strings.ReplaceAll(message, "HOST", r.name.RegistryStr())
+	text := fmt.Sprintf("publishing to %s: "+message, r, summary(response))
+	if response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden {
+		return &DeniedError{text}
+	}
+	return errors.New(text)
+}
+
+// maxSummary bounds the text of a response in a message, because another program writes it.
+const maxSummary = 200 // characters
+
+// summary returns the status of a response and, if it contains some, the first of its errors.
+func summary(response *transport.Error) string {
+	text := fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))
+	if len(response.Errors) > 0 {
+		text += ": " + response.Errors[0].Message
 	}
 	return oneLine(text)
 }
 
+// oneLine returns text without characters that are not printable, shortened.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -83,34 +84,33 @@ func oneLine(text string) string {
 		}
 		return ' '
 	}, text)
-	words := []rune(strings.Join(strings.Fields(text), " "))
-	if len(words) > maxSaid {
-		return string(words[:maxSaid]) + "..."
+	short := []rune(strings.Join(strings.Fields(text), " "))
+	if len(short) > maxSummary {
+		return string(short[:maxSummary]) + "..."
 	}
-	return string(words)
+	return string(short)
 }
 
-// unreached is about a registry that does not answer, or not as one.
-func unreached(err error) error {
+// unreachable returns an error about a registry that sends no valid response.
+func unreachable(err error) error {
 	var (
-		number    syscall.Errno
-		name      *net.DNSError
-		plain     tls.RecordHeaderError
-		unknown   x509.UnknownAuthorityError
-		of        *url.Error
-		authority = "its certificate is of nobody that this machine trusts: SSL_CERT_FILE names a file with more"
+		number  syscall.Errno
+		name    *net.DNSError
+		plain   tls.RecordHeaderError
+		unknown x509.UnknownAuthorityError
+		request *url.Error
 	)
 	switch {
 	case errors.As(err, &name):
-		return fmt.Errorf("nobody knows the host %s", name.Name)
+		return fmt.Errorf("cannot find the host %s", name.Name)
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return errors.New("the registry does not speak TLS: if that is meant, allow it with --plain-http")
+		return errors.New("the registry does not use TLS: if that is intended, allow it with --plain-http")
 	case errors.As(err, &unknown):
-		return errors.New(authority)
+		return errors.New("this machine does not trust the issuer of its certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
 	case errors.As(err, &number):
 		return fmt.Errorf("cannot reach the registry: %w", number)
-	case errors.As(err, &of):
-		return errors.New(oneLine("cannot reach the registry: " + of.Err.Error()))
+	case errors.As(err, &request):
+		return errors.New(oneLine("cannot reach the registry: " + request.Err.Error()))
 	default:
 		return errors.New(oneLine(err.Error()))
 	}

@@ -1,5 +1,5 @@
-// Package registry takes artifacts to OCI registries. It stands apart from the formats, because
-// only who publishes needs it.
+// Package registry publishes artifacts to OCI registries. It is separate from the formats, because only publishing
+// needs a network.
 package registry
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// Repository is where a registry keeps the artifacts of one name.
+// Repository is a repository of a registry.
 type Repository struct{ name name.Repository }
 
-// Named returns the repository of a name such as quay.io/acme/platform. It must say which registry. Registries on
-// this machine and in private networks are asked without TLS where they do not speak it; plainHTTP allows that of any.
+// Named returns the repository of a name such as quay.io/acme/platform, which must include the registry. With a registry on this
+// machine or in a private network, it falls back to HTTP without TLS; plainHTTP allows this with every registry.
 func Named(repository string, plainHTTP bool) (Repository, error) {
 	options := []name.Option{name.StrictValidation}
 	if plainHTTP {
@@ -33,63 +33,59 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
-// Below returns the repository of a name below this one.
-func (r Repository) Below(below string) (Repository, error) {
-	options := []name.Option{name.StrictValidation}
-	if r.name.Scheme() == "http" {
-		options = append(options, name.Insecure)
-	}
-	n, err := name.NewRepository(r.name.Name()+"/"+below, options...)
-	return Repository{n}, err
+// Below returns the repository with a path below this one.
+func (r Repository) Below(path string) (Repository, error) {
+	return Named(r.name.Name()+"/"+path, r.name.Scheme() == "http")
 }
 
-// String is the name.
+// String returns the name.
 func (r Repository) String() string { return r.name.Name() }
 
-// Progress hears how many bytes of all have been sent.
+// Progress is called with the number of bytes that have been sent, and the number of all bytes.
 type Progress func(sent, all int64)
 
-// TakenError says that a tag is another artifact, which somebody may rely on.
+// TakenError reports that a tag points to another artifact, which somebody may use.
 type TakenError struct{ Tag, Digest string } // the tag with its repository
 
 // Error names the artifact.
-func (t *TakenError) Error() string { return t.Tag + " is there already, and is another: " + t.Digest }
+func (t *TakenError) Error() string {
+	return t.Tag + " already exists with a different digest: " + t.Digest
+}
 
-// Put makes a tag be an artifact. One that is so already is left alone, and pushed is false; one that is another is replaced, or with
-// replace false is a *TakenError. Credentials are those that docker login
-// or podman login left; an error says what a person can do, and is a *DeniedError if the registry refuses them.
-func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, tell Progress) (pushed bool, err error) {
+// Put points a tag at an artifact, and uploads the artifact first. It does nothing if the tag already points there; pushed is false then. If the
+// tag points to another artifact, it replaces the tag or, with replace false, returns a *TakenError. Put uses the
+// credentials of docker login or podman login. Its errors include the next step; one about credentials is a *DeniedError.
+func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, progress Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("trainyard")}
-	there, err := remote.Head(to, options...)
-	if err == nil && there.Digest == p.Manifest.Digest {
+	existing, err := remote.Head(to, options...)
+	if err == nil && existing.Digest == p.Manifest.Digest {
 		return false, nil
 	}
 	if err == nil && !replace {
-		return false, &TakenError{to.Name(), there.Digest.String()}
+		return false, &TakenError{to.Name(), existing.Digest.String()}
 	}
-	var answer *transport.Error
-	if err != nil && !errors.As(err, &answer) {
-		return false, r.explain(ctx, err) // nobody answers, so nobody would take anything
+	var response *transport.Error
+	if err != nil && !errors.As(err, &response) {
+		return false, r.explain(ctx, err) // without any response, an upload would fail, too
 	}
 	image, err := partial.CompressedToImage(image{p})
 	if err != nil {
 		return false, fmt.Errorf("reading the artifact: %w", err)
 	}
-	updates := make(chan v1.Update, 16)
-	heard := make(chan struct{})
+	updates, done := make(chan v1.Update, 16), make(chan struct{})
 	go func() {
-		defer close(heard)
+		defer close(done)
 		for u := range updates {
-			tell(u.Complete, u.Total)
+			progress(u.Complete, u.Total)
 		}
 	}()
 	err = remote.Write(to, image, append(options, remote.WithProgress(updates))...) // closes the channel
-	<-heard
+	<-done
 	return err == nil, r.explain(ctx, err)
 }
 
-// image is an artifact as the library wants it.
+// image makes an artifact available to the library.
 type image struct{ artifact.Packed }
 
 var _ partial.CompressedImageCore = image{}

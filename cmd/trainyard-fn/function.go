@@ -3,154 +3,139 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+
 	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // Annotations of the functionConfig.
 const (
-	functionAnnotation    = "trainyard.dev/function"
-	environmentAnnotation = "trainyard.dev/environment"
+	functionAnnotation    = v1alpha1.FunctionAnnotation
+	environmentAnnotation = v1alpha1.EnvironmentKey
 )
 
-// Kinds of functionConfigs.
+// Kinds of functionConfig.
 const (
 	platformKind    = "Platform"
 	transformerKind = "Transformer"
 )
 
-// function is what can be done.
+// function is one of the functions of the program.
 type function struct {
 	kind string // of the functionConfig
-	do   func(*resourceList, context.Context) int
+	run  func(*resourceList, context.Context) int
 }
 
-// functions are all of them, by the word for it.
+// functions are the values of functionAnnotation.
 var functions = map[string]function{
 	"generate":  {platformKind, (*resourceList).generate},
 	"validate":  {platformKind, (*resourceList).validate},
 	"transform": {transformerKind, (*resourceList).transform},
 }
 
-// answer does what the functionConfig says.
-func (l *resourceList) answer(ctx context.Context) int {
-	if l.FunctionConfig == nil {
-		return l.fail("want a functionConfig: a platform document, or a Transformer")
+// process runs the function that the functionConfig requests, and returns the exit code.
+func (l *resourceList) process(ctx context.Context) int {
+	if l.FunctionConfig.IsNilOrEmpty() {
+		return l.reportUsage("want a functionConfig: a platform document, or a Transformer")
 	}
-	kind := refOf(l.FunctionConfig).Kind
+	kind := l.FunctionConfig.GetKind()
 	if kind != platformKind && kind != transformerKind {
-		return l.fail(fmt.Sprintf("want a functionConfig of the kind %s or %s, got %q%s", platformKind, transformerKind, kind, meant(kind, []string{platformKind, transformerKind})))
+		return l.reportUsage(fmt.Sprintf("want a functionConfig of the kind %s or %s, got %q%s", platformKind, transformerKind, kind, suggestion(kind, []string{platformKind, transformerKind})))
 	}
-	word := annotation(l.FunctionConfig, functionAnnotation)
-	if word == "" {
-		word = map[string]string{platformKind: "generate", transformerKind: "transform"}[kind]
+	name := l.FunctionConfig.GetAnnotations()[functionAnnotation]
+	if name == "" {
+		name = map[string]string{platformKind: "generate", transformerKind: "transform"}[kind]
 	}
-	f, known := functions[word]
-	if words := slices.Sorted(maps.Keys(functions)); !known {
-		return l.fail(fmt.Sprintf("annotation %s: want one of %s, got %q%s", functionAnnotation, strings.Join(words, ", "), word, meant(word, words)))
+	f, known := functions[name]
+	if names := slices.Sorted(maps.Keys(functions)); !known {
+		return l.reportUsage(fmt.Sprintf("annotation %s: want one of %s, got %q%s", functionAnnotation, strings.Join(names, ", "), name, suggestion(name, names)))
 	}
 	if f.kind != kind {
-		return l.fail(fmt.Sprintf("annotation %s: %s wants a functionConfig of the kind %s, got %s", functionAnnotation, word, f.kind, kind))
+		return l.reportUsage(fmt.Sprintf("annotation %s: %s wants a functionConfig of the kind %s, got %s", functionAnnotation, name, f.kind, kind))
 	}
-	return f.do(l, ctx)
+	return f.run(l, ctx)
 }
 
-func meant(word string, known []string) string {
-	if nearest := problem.Nearest(word, known); nearest != "" {
+// suggestion is a hint at the known name that is most similar, or empty.
+func suggestion(name string, known []string) string {
+	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf(": did you mean %s?", nearest)
 	}
 	return ""
 }
 
-// config is the functionConfig as a document.
-func (l *resourceList) config() (generator.Input, error) {
-	text, err := json.Marshal(l.FunctionConfig)
+// document is the functionConfig as a document.
+func (l *resourceList) document() (generator.Input, error) {
+	text, err := toJSON(l.FunctionConfig)
 	if err != nil {
 		return generator.Input{}, fmt.Errorf("reading functionConfig: %w", err)
 	}
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// request is what the functionConfig asks for.
+// request is the request to generate from the functionConfig.
 func (l *resourceList) request() (generator.Request, error) {
-	document, err := l.config()
+	document, err := l.document()
 	request := generator.Request{Layers: []generator.Input{document}}
-	if environment := annotation(l.FunctionConfig, environmentAnnotation); environment != "" {
+	if environment := l.FunctionConfig.GetAnnotations()[environmentAnnotation]; environment != "" {
 		request.Environments = []string{environment}
 	}
 	return request, err
 }
 
-// platforms are what the document makes, in the environment that it is asked for.
+// platforms generates the one platform that the request selects.
 func (l *resourceList) platforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	if len(platforms) > 1 || len(request.Environments) == 0 && platforms[0].Environment != "" {
-		return nil, fmt.Errorf("the document has environments: name one with the annotation %s (%s)", environmentAnnotation, strings.Join(environments(platforms), ", "))
+		var names []string
+		for _, p := range platforms {
+			names = append(names, p.Environment)
+		}
+		return nil, fmt.Errorf("the document has environments: name one with the annotation %s (%s)", environmentAnnotation, strings.Join(names, ", "))
 	}
-	for _, note := range platforms[0].Notes {
-		l.say("info", note)
-	}
+	l.reportAll(l.FunctionConfig, framework.Info, platforms[0].Notes, exitOK)
 	return platforms, nil
 }
 
-func environments(platforms []generator.Platform) []string {
-	var names []string
-	for _, p := range platforms {
-		names = append(names, p.Environment)
-	}
-	return names
-}
-
-// generate adds the objects to those that the host has.
+// generate adds the objects of the platform to the items.
 func (l *resourceList) generate(ctx context.Context) int {
 	request, err := l.request()
 	if err != nil {
-		return l.blame(err)
+		return l.reportError(err)
 	}
 	platforms, err := l.platforms(ctx, request)
 	if err != nil {
-		return l.blame(err)
+		return l.reportError(err)
 	}
 	plain, _ := bundles.Named("plain")
 	var stream bytes.Buffer
-	if err := plain.(bundles.Streamer).Stream(ctx, &stream, platforms[0].Objects); err != nil { //nolint:forcetypeassert // plain is one
-		return l.blame(err)
+	if err := plain.(bundles.Streamer).Stream(ctx, &stream, platforms[0].Objects); err != nil { //nolint:forcetypeassert // plain is a Streamer
+		return l.reportError(err)
 	}
-	l.made = asItems(stream.Bytes())
-	if l.generates() {
-		return l.witness("generate")
+	objects, err := (&kio.ByteReader{Reader: &stream, OmitReaderAnnotations: true}).Read()
+	if err != nil {
+		return l.reportError(err)
 	}
-	l.keep(func(item map[string]any) bool { return !local(item) })
-	return exitOK
-}
-
-// asItems makes items of a list of the documents of a stream, each of which begins with three dashes.
-func asItems(stream []byte) []byte {
-	items := make([]byte, 0, len(stream)+len(stream)/8)
-	first := false
-	for line := range bytes.Lines(stream) {
-		switch {
-		case bytes.Equal(line, []byte("---\n")):
-			first = true
-			continue
-		case first:
-			items = append(items, '-', ' ')
-		case len(bytes.TrimSpace(line)) > 0: // an empty line of a text has no indentation
-			items = append(items, ' ', ' ')
+	if l.isGenerator() {
+		if code := l.leaveMarker("generate"); code != exitOK {
+			return code
 		}
-		first = false
-		items = append(items, line...)
+	} else {
+		l.Items = slices.DeleteFunc(l.Items, isLocal)
 	}
-	return items
+	l.Items = append(l.Items, objects...)
+	return exitOK
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/yaml"
 )
 
@@ -12,7 +13,7 @@ const document = `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata:
 
 const changes = `{apiVersion: trainyard.dev/v1alpha1, kind: Transformer, metadata: {name: a}, spec: {labels: {a: b}, images: {mirrors: {docker.io: a.b}}, argocd: true}}`
 
-// seeds are ResourceLists, and what is none.
+// seeds are valid and invalid ResourceLists.
 var seeds = []string{
 	"", "{", "a: b", "- a", "null", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n",
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig: " + document + "\n",
@@ -24,61 +25,98 @@ var seeds = []string{
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- metadata: {annotations: {kustomize.config.k8s.io/id: a}}\nfunctionConfig: " + strings.Replace(document, "{name: a}", "{name: a, annotations: {trainyard.dev/function: validate}}", 1) + "\n",
 	"apiVersion: v1\nkind: List\nitems: []\n",
 	"a: &a [*a, *a]\nb: *a\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig: " + strings.Replace(document, "mpi:", "Jpi:", 1) + "\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\na: &a [{kind: A}]\nitems: *a\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [{metadata: [a]}, {metadata: {labels: [a]}}]\nfunctionConfig: " + changes + "\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [{a: &a {b: c}, <<: *a, metadata: {annotations: {}}}]\nfunctionConfig: " + changes + "\n",
+	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n...\napiVersion: v1\n",
 }
 
-// FuzzRun: whatever a host sends, standard output is exactly one ResourceList of the version that was sent, or
-// nothing; who gets nothing, or an error among the results, is told in words and by the exit code.
+// decode decodes the output, as strictly as hosts do.
+func decode(t *testing.T, text []byte) (list struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Items      []map[string]any  `json:"items"`
+	Results    framework.Results `json:"results"`
+}) {
+	t.Helper()
+	if err := yaml.Unmarshal(text, &list, yaml.DisallowUnknownFields); err != nil {
+		t.Fatalf("standard output is no ResourceList: %v\n%s", err, text)
+	}
+	return list
+}
+
+// FuzzRun checks that standard output is either empty or one ResourceList of the version of the input. If it is
+// empty, or has results of severity error, then the exit code is not 0 and standard error has the messages.
 func FuzzRun(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var out, words bytes.Buffer
-		code := run(t.Context(), nil, strings.NewReader(text), &out, &words)
+		var out, messages bytes.Buffer
+		code := run(t.Context(), nil, strings.NewReader(text), &out, &messages)
 		if out.Len() == 0 {
-			if code == exitOK || words.Len() == 0 {
-				t.Fatalf("nothing came out, with exit code %d and the words %q", code, words.String())
+			if code == exitOK || messages.Len() == 0 {
+				t.Fatalf("no output, with exit code %d and the messages %q", code, messages.String())
 			}
 			return
 		}
-		var answer, asked resourceList
-		if err := yaml.UnmarshalStrict(out.Bytes(), &answer); err != nil {
-			t.Fatalf("standard output is no ResourceList: %v\n%s", err, out.String())
+		var input struct{ APIVersion string }
+		output := decode(t, out.Bytes())
+		if err := yaml.Unmarshal([]byte(text), &input); err != nil || output.APIVersion != input.APIVersion || output.Kind != "ResourceList" {
+			t.Fatalf("the output is a %s of %s, want a ResourceList of %s", output.Kind, output.APIVersion, input.APIVersion)
 		}
-		if err := yaml.Unmarshal([]byte(text), &asked); err != nil || answer.APIVersion != asked.APIVersion || answer.Kind != "ResourceList" {
-			t.Fatalf("asked for %s, the answer is a %s of %s", asked.APIVersion, answer.Kind, answer.APIVersion)
-		}
-		for _, r := range answer.Results {
-			if r.Severity == "error" && (code == exitOK || !strings.Contains(words.String(), r.Message)) {
-				t.Fatalf("exit code %d, and the words %q do not say: %s", code, words.String(), r.Message)
+		for _, r := range output.Results {
+			if r.Severity == framework.Error && (code == exitOK || !strings.Contains(messages.String(), r.Message)) {
+				t.Fatalf("exit code %d, and the messages %q lack %q", code, messages.String(), r.Message)
 			}
 		}
 	})
 }
 
-// TestItemsOfOthersStay: a function that adds objects loses none of those before it, but for its own configuration.
-func TestItemsOfOthersStay(t *testing.T) {
-	var out, words bytes.Buffer
+// TestGenerateKeepsOtherItems checks that generate removes no item except its own functionConfig.
+func TestGenerateKeepsOtherItems(t *testing.T) {
+	var out, messages bytes.Buffer
 	config := strings.Replace(document, "{name: a}", `{name: a, annotations: {config.kubernetes.io/local-config: "true"}}`, 1)
-	list := "apiVersion: config.kubernetes.io/v1beta1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: ours}, data: {a: \"a\\n\\n  b\\n\"}} # as it is\n- " + config + "\nfunctionConfig: " + config + "\n"
-	if code := run(t.Context(), nil, strings.NewReader(list), &out, &words); code != exitOK {
-		t.Fatalf("exit code %d: %s", code, words.String())
+	list := "apiVersion: config.kubernetes.io/v1beta1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {a: \"a\\n\\n  b\\n\"}} # a comment\n- " + config + "\nfunctionConfig: " + config + "\n"
+	if code := run(t.Context(), nil, strings.NewReader(list), &out, &messages); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, messages.String())
 	}
-	var answer resourceList
-	if err := yaml.Unmarshal(out.Bytes(), &answer); err != nil {
-		t.Fatal(err)
+	items := decode(t, out.Bytes()).Items
+	if len(items) != 2 || items[0]["kind"] != "ConfigMap" || items[1]["kind"] != "ClusterTrainingRuntime" {
+		t.Fatalf("items are %v", items)
 	}
-	var kinds []string
-	for _, item := range answer.Items {
-		kinds = append(kinds, refOf(item).Kind)
-	}
-	if got := strings.Join(kinds, " "); got != "ConfigMap ClusterTrainingRuntime" {
-		t.Errorf("items are %s", got)
-	}
-	if !strings.Contains(out.String(), "# as it is\n") {
+	if !strings.Contains(out.String(), "# a comment\n") {
 		t.Errorf("a comment is gone:\n%s", out.String())
 	}
-	if data, _ := answer.Items[0]["data"].(map[string]any); data["a"] != "a\n\n  b\n" {
-		t.Errorf("the ConfigMap has become %v", answer.Items[0])
+	if data, _ := items[0]["data"].(map[string]any); data["a"] != "a\n\n  b\n" {
+		t.Errorf("the ConfigMap is now %v", items[0])
+	}
+}
+
+// TestRefusedInput checks input that kyaml by itself would accept and partly lose.
+func TestRefusedInput(t *testing.T) {
+	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+	for name, tc := range map[string]struct{ input, want string }{
+		"another document":    {head + "items: []\n...\n" + head + "items: []\n", "want one YAML document"},
+		"duplicate keys":      {head + "items: []\nitems: []\n", `key "items" already set`},
+		"items are an alias":  {head + "a: &a [{kind: A}]\nitems: *a\n", "items: want a list that is no alias"},
+		"items are a mapping": {head + "items: {a: b}\n", "items: want a list"},
+		"an item is null":     {head + "items: [null]\n", "items.0: want a mapping, got null"},
+		"metadata is a list":  {head + "items: [{metadata: [a]}]\n", "items.metadata: want a mapping"},
+		"labels are a list":   {head + "items: [{metadata: {labels: [a]}}]\n", "items.metadata.labels: want a mapping"},
+		"an alias to itself":  {head + "items: [&a {a: *a}]\n", "value contains itself"},
+		"a key in capitals":   {"ApiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", `got "" and "ResourceList"`},
+		"no ResourceList":     {"apiVersion: v1\nkind: List\nitems: []\n", `got "v1" and "List"`},
+		"more than the bound": {strings.Repeat(" ", maxInput+1), "more than 64 MiB"},
+		"an empty input":      {" \n", "standard input is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, messages bytes.Buffer
+			code := run(t.Context(), nil, strings.NewReader(tc.input), &out, &messages)
+			if code != exitInvalid || out.Len() > 0 || !strings.Contains(messages.String(), tc.want) {
+				t.Errorf("exit code %d, %d bytes and %q, want %q", code, out.Len(), messages.String(), tc.want)
+			}
+		})
 	}
 }

@@ -2,152 +2,150 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
+	sigsjson "sigs.k8s.io/json"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 	kubernetes "sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxList bounds what is read before anything is parsed.
-const maxList = 64 << 20 // bytes
+// maxInput is the maximum size of standard input, in bytes. It is checked before anything is parsed.
+const maxInput = 64 << 20
 
-// listVersions are those that hosts send; the answer has the same.
-var listVersions = []string{"config.kubernetes.io/v1", "config.kubernetes.io/v1beta1"}
-
-// resourceList is what a host and a function hand to each other.
+// apiVersions are the supported versions of ResourceList. The output has the version of the input.
 // Source: kustomize, cmd/config/docs/api-conventions/functions-spec.md.
+var apiVersions = []string{kio.ResourceListAPIVersion, "config.kubernetes.io/v1beta1"}
+
+// resourceList is the input of the function, and after a call its output.
 type resourceList struct {
-	APIVersion     string           `json:"apiVersion"`
-	Kind           string           `json:"kind"`
-	Items          []map[string]any `json:"items"`
-	FunctionConfig map[string]any   `json:"functionConfig,omitempty"`
-	Results        []result         `json:"results,omitempty"`
-
-	texts []*yaml.Node // the items as they are written
-	made  []byte       // more items, as YAML: those that were generated
+	framework.ResourceList
+	stream kio.ByteReadWriter
 }
 
-// result is one thing that a function has to say.
-type result struct {
-	Message     string       `json:"message"`
-	Severity    string       `json:"severity"` // error, warning or info
-	ResourceRef *resourceRef `json:"resourceRef,omitempty"`
-	Field       *resultField `json:"field,omitempty"`
-	File        *resultFile  `json:"file,omitempty"`
-	Tags        tags         `json:"tags,omitempty"`
-}
-
-type resourceRef struct {
+// header declares the types of fields that kyaml assumes without checking.
+type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	Namespace  string `json:"namespace,omitempty"`
-}
-
-type resultField struct {
-	Path string `json:"path"`
-}
-
-type resultFile struct {
-	Path string `json:"path"`
-}
-
-type tags map[string]string
-
-// line is a result as a person reads it.
-func (r result) line() string {
-	var b bytes.Buffer
-	if r.File != nil {
-		fmt.Fprintf(&b, "%s: ", r.File.Path)
-	}
-	if r.ResourceRef != nil {
-		fmt.Fprintf(&b, "%s: ", strings.TrimSpace(r.ResourceRef.Kind+" "+r.ResourceRef.Name))
-	}
-	if r.Field != nil {
-		fmt.Fprintf(&b, "%s: ", r.Field.Path)
-	}
-	return b.String() + r.Message
+	Items      []*struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name        string         `json:"name"`
+			Namespace   string         `json:"namespace"`
+			Labels      map[string]any `json:"labels"`
+			Annotations map[string]any `json:"annotations"`
+		} `json:"metadata"`
+	} `json:"items"`
+	FunctionConfig map[string]any `json:"functionConfig"`
 }
 
 // readList reads exactly one ResourceList.
 func readList(in io.Reader) (*resourceList, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxList+1))
+	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading standard input: %w", err)
 	}
-	if len(text) > maxList {
-		return nil, fmt.Errorf("standard input has more than %d MiB", maxList>>20)
+	if len(text) > maxInput {
+		return nil, fmt.Errorf("standard input has more than %d MiB", maxInput>>20)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New("standard input is empty: want a ResourceList, as kustomize and kpt send it; --help shows how")
+		return nil, errors.New("standard input is empty: want a ResourceList from kustomize or kpt; --help has an example")
 	}
-	list, err := parseList(text)
+	head, err := parseHeader(text)
 	if err != nil {
 		return nil, errors.New("standard input is no ResourceList: " + strings.Join(strings.Fields(err.Error()), " "))
 	}
-	for _, version := range listVersions {
-		if list.APIVersion == version && list.Kind == "ResourceList" {
-			return list, nil
-		}
+	if head.Kind != kio.ResourceListKind || !slices.Contains(apiVersions, head.APIVersion) {
+		return nil, fmt.Errorf("want apiVersion %s and kind ResourceList on standard input, got %q and %q", apiVersions[0], head.APIVersion, head.Kind)
 	}
-	return nil, fmt.Errorf("want apiVersion %s and kind ResourceList on standard input, got %q and %q", listVersions[0], list.APIVersion, list.Kind)
+	l := &resourceList{stream: kio.ByteReadWriter{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, KeepReaderAnnotations: true}}
+	if err := l.read(len(head.Items)); err != nil {
+		return nil, errors.New("standard input is no ResourceList: " + strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return l, nil
 }
 
-// parseList reads values as Kubernetes does, and keeps numbers as they are written.
-func parseList(text []byte) (*resourceList, error) {
+// documentMarker matches a line that ends a YAML document or begins another. kyaml ignores what follows some of
+// these.
+var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)")
+
+// parseHeader checks everything that kyaml does not check: duplicate keys, further documents, expansion of aliases,
+// and the types of metadata.
+func parseHeader(text []byte) (head header, err error) {
+	if documentMarker.Match(bytes.TrimSpace(text)) {
+		return head, errors.New("want one YAML document without document markers")
+	}
 	plain, err := kubernetes.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, err
+		return head, err
 	}
-	list := &resourceList{}
-	decoder := json.NewDecoder(bytes.NewReader(plain))
-	decoder.UseNumber()
-	if err := decoder.Decode(list); err != nil {
-		path, says := problem.OfJSON(err)
-		return nil, errors.New(strings.TrimPrefix(path+": "+says, ": "))
+	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(plain, &head); err != nil {
+		path, message := problem.DecodeError(err)
+		return head, errors.New(strings.TrimPrefix(path+": "+message, ": "))
 	}
-	list.texts, err = itemTexts(text, list.Items)
-	return list, err
+	if i := slices.Index(head.Items, nil); i >= 0 {
+		return head, fmt.Errorf("items.%d: want a mapping, got null", i)
+	}
+	return head, nil
 }
 
-// write writes the list. What was generated is laid out already.
+// read reads the list with kyaml. Aliases become copies, because they can refer to text outside the items.
+func (l *resourceList) read(items int) error {
+	var err error
+	if l.Items, err = l.stream.Read(); err != nil {
+		return err
+	}
+	if len(l.Items) != items {
+		return errors.New("items: want a list that is no alias")
+	}
+	l.FunctionConfig, l.stream.FunctionConfig = l.stream.FunctionConfig, nil
+	for _, node := range append(slices.Clone(l.Items), l.FunctionConfig) {
+		if node != nil {
+			err = errors.Join(err, node.DeAnchor())
+		}
+	}
+	return err
+}
+
+// write writes the items and results.
 func (l *resourceList) write(to io.Writer) error {
-	head := struct {
-		APIVersion string   `json:"apiVersion"`
-		Kind       string   `json:"kind"`
-		Results    []result `json:"results,omitempty"`
-	}{l.APIVersion, l.Kind, l.Results}
-	text, err := kubernetes.Marshal(head)
-	if err != nil {
-		return fmt.Errorf("writing the list: %w", err)
+	l.stream.Writer, l.stream.Results = to, nil
+	if len(l.Results) > 0 {
+		text, err := yaml.Marshal(l.Results)
+		if err != nil {
+			return fmt.Errorf("writing results: %w", err)
+		}
+		if l.stream.Results, err = yaml.Parse(string(text)); err != nil {
+			return fmt.Errorf("writing results: %w", err)
+		}
 	}
-	items, err := l.itemsText()
-	if err != nil {
-		return fmt.Errorf("writing items: %w", err)
-	}
-	if _, err := to.Write(append(text, items...)); err != nil {
-		return fmt.Errorf("writing the list: %w", err)
+	if err := l.stream.Write(l.Items); err != nil {
+		return fmt.Errorf("writing the ResourceList: %w", err)
 	}
 	return nil
 }
 
-func (l *resourceList) itemsText() ([]byte, error) {
-	if len(l.texts) == 0 && len(l.made) == 0 {
-		return []byte("items: []\n"), nil
+// toJSON converts an object to JSON, with values as Kubernetes reads them.
+func toJSON(object *yaml.RNode) ([]byte, error) {
+	text, err := object.String()
+	if err != nil {
+		return nil, err
 	}
-	text := []byte("items:\n")
-	if len(l.texts) > 0 {
-		given, err := yaml.Dump(&yaml.Node{Kind: yaml.SequenceNode, Content: l.texts}, yaml.WithIndent(2), yaml.WithLineWidth(-1))
-		if err != nil {
-			return nil, err
-		}
-		text = append(text, given...)
-	}
-	return append(text, l.made...), nil
+	return kubernetes.YAMLToJSON([]byte(text))
+}
+
+// localConfigAnnotation marks objects that stay on the host, such as the functionConfig among the items.
+const localConfigAnnotation = "config.kubernetes.io/local-config"
+
+func isLocal(object *yaml.RNode) bool {
+	return object.GetAnnotations()[localConfigAnnotation] == "true"
 }

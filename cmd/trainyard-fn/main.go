@@ -1,12 +1,10 @@
-// Command trainyard-fn is a KRM function: kustomize or kpt hands it a ResourceList, and it makes the
-// objects of the platform document that is its functionConfig, judges the objects that it is given, or
-// changes them as a Transformer says.
+// Command trainyard-fn is a KRM function for kustomize and kpt. It generates the objects of a platform document,
+// validates objects against that document, or changes objects as a Transformer document requests.
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,10 +12,10 @@ import (
 	"syscall"
 
 	"github.com/trainyard/trainyard/cmd/internal/build"
-	"github.com/trainyard/trainyard/cmd/internal/pace"
+	"github.com/trainyard/trainyard/cmd/internal/gctuning"
 )
 
-// Exit codes, as those of trainyard.
+// Exit codes. They have the same meaning as those of trainyard.
 const (
 	exitOK       = 0
 	exitInternal = 1
@@ -27,22 +25,22 @@ const (
 )
 
 const usage = `trainyard-fn is a KRM function. It reads a ResourceList from standard input and writes one to
-standard output; what it has to say is in the results, and on standard error as well, because
-kustomize shows no results.
+standard output. Messages are in the results, and on standard error as well, because kustomize
+shows no results.
 
 Its functionConfig is a platform document (apiVersion: trainyard.dev/v1alpha1, kind: Platform).
-Annotations of the document say what it is to do:
+Annotations of the document select the function:
 
   trainyard.dev/function: generate     add the objects of the platform (the default)
-  trainyard.dev/function: validate     judge runtimes by the traps of MPI, and TrainJobs by the rules of their tenants
-  trainyard.dev/environment: NAME      which of the document's environments; needed where it has some
+  trainyard.dev/function: validate     check runtimes for known MPI errors, and TrainJobs against the rules of their tenants
+  trainyard.dev/environment: NAME      the environment; required if the document has environments
 
-Or it is a document of the kind Transformer, whose spec says what to change of the objects:
+Or it is a document of the kind Transformer. The fields of its spec change objects:
 
-  platform: NAME                       the label trainyard.dev/platform, where there is none
-  labels: {NAME: VALUE}                these labels
+  platform: NAME                       set the label trainyard.dev/platform on objects without it
+  labels: {NAME: VALUE}                set these labels
   images: {digests: {IMAGE: DIGEST}, mirrors: {REGISTRY: REGISTRY}}
-  argocd: true                         Argo CD's sync waves and sync options, by kinds
+  argocd: true                         set Argo CD's sync waves and sync options, by kind of object
 
 In a kustomization:
 
@@ -58,7 +56,7 @@ In a kustomization:
 
   # kustomization.yaml
   generators: [platform.yaml]
-  replacements: # fail where kustomize leaves the function out
+  replacements: # fail if kustomize skips the function
   - source: {kind: FunctionRun, name: acme, fieldPath: function}
     targets: [{select: {kind: FunctionRun, name: acme}, fieldPaths: [function]}]
 
@@ -66,40 +64,49 @@ In a kustomization:
 `
 
 func main() {
-	pace.Collector()
+	gctuning.Tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// run does what the ResourceList says. It writes one ResourceList to out, or nothing.
-func run(ctx context.Context, args []string, in io.Reader, out, words io.Writer) int {
+// run processes one ResourceList. It writes exactly one ResourceList to out, or nothing.
+func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) int {
 	if len(args) > 0 {
-		if args[0] == "--help" || args[0] == "-h" {
-			fmt.Fprint(out, usage) //nolint:errcheck // there is nobody else to tell
-			return exitOK
-		}
-		if args[0] == "--version" {
-			fmt.Fprintf(out, "trainyard-fn %s\n", build.Words())
-			return exitOK
-		}
-		fmt.Fprintf(words, "trainyard-fn: unknown argument %q: want none, --help or --version\n", args[0])
-		return exitUsage
+		return runFlag(args[0], out, messages)
 	}
 	list, err := readList(in)
 	if err != nil {
-		fmt.Fprintf(words, "trainyard-fn: %v\n", err)
+		fmt.Fprintf(messages, "trainyard-fn: %v\n", err)
 		return exitInvalid
 	}
-	code := list.answer(ctx)
+	code := list.process(ctx)
 	for _, r := range list.Results {
-		fmt.Fprintf(words, "%s: %s\n", r.Severity, r.line())
+		fmt.Fprintln(messages, line(r))
 	}
-	buffer := bufio.NewWriter(out)
-	if err := errors.Join(list.write(buffer), buffer.Flush()); err != nil {
-		fmt.Fprintf(words, "trainyard-fn: %v\n", err)
+	var text bytes.Buffer
+	err = list.write(&text)
+	if err == nil {
+		_, err = text.WriteTo(out)
+	}
+	if err != nil {
+		fmt.Fprintf(messages, "trainyard-fn: %v\n", err)
 		return exitInternal
 	}
 	return code
+}
+
+// runFlag prints what a flag requests.
+func runFlag(flag string, out, messages io.Writer) int {
+	switch flag {
+	case "--help", "-h":
+		fmt.Fprint(out, usage) //nolint:errcheck // a closed standard output needs no message
+	case "--version":
+		fmt.Fprintf(out, "trainyard-fn %s\n", build.String())
+	default:
+		fmt.Fprintf(messages, "trainyard-fn: unknown argument %q: want none, --help or --version\n", flag)
+		return exitUsage
+	}
+	return exitOK
 }

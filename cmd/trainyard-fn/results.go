@@ -1,51 +1,77 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 
-	"github.com/trainyard/trainyard/generator"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// say has a result about a place in the functionConfig.
-func (l *resourceList) say(severity string, p problem.Problem) {
-	l.about(l.FunctionConfig, severity, p)
-}
-
-// about has a result about a place in an object.
-func (l *resourceList) about(object map[string]any, severity string, p problem.Problem) {
-	r := result{Message: p.Message, Severity: severity, ResourceRef: refOf(object), File: fileOf(object)}
+// report adds a result about a field of an object.
+func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p problem.Problem) {
+	r := &framework.Result{Message: p.Message, Severity: severity, ResourceRef: &yaml.ResourceIdentifier{
+		TypeMeta: yaml.TypeMeta{APIVersion: object.GetApiVersion(), Kind: object.GetKind()},
+		NameMeta: yaml.NameMeta{Name: object.GetName(), Namespace: object.GetNamespace()},
+	}}
+	annotations := object.GetAnnotations()
+	if path := cmp.Or(annotations[kioutil.PathAnnotation], annotations[kioutil.LegacyPathAnnotation]); path != "" { //nolint:staticcheck // older functions still set it
+		r.File = &framework.File{Path: path}
+	}
 	if p.Path != "" {
-		r.Field = &resultField{p.Path}
+		r.Field = &framework.Field{Path: p.Path}
 	}
 	if p.Rule.Name != "" {
-		r.Tags = tags{"rule": p.Rule.Name}
+		r.Tags = map[string]string{"rule": p.Rule.Name}
 	}
 	l.Results = append(l.Results, r)
 }
 
-// fail says what is wrong with how the function is used.
-func (l *resourceList) fail(message string) int {
-	l.Results = append(l.Results, result{Message: message, Severity: "error"})
+// reportAll reports problems of an object. It returns code if there are any, else exitOK.
+func (l *resourceList) reportAll(object *yaml.RNode, severity framework.Severity, problems problem.List, code int) int {
+	for _, p := range problems {
+		l.report(object, severity, p)
+	}
+	if len(problems) == 0 {
+		return exitOK
+	}
+	return code
+}
+
+// reportUsage reports incorrect use of the function.
+func (l *resourceList) reportUsage(message string) int {
+	l.Results = append(l.Results, &framework.Result{Message: message, Severity: framework.Error})
 	return exitInvalid
 }
 
-// blame says what is wrong with the document, each problem by itself, or with us.
-func (l *resourceList) blame(err error) int {
+// reportError reports the problems of the functionConfig, or an error of the program.
+func (l *resourceList) reportError(err error) int {
 	var problems problem.List
-	var unknown *generator.EnvironmentError
-	var bug *generator.BugError
-	switch {
-	case errors.As(err, &problems):
-		for _, p := range problems {
-			l.say("error", p)
-		}
-		return exitInvalid
-	case errors.As(err, &unknown):
-		return l.fail(unknown.Error())
-	case errors.As(err, &bug):
-		l.fail(err.Error())
+	if errors.As(err, &problems) {
+		return l.reportAll(l.FunctionConfig, framework.Error, problems, exitInvalid)
+	}
+	code := l.reportUsage(err.Error())
+	if bug := (*problem.FaultError)(nil); errors.As(err, &bug) {
 		return exitInternal
 	}
-	return l.fail(err.Error())
+	return code
+}
+
+// line is a result on one line, for standard error. kustomize shows no results.
+func line(r *framework.Result) string {
+	fields := []string{string(r.Severity)}
+	if r.File != nil {
+		fields = append(fields, r.File.Path)
+	}
+	if r.ResourceRef != nil {
+		fields = append(fields, strings.TrimSpace(r.ResourceRef.Kind+" "+r.ResourceRef.Name))
+	}
+	if r.Field != nil {
+		fields = append(fields, r.Field.Path)
+	}
+	return strings.Join(append(fields, r.Message), ": ")
 }

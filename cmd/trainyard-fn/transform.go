@@ -3,38 +3,37 @@ package main
 import (
 	"context"
 
-	"go.yaml.in/yaml/v4"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/transform"
 )
 
-// transform changes what the host has as the functionConfig says.
+// transform changes the items as the functionConfig requests.
 func (l *resourceList) transform(ctx context.Context) int {
-	document, err := l.config()
+	document, err := l.document()
 	if err != nil {
-		return l.blame(err)
+		return l.reportError(err)
 	}
-	changes, err := generator.New(trainyard.CUE).Changes(ctx, document)
-	if err != nil {
-		return l.blame(err)
+	var changes transform.Changes
+	if err := generator.New(trainyard.CUE).Changes(ctx, document, &changes); err != nil {
+		return l.reportError(err)
 	}
-	if l.generates() {
-		return l.witness("transform")
+	if l.isGenerator() {
+		return l.leaveMarker("transform")
 	}
-	var objects []*yaml.Node
-	var of []int // the items that objects are
-	for i, item := range l.Items {
-		if item != nil && !local(item) {
-			objects, of = append(objects, l.texts[i]), append(of, i)
+	var objects []*yaml.RNode
+	for _, item := range l.Items {
+		if !isLocal(item) {
+			objects = append(objects, item)
 		}
 	}
 	wrong, notes := changes.Apply(objects)
-	for _, note := range notes {
-		l.say("warning", note)
-	}
+	l.reportAll(l.FunctionConfig, framework.Warning, notes, exitOK)
 	for _, p := range wrong {
-		l.about(l.Items[of[p.Object]], "error", p.Problem)
+		l.report(objects[p.Object], framework.Error, p.Problem)
 	}
 	if len(wrong) > 0 {
 		return exitDenied

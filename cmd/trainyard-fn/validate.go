@@ -2,42 +2,52 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/foreign"
 	"github.com/trainyard/trainyard/generator/problem"
-	"github.com/trainyard/trainyard/generator/trainjob"
+	"github.com/trainyard/trainyard/generator/verify"
+	runtimevet "github.com/trainyard/trainyard/generator/vet/runtime"
+	"github.com/trainyard/trainyard/generator/vet/trainjob"
 )
 
-// validate judges what the host has: runtimes by the traps of MPI, TrainJobs by the rules of the
-// platform, also where nothing in the cluster enforces them, and what else we could have made by upstream's
-// types. It changes nothing.
+// kustomizeAnnotation is on the objects that kustomize sends to transformers and validators.
+const kustomizeAnnotation = "kustomize.config.k8s.io/id"
+
+// validate checks the items, and changes none. It checks runtimes for known MPI errors, TrainJobs against the rules
+// of the platform (even if nothing in the cluster enforces them), and other kinds that trainyard generates against
+// upstream's types.
 func (l *resourceList) validate(ctx context.Context) int {
-	if l.generates() {
-		return l.witness("validate")
+	if l.isGenerator() {
+		return l.leaveMarker("validate")
 	}
 	rules, err := l.rules(ctx)
 	if err != nil {
-		return l.blame(err)
+		return l.reportError(err)
 	}
 	code := exitOK
 	for _, item := range l.Items {
-		if !local(item) {
-			code = max(code, l.judge(item, rules))
+		if !isLocal(item) {
+			code = max(code, l.check(item, rules))
 		}
 	}
-	if slices.ContainsFunc(l.Items, fromKustomize) { // it would take any for changes
-		return max(code, l.misplaced())
+	fromKustomize := func(item *yaml.RNode) bool { return item.GetAnnotations()[kustomizeAnnotation] != "" }
+	if slices.ContainsFunc(l.Items, fromKustomize) {
+		return max(code, l.leaveMisplacedValidator())
 	}
 	return code
 }
 
-// rules are those of the platform.
+// rules are the rules of the platform for TrainJobs.
 func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	request, err := l.request()
 	if err != nil {
@@ -47,70 +57,63 @@ func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	return trainjob.Judging(ctx, generator.New(trainyard.CUE), request, platforms)
+	return trainjob.WithRules(ctx, generator.New(trainyard.CUE), request, platforms)
 }
 
-// judge judges one object; objects of kinds that we know nothing of are passed over.
-func (l *resourceList) judge(item map[string]any, rules []trainjob.Platform) int {
+// check checks one object. Objects of unknown kinds pass.
+func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 	const name = "item.json"
-	text, err := json.Marshal(item)
+	text, err := toJSON(item)
 	if err != nil {
-		return l.blame(err)
+		return l.reportError(err)
 	}
-	if foreign.Is(name, text) {
-		found, err := foreign.Vet(name, text)
-		return max(l.found(item, "error", listOf(err), exitInvalid), l.found(item, "error", found.Problems, exitInvalid), l.found(item, "info", found.Notes, exitOK))
+	if runtimevet.IsRuntimeFile(name, text) {
+		found, err := runtimevet.Vet(name, text)
+		return max(l.reportAll(item, framework.Error, listOf(err), exitInvalid), l.reportAll(item, framework.Error, found.Problems, exitInvalid),
+			l.reportAll(item, framework.Info, found.Notes, exitOK))
 	}
-	if code := l.verify(item); code != exitOK {
+	if code := l.checkType(item, text); code != exitOK {
 		return code
 	}
 	found, err := trainjob.Vet(name, text, "", rules)
-	if without := (*trainjob.TenantError)(nil); errors.As(err, &without) {
-		return l.found(item, "error", problem.List{{Path: "metadata.namespace", Message: homeless(without)}}, exitInvalid)
+	if missing := (*trainjob.TenantError)(nil); errors.As(err, &missing) {
+		return l.reportAll(item, framework.Error, problem.List{{Path: "metadata.namespace", Message: missingTenant(missing)}}, exitInvalid)
 	}
-	return max(l.found(item, "error", listOf(err), exitInvalid), l.found(item, "error", found.Wrong, exitInvalid),
-		l.found(item, "error", found.Denied, exitDenied), l.found(item, "warning", found.Lenient, exitOK))
+	return max(l.reportAll(item, framework.Error, listOf(err), exitInvalid), l.reportAll(item, framework.Error, found.Invalid, exitInvalid),
+		l.reportAll(item, framework.Error, found.Denied, exitDenied), l.reportAll(item, framework.Warning, found.Unenforced, exitOK))
 }
 
-// verify holds an object to its type. A field that the type has not is wrong in what we have made; what others
-// made may be for a newer version.
-func (l *resourceList) verify(item map[string]any) int {
-	wrong, unknown := generator.Strict(item)
-	severity, code := "warning", exitOK
-	metadata, _ := item["metadata"].(map[string]any)
-	if labels, _ := metadata["labels"].(map[string]any); labels["app.kubernetes.io/managed-by"] == "trainyard" {
-		severity, code = "error", exitInvalid
+// checkType checks an object against its Go type. An unknown field is an error in an object that trainyard generated,
+// and a warning in other objects, because they can be for a newer version of the type.
+func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
+	var fields map[string]any
+	if err := utiljson.Unmarshal(text, &fields); err != nil {
+		return l.reportError(err)
 	}
-	return max(l.found(item, "error", wrong, exitInvalid), l.found(item, severity, unknown, code))
+	wrong, unknown := verify.Fields(fields)
+	severity, code := framework.Warning, exitOK
+	if item.GetLabels()[v1alpha1.ManagedByLabel] == "trainyard" {
+		severity, code = framework.Error, exitInvalid
+	}
+	return max(l.reportAll(item, framework.Error, wrong, exitInvalid), l.reportAll(item, severity, unknown, code))
 }
 
-// found makes results of problems of an item; code is returned where there are some.
-func (l *resourceList) found(item map[string]any, severity string, problems problem.List, code int) int {
-	for _, p := range problems {
-		l.about(item, severity, p)
-	}
-	if len(problems) == 0 {
-		return exitOK
-	}
-	return code
-}
-
-// homeless says of a TrainJob without rules where it would have some.
-func homeless(e *trainjob.TenantError) string {
-	who := "it has none"
+// missingTenant is the message about a TrainJob in a namespace without rules.
+func missingTenant(e *trainjob.TenantError) string {
+	subject := "it has none"
 	if e.Tenant != "" {
-		who = problem.Quote(e.Tenant) + " has no rules for TrainJobs"
+		subject = message.Quote(e.Tenant) + " has no rules for TrainJobs"
 	}
 	switch {
 	case len(e.Known) == 0:
-		return who + ": want a document with tenants"
-	case e.Tenant != "" && problem.Nearest(e.Tenant, e.Known) != "":
-		return who + meant(e.Tenant, e.Known)
+		return subject + ": want a document with tenants"
+	case e.Tenant != "" && message.Nearest(e.Tenant, e.Known) != "":
+		return subject + suggestion(e.Tenant, e.Known)
 	}
-	return who + ": want one of " + strings.Join(e.Known, ", ")
+	return subject + ": want one of " + strings.Join(e.Known, ", ")
 }
 
-// listOf are the problems that an error is.
+// listOf converts an error to problems.
 func listOf(err error) problem.List {
 	var problems problem.List
 	if err != nil && !errors.As(err, &problems) {

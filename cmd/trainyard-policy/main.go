@@ -1,5 +1,5 @@
-// Command trainyard-policy evaluates admission policies for "trainyard policy test". It reads a
-// question from standard input and writes the answer to standard output, both as JSON.
+// Command trainyard-policy evaluates admission policies for "trainyard policy test". It reads a request from standard
+// input and writes the response to standard output, both as JSON.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := offline.Answer(ctx, os.Stdin, os.Stdout)
+	err := offline.Serve(ctx, os.Stdin, os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "trainyard-policy: %v\n", err)

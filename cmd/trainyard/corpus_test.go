@@ -18,16 +18,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// What any invalid document may take, whatever it holds. The race detector and a
-// busy machine are why this is far above what is usual.
+// Limits for any invalid document. They are far above the usual values, for the race detector and busy machines.
 const (
-	patienceWithInput = time.Minute
-	memoryForInput    = 600 << 20 // bytes
+	vetTimeout = time.Minute
+	vetMemory  = 600 << 20 // bytes
 )
 
-// TestCorpus runs testdata/corpus: each file is one mistake, and all that is said of it.
-// TRAINYARD_UPDATE=1 rewrites that, for people to judge: all problems and no others, each at
-// its place, once, with what is allowed.
+// TestCorpus runs testdata/corpus: each file contains one mistake and the complete output of vet. TRAINYARD_UPDATE=1
+// rewrites the output. A person has to review it: all problems and no others, each once, at its position, with the
+// allowed values.
 func TestCorpus(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/corpus",
@@ -48,41 +47,39 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// vetWithin runs trainyard vet, bounded in time and memory: vet CODE ARG... What it says
-// is in the file said. With --without-capabilities root is nobody in particular.
+// vetWithin runs trainyard vet with limits on time and memory: vet CODE ARG... Its standard error is in the file output.
+// With --without-capabilities, root has no capabilities.
 func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: vet CODE ARG...")
 	}
-	program, err := exec.LookPath(filepath.Join(firstOf(ts.Getenv("PATH")), "trainyard"))
+	program, err := exec.LookPath(filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "trainyard"))
 	ts.Check(err)
 	command := append([]string{program, "vet"}, args[1:]...)
 	if args[1] == "--without-capabilities" {
 		command = append([]string{"setpriv", "--bounding-set=-all", "--", program, "vet"}, args[2:]...)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patienceWithInput)
+	ctx, cancel := context.WithTimeout(context.Background(), vetTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	_ = cmd.Run() // the exit code says it
+	var output bytes.Buffer
+	cmd.Stderr = &output
+	_ = cmd.Run() // the exit code is checked below
 	if ctx.Err() != nil {
-		ts.Fatalf("still at it after %s", patienceWithInput)
+		ts.Fatalf("still running after %s", vetTimeout)
 	}
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
-		ts.Fatalf("exit code %s, want %s:\n%s", got, args[0], &said)
+		ts.Fatalf("exit code %s, want %s:\n%s", got, args[0], &output)
 	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss<<10 > memoryForInput {
-		ts.Fatalf("took %d KiB of memory", usage.Maxrss)
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss<<10 > vetMemory {
+		ts.Fatalf("used %d KiB of memory", usage.Maxrss)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("said"), said.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("output"), output.Bytes(), 0o600))
 }
 
-func firstOf(list string) string { return filepath.SplitList(list)[0] }
-
-// writeBytes makes a file of Go strings: write FILE '"text\n"' 3*'"again"'...
+// writeBytes creates a file from Go strings: write FILE '"text\n"' 3*'"again"'...
 func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: write FILE [COUNT*]STRING...")
@@ -95,16 +92,16 @@ func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 			count, arg = n, rest
 		}
-		part, err := strconv.Unquote(arg)
+		decoded, err := strconv.Unquote(arg)
 		ts.Check(err)
 		for i := range count {
-			text.WriteString(strings.ReplaceAll(part, "<i>", strconv.Itoa(i)))
+			text.WriteString(strings.ReplaceAll(decoded, "<i>", strconv.Itoa(i)))
 		}
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text.String()), 0o600))
 }
 
-// writeSparse makes a file of zeros that takes no room: sparse FILE BYTES.
+// writeSparse creates a sparse file of zeros: sparse FILE BYTES.
 func writeSparse(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sparse FILE BYTES")

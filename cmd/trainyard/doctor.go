@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/cmd/trainyard/internal/doctor"
 )
 
-// doctorFlags say what is looked at, and how it is printed.
+// doctorFlags are the flags of doctor.
 type doctorFlags struct {
 	cluster clusterFlags
 	argocd  string
@@ -27,16 +27,17 @@ func newDoctor(s streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say whether kustomize can run trainyard-fn here, and what is missing",
-		Long: `Say whether kustomize can run trainyard-fn here, and what is missing.
+		Short: "Check whether kustomize on this machine can run trainyard-fn",
+		Long: `Check whether kustomize on this machine can run trainyard-fn, and print what is missing.
 
-It builds a tiny platform in a folder of its own, with the flags that functions need and without
-them, and says what this host does. With --argocd-namespace it reads Argo CD's settings in a cluster.
-It ends with 7 where something is missing.`,
-		Example: `  # This host
+The command builds a small platform in a temporary folder, with and without the flags that functions need.
+With --argocd-namespace, it also checks the settings of Argo CD in a cluster.
+
+The exit code is 7 if anything is missing.`,
+		Example: `  # Check this machine
   trainyard doctor
 
-  # Argo CD as well
+  # Check Argo CD as well
   trainyard doctor --argocd-namespace argocd --context prod
 
   # For a program
@@ -44,26 +45,23 @@ It ends with 7 where something is missing.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
-	cmd.Flags().StringVar(&f.argocd, "argocd-namespace", "", "namespace of the Argo CD whose settings are read; none by default")
-	f.cluster.addWhich(cmd)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "print format: text, json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&f.argocd, "argocd-namespace", "", "namespace of Argo CD, to check its settings (default none)")
+	f.cluster.addConnection(cmd)
+	addOutput(cmd, &f.output, textOrJSON)
 	return cmd
 }
 
 func (f doctorFlags) run(ctx context.Context, s streams) error {
-	if err := oneOf("--output", f.output, []string{"text", "json"}); err != nil {
-		return err
-	}
-	host := doctor.Host{Build: build.Words()}
-	switch config, _, err := f.cluster.config(); {
-	case f.argocd == "" && f.cluster != (clusterFlags{}):
-		return &usageError{fmt.Errorf("--kubeconfig and --context are of use with --argocd-namespace")}
-	case f.argocd == "":
-	case err != nil:
-		return err
-	default:
+	host := doctor.Host{Build: build.String()}
+	switch {
+	case f.argocd != "":
+		config, _, err := f.cluster.config()
+		if err != nil {
+			return err
+		}
 		host.ArgoCD = func(ctx context.Context) (string, error) { return buildOptions(ctx, config, f.argocd) }
+	case f.cluster != (clusterFlags{}):
+		return usageErrorf("--kubeconfig and --context want --argocd-namespace: add it")
 	}
 	checks, err := host.Checks(ctx)
 	if err != nil {
@@ -79,42 +77,37 @@ func (f doctorFlags) run(ctx context.Context, s streams) error {
 		}
 	}
 	if missing > 0 {
-		return &failedError{what: count(missing, "thing") + " missing"}
+		return exitErrorf(exitFailed, "%s failed", count(missing, "check"))
 	}
 	return nil
 }
 
 func (f doctorFlags) print(s streams, checks []doctor.Check) error {
 	if f.output == "json" {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]any{"checks": checks})
+		return printJSON(s.out, map[string]any{"checks": checks})
 	}
-	for _, c := range checks {
-		if _, err := fmt.Fprintf(s.out, "%-8s %-22s %s\n", c.Status, c.Name, c.Says); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printList(s.out, f.output, checks, func(c doctor.Check) string {
+		return fmt.Sprintf("%-8s %-22s %s", c.Status, c.Name, c.Message)
+	})
 }
 
-// buildOptions are the flags that Argo CD gives to kustomize.
+// buildOptions reads the flags that Argo CD passes to kustomize.
 func buildOptions(ctx context.Context, config *rest.Config, namespace string) (string, error) {
 	config.APIPath, config.GroupVersion = "/api", &schema.GroupVersion{Version: "v1"}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
-		return "", fmt.Errorf("preparing to connect to the cluster: %w", err)
-	}
-	text, err := client.Get().Namespace(namespace).Resource("configmaps").Name("argocd-cm").DoRaw(ctx)
-	if apierrors.IsNotFound(err) {
-		return "", fmt.Errorf("namespace %s has no ConfigMap argocd-cm: is Argo CD there?", namespace)
-	}
-	if err != nil {
-		return "", fmt.Errorf("reading argocd-cm: %w", err)
+		return "", fmt.Errorf("connecting to the cluster: %w", err)
 	}
 	var settings struct{ Data map[string]string }
-	if err := json.Unmarshal(text, &settings); err != nil {
+	text, err := client.Get().Namespace(namespace).Resource("configmaps").Name("argocd-cm").DoRaw(ctx)
+	if apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("namespace %s has no ConfigMap argocd-cm: name the namespace of Argo CD with --argocd-namespace", namespace)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &settings)
+	}
+	if err != nil {
 		return "", fmt.Errorf("reading argocd-cm: %w", err)
 	}
 	return settings.Data["kustomize.buildOptions"], nil

@@ -13,36 +13,36 @@ import (
 	"github.com/trainyard/trainyard/generator/sandbox"
 )
 
-// evaluation is what a document in CUE may take. Forty bytes of CUE can burn
-// minutes and gigabytes, and nothing stops its evaluation from inside.
-var evaluation = sandbox.Limits{
-	Wall:   14 * time.Second, // of all layers
+// evaluationLimits bounds the evaluation of CUE documents. Forty bytes of CUE can take minutes and gigabytes, and nothing
+// within the process can stop their evaluation.
+var evaluationLimits = sandbox.Limits{
+	Wall:   14 * time.Second, // of all layers together
 	CPU:    10 * time.Second,
 	Memory: 512 << 20,
 	Output: 32 << 20,
 }
 
-// newPipeline is a pipeline that evaluates documents in CUE in a child process.
+// newPipeline returns a pipeline that evaluates CUE documents in a child process.
 func newPipeline() *generator.Pipeline {
 	var spent time.Duration
 	return generator.New(trainyard.CUE).EvaluateWith(func(ctx context.Context, input generator.Input, allowImports bool) ([]byte, error) {
-		limits, before, start := evaluation, spent, time.Now()
+		limits, before, start := evaluationLimits, spent, time.Now()
 		if limits.Wall -= before; limits.Wall <= 0 {
-			return nil, errTooLong
+			return nil, errLayersTooSlow
 		}
-		text, err := evaluateApart(ctx, limits, input, allowImports)
-		if spent += time.Since(start); before > 0 && spent >= evaluation.Wall {
-			return nil, errTooLong
+		text, err := evaluateInChild(ctx, limits, input, allowImports)
+		if spent += time.Since(start); before > 0 && spent >= evaluationLimits.Wall {
+			return nil, errLayersTooSlow
 		}
 		return text, err
 	})
 }
 
-// errTooLong is said of the layer in CUE with which all of them take more than they may.
-var errTooLong = &sandbox.LimitError{What: evaluation.Wall.String() + ", with the layers before it"}
+// errLayersTooSlow is the error of the CUE layer at which all layers together exceed the time limit.
+var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
-// evaluateApart runs this program again, as the command below.
-func evaluateApart(ctx context.Context, limits sandbox.Limits, input generator.Input, allowImports bool) ([]byte, error) {
+// evaluateInChild runs this program with the command __evaluate.
+func evaluateInChild(ctx context.Context, limits sandbox.Limits, input generator.Input, allowImports bool) ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
@@ -50,8 +50,8 @@ func evaluateApart(ctx context.Context, limits sandbox.Limits, input generator.I
 	return sandbox.Run(ctx, limits, input.Text, program, "__evaluate", fmt.Sprintf("--allow-cue-imports=%v", allowImports), "--", input.Name)
 }
 
-// newEvaluate is the child's side: a document on standard input, what comes of it
-// on standard output.
+// newEvaluate returns the command of the child process. It reads a CUE document from standard input, and writes the
+// evaluated document to standard output.
 func newEvaluate(s streams) *cobra.Command {
 	var allowImports bool
 	cmd := &cobra.Command{

@@ -10,11 +10,12 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/trial"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/bundles/registry"
-	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/reports"
+	"github.com/trainyard/trainyard/cmd/internal/report"
+	"github.com/trainyard/trainyard/generator/load"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Exit codes, the same for every command and for ever.
+// Exit codes. They are the same for every command, and never change.
 const (
 	exitOK       = 0
 	exitInternal = 1
@@ -27,110 +28,100 @@ const (
 	exitTimedOut = 8
 )
 
-// exitCodes documents them all; those that no command returns yet are reserved.
+// exitCodes describes each exit code for the help text.
 var exitCodes = []struct {
 	code    int
 	meaning string
 }{
-	{exitOK, "done"},
-	{exitInternal, "internal error, input or output failed, not found"},
+	{exitOK, "success"},
+	{exitInternal, "internal error, failed input or output, or something was not found"},
 	{exitUsage, "wrong usage, such as an unknown flag or a missing file"},
-	{exitInvalid, "invalid input: each problem is on a line of its own"},
-	{exitDiffers, "differences found"},
-	{exitDenied, "denied"},
-	{exitRefused, "refused, because something would be lost"},
-	{exitFailed, "a job, a runtime test or a check of the host failed"},
+	{exitInvalid, "invalid input; each problem is one line"},
+	{exitDiffers, "the folder is not up to date (generate --check)"},
+	{exitDenied, "access denied, or a TrainJob breaks a rule of the platform"},
+	{exitRefused, "refused, because files, runtimes or tenants would be lost"},
+	{exitFailed, "a runtime test, a policy test or a check of this machine failed"},
 	{exitTimedOut, "timed out"},
 }
 
 func exitCodeHelp() string {
-	var b strings.Builder
+	var lines []string
 	for _, e := range exitCodes {
-		fmt.Fprintf(&b, "  %d  %s\n", e.code, e.meaning)
+		lines = append(lines, fmt.Sprintf("  %d  %s", e.code, e.meaning))
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(lines, "\n")
 }
 
-// usageError is a command line that cannot be understood or carried out as written.
-type usageError struct{ error }
+// exitError is an error with the exit code of the run. Its result can list problems or failures; without any, the error
+// itself is the one failure.
+type exitError struct {
+	error
+	result report.Report
+}
 
 // Unwrap returns the cause.
-func (u *usageError) Unwrap() error { return u.error }
+func (e *exitError) Unwrap() error { return e.error }
 
-// differError says that a folder is not what would be generated.
-type differError struct{ differences []string }
-
-// Error gives one difference per line.
-func (d *differError) Error() string { return strings.Join(d.differences, "\n") }
-
-// failedError says that a job, a runtime test or a check of the host failed, or that its time was over.
-type failedError struct {
-	what     string
-	timedOut bool
+func exitErrorf(code int, format string, args ...any) error {
+	return &exitError{fmt.Errorf(format, args...), report.Report{ExitCode: code}}
 }
 
-// Error says what failed.
-func (f *failedError) Error() string { return f.what }
+// usageErrorf returns the error of a command line that is invalid or cannot be carried out.
+func usageErrorf(format string, args ...any) error { return exitErrorf(exitUsage, format, args...) }
 
-func (f *failedError) code() int {
-	if f.timedOut {
-		return exitTimedOut
+// resultOf returns the exit code of a run that ended with an error or nil, and the problems and failures to report.
+func resultOf(err error) report.Report {
+	if err == nil {
+		return report.Report{}
 	}
-	return exitFailed
-}
-
-// occupiedError says that a folder cannot be an image layout of ours.
-type occupiedError struct{ by *bundles.RefusedError }
-
-// Error names what is there.
-func (o *occupiedError) Error() string {
-	return fmt.Sprintf("%v: publish into a folder of its own", o.by)
-}
-
-// judge says what a run comes to that has ended with an error, or with none.
-func judge(err error) reports.Report {
 	var (
-		refused *bundles.RefusedError
-		loss    *bundles.LossError
-		exists  *existsError
-		unknown *generator.EnvironmentError
-		usage   *usageError
-		bug     *generator.BugError
-		differ  *differError
-		failed  *failedError
-		choice  *jobs.AmbiguousRuntimeError
-		unfit   *trial.UnfitError
-		full    *occupiedError
-		denied  *registry.DeniedError
-		taken   *registry.TakenError
+		exit     *exitError
+		problems problem.List
+		loss     *bundles.RemovalError
 	)
-	ended := func(code int, failures ...string) reports.Report {
-		return reports.Report{ExitCode: code, Failures: failures}
-	}
-	if found := problemsOf(err); found.ExitCode != exitOK {
-		return found
-	}
 	switch {
-	case err == nil:
-		return ended(exitOK)
-	case errors.As(err, &refused):
-		return ended(exitRefused, fmt.Sprintf("trainyard: %v; what is not ours can be moved away or kept (--keep-unknown), edits be taken over into the document and overwritten (--force)", refused))
+	case errors.As(err, &exit) && len(exit.result.Problems)+len(exit.result.Failures) > 0:
+		return exit.result
+	case exit == nil && errors.As(err, &problems) && len(problems) > 0:
+		return report.Report{ExitCode: exitInvalid, Problems: problems}
 	case errors.As(err, &loss):
-		return ended(exitRefused, loss.Losses...)
-	case errors.As(err, &exists), errors.As(err, &full), errors.As(err, &taken):
-		return ended(exitRefused, fmt.Sprintf("trainyard: %v", err))
-	case errors.As(err, &usage), errors.As(err, &unknown), errors.As(err, &choice), errors.As(err, &unfit):
-		return ended(exitUsage, fmt.Sprintf("trainyard: %v\nRun \"trainyard --help\" for usage.", err))
-	case errors.As(err, &differ):
-		return ended(exitDiffers, differ.differences...)
-	case errors.As(err, &failed):
-		return ended(failed.code(), fmt.Sprintf("trainyard: %v", failed))
-	case jobs.Denied(err), errors.As(err, &denied):
-		return ended(exitDenied, fmt.Sprintf("trainyard: %v", err))
-	case errors.Is(err, context.DeadlineExceeded):
-		return ended(exitTimedOut, fmt.Sprintf("trainyard: %v", err))
-	case errors.As(err, &bug):
-		return ended(exitInternal, fmt.Sprintf("trainyard: %v\nThis is a bug in trainyard, not in your document: please report it.", bug))
+		return report.Report{ExitCode: exitRefused, Failures: loss.Problems}
 	}
-	return ended(exitInternal, fmt.Sprintf("trainyard: %v", err))
+	code, hint := classify(err)
+	return report.Report{ExitCode: code, Failures: []string{fmt.Sprintf("trainyard: %v%s", err, hint)}}
+}
+
+// classify returns the exit code of an error that is one line, and the next step for the user if there is one.
+func classify(err error) (code int, hint string) {
+	const usage = "\nRun \"trainyard --help\" for usage."
+	var (
+		exit        *exitError
+		refused     *bundles.RefusedError
+		environment *load.EnvironmentError
+		ambiguous   *jobs.AmbiguousRuntimeError
+		unfit       *trial.UnsupportedRuntimeError
+		denied      *registry.DeniedError
+		taken       *registry.TakenError
+		bug         *problem.FaultError
+	)
+	switch {
+	case errors.As(err, &exit):
+		if exit.result.ExitCode == exitUsage {
+			hint = usage
+		}
+		return exit.result.ExitCode, hint
+	case errors.As(err, &refused):
+		return exitRefused, "; move unknown files away or keep them with --keep-unknown; copy edits into the document, and overwrite the edited files with --force"
+	case errors.As(err, &taken):
+		return exitRefused, ""
+	case errors.As(err, &environment), errors.As(err, &ambiguous), errors.As(err, &unfit):
+		return exitUsage, usage
+	case jobs.IsDenied(err), errors.As(err, &denied):
+		return exitDenied, ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return exitTimedOut, ""
+	case errors.As(err, &bug):
+		return exitInternal, "\nThis is a bug in trainyard, not in your document: please report it."
+	}
+	return exitInternal, ""
 }

@@ -2,20 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/schema"
 )
 
-// explainFlags are what explain can be told.
+// explainFlags are the flags of explain.
 type explainFlags struct {
 	input  inputFlags
 	origin bool
@@ -26,190 +24,168 @@ func newExplain(s streams, r *reporter) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [FIELD]",
-		Short: "Say what a field means, or which layer sets it",
-		Long: `Say what a field of a platform document means, what it may hold, and which fields are below it.
-With --origin, say what the document sets there, and the file and line that say so.`,
-		Example: `  # What is there to say about a runtime?
+		Short: "Describe a field of the document, or show which layer sets it",
+		Long: `Describe a field of the platform document: its meaning, its allowed values and the fields below it.
+With --origin, show the values that the document sets there, with the file and line of each.`,
+		Example: `  # Describe a runtime and its fields
   trainyard explain spec.runtimes.NAME
 
-  # And about one field, of whatever runtime
+  # Describe one field; the name of the runtime does not matter
   trainyard explain spec.runtimes.mpi-openmpi-cpu.preflight.timeout
 
-  # Who set this image?
+  # Which file sets this image?
   trainyard explain --origin spec.runtimes.mpi-openmpi-cpu.image -f platform.yaml -f prod.yaml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return &usageError{fmt.Errorf("%s takes one field at most, got %d", cmd.CommandPath(), len(args))}
-			}
-			return nil
-		},
+		Args: wantArg(false, "at most one field"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, strings.Join(args, "")) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return fieldPaths(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	f.input.add(cmd, r, nil)
-	cmd.Flags().BoolVar(&f.origin, "origin", false, "say where the document's values come from")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "print format: text, json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().BoolVar(&f.origin, "origin", false, "show where the document's values come from")
+	addOutput(cmd, &f.output, textOrJSON)
 	return cmd
 }
 
 func (f *explainFlags) run(ctx context.Context, s streams, path string) error {
-	if err := oneOf("--output", f.output, []string{"text", "json"}); err != nil {
+	steps, err := parsePath(path)
+	if err != nil {
 		return err
 	}
 	if f.origin {
-		return f.origins(ctx, s, path)
+		return f.origins(ctx, s, path, steps)
 	}
-	return f.fields(s, path)
+	return f.fields(s, path, steps)
 }
 
-// field is one of the reference, with the steps of its path.
+// field is a field of the reference, with the steps of its path.
 type field struct {
-	generator.Field
-	steps []pathStep
+	schema.Field
+	steps []string
 }
 
-// reference is all fields that a document may have.
+// reference returns all fields that a document can have.
 func reference() ([]field, error) {
-	described, err := newPipeline().Reference()
-	if err != nil {
-		return nil, err
-	}
+	described, err := newPipeline().Fields()
 	all := make([]field, len(described))
 	for i, d := range described {
-		if all[i].Field = d; err == nil {
-			all[i].steps, err = stepsOf(d.Path)
+		all[i].Field = d
+		if err == nil {
+			all[i].steps, err = parsePath(d.Path)
 		}
 	}
 	return all, err
 }
 
-// fields explains a field and lists those right below it.
-func (f *explainFlags) fields(s streams, path string) error {
-	asked, err := stepsOf(path)
-	if err != nil {
-		return err
-	}
+// fields describes a field, and lists the fields directly below it.
+func (f *explainFlags) fields(s streams, path string, steps []string) error {
 	all, err := reference()
 	if err != nil {
 		return err
 	}
-	asked = nearest(all, inAnyEnvironment(asked))
-	var itself, inside []field
+	steps = nearestField(all, withoutEnvironment(steps))
+	var exact, below []field
 	for _, one := range all {
-		switch depth, ok := one.below(asked); {
+		switch depth, ok := one.depthBelow(steps); {
 		case ok && depth == 0:
-			itself = append(itself, one)
+			exact = append(exact, one)
 		case ok && depth == 1:
-			inside = append(inside, one)
+			below = append(below, one)
 		}
 	}
-	found := slices.Concat(itself, inside)
+	found := slices.Concat(exact, below)
 	if len(found) == 0 {
 		return unknownField(path)
 	}
 	if f.output == "json" {
 		return printJSON(s.out, found)
 	}
-	for _, one := range itself {
-		printField(s.out, one.Field)
+	for _, one := range exact {
+		fmt.Fprintf(s.out, "%s%s\n  want %s\n  %s Source: %s.\n", one.Path, required(one), one.Want, one.Doc, one.Source)
 	}
-	for _, one := range inside {
-		printBelow(s.out, one.Field)
+	for _, one := range below {
+		first, _, _ := strings.Cut(one.Doc, ". ")
+		fmt.Fprintf(s.out, "  %s%s: %s\n", one.Path, required(one), strings.TrimSuffix(first, "."))
 	}
 	return nil
 }
 
-// maxShownPath is how much of a path a message repeats, in characters: none of ours is as long.
+func required(one field) string {
+	if one.Required {
+		return " (required)"
+	}
+	return ""
+}
+
+// maxShownPath is how much of a path a message repeats, in characters. No path of the reference is as long.
 const maxShownPath = 200
 
 func unknownField(given string) error {
-	path := strconv.Quote(problem.Shorten(given, maxShownPath))
-	if meant := problem.Nearest(given, fieldPaths()); meant != "" {
-		return &usageError{fmt.Errorf("no field is called %s: did you mean %s?", path, meant)}
+	path := strconv.Quote(message.Shorten(given, maxShownPath))
+	if nearest := message.Nearest(given, fieldPaths()); nearest != "" {
+		return usageErrorf("field %s: no such field: did you mean %s?", path, nearest)
 	}
-	return &usageError{fmt.Errorf("no field is called %s: trainyard explain lists those at the top", path)}
+	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top fields", path)
 }
 
-// inAnyEnvironment says what a path below spec.environments is in the document: an environment may hold what spec may.
-func inAnyEnvironment(path []pathStep) []pathStep {
-	if len(path) > 2 && path[0].text == "spec" && path[1].text == "environments" && !path[2].bracket {
-		return slices.Concat(path[:1], path[3:])
+// withoutEnvironment turns a path below spec.environments.NAME into the path below spec, as an environment has the fields
+// of spec.
+func withoutEnvironment(steps []string) []string {
+	if isBelowEnvironments(steps) && len(steps) > 2 && !isBracket(steps[2]) {
+		return slices.Concat(steps[:1], steps[3:])
 	}
-	return path
+	return steps
 }
 
-// below tells whether a field is the one that was asked for, or lies below it, and how many
-// fields deep. An index need not stand where the reference has one.
-func (f field) below(asked []pathStep) (depth int, ok bool) {
-	for _, s := range f.steps {
+func isBelowEnvironments(steps []string) bool {
+	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
+}
+
+// depthBelow returns how many fields a field is below a path; ok is false if it is not below the path. The path can leave
+// out the index of a list item.
+func (f field) depthBelow(path []string) (depth int, ok bool) {
+	for _, step := range f.steps {
 		switch {
-		case len(asked) > 0 && s.takes(asked[0]):
-			asked = asked[1:]
-		case s.anyItem() || len(asked) == 0 && s.anyName():
-		case len(asked) == 0:
+		case len(path) > 0 && matches(step, path[0]):
+			path = path[1:]
+		case step == anyItem || len(path) == 0 && step == anyName:
+		case len(path) == 0:
 			depth++
 		default:
 			return 0, false
 		}
 	}
-	return depth, len(asked) == 0
+	return depth, len(path) == 0
 }
 
-// nearest gives up steps of a path from its end until a field is called so: what is
-// left are names that a person chose, such as a variable in env.
-func nearest(all []field, path []pathStep) []pathStep {
-	for left := len(path); left > 0; left-- {
+// nearestField removes steps from the end of a path until a field matches. The removed steps are keys that a person
+// chose, such as the name of a variable in env.
+func nearestField(all []field, path []string) []string {
+	for n := len(path); n > 0; n-- {
 		for _, one := range all {
-			depth, ok := one.below(path[:left])
-			if ok && depth == 0 && (left == len(path) || one.holds(path[left:])) {
-				return path[:left]
+			depth, ok := one.depthBelow(path[:n])
+			if ok && depth == 0 && (n == len(path) || one.contains(path[n:])) {
+				return path[:n]
 			}
 		}
 	}
 	return path
 }
 
-// holds tells whether steps right below a field are an item, or a name that a person chooses, which may have dots.
-func (f field) holds(steps []pathStep) bool {
-	item := steps[0].bracket || isIndex(steps[0].text)
+// contains tells whether a list field has an item at these steps, or a mapping field a key that a person chose. Such a key
+// can contain dots, and then takes several steps.
+func (f field) contains(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
-		return item && len(steps) == 1
+		return len(steps) == 1 && isItem(steps[0])
 	}
-	return !steps[0].bracket && (strings.Contains(f.Want, ", each value ") || strings.Contains(f.Want, ", each further value "))
+	return !isBracket(steps[0]) && (strings.Contains(f.Want, ", each value ") || strings.Contains(f.Want, ", each further value "))
 }
 
 func fieldPaths() []string {
-	all, _ := newPipeline().Reference() // cannot fail: our own definitions are tested
+	all, _ := newPipeline().Fields() // the built-in schema is valid
 	var paths []string
 	for _, field := range all {
 		paths = append(paths, field.Path)
 	}
 	return paths
-}
-
-// printField says all there is to say about a field.
-func printField(w io.Writer, field generator.Field) {
-	fmt.Fprintf(w, "%s%s\n  want %s\n  %s Source: %s.\n", field.Path, required(field), field.Want, field.Doc, field.Source)
-}
-
-// printBelow says of a field below the one asked for what it is for.
-func printBelow(w io.Writer, field generator.Field) {
-	first, _, _ := strings.Cut(field.Doc, ". ")
-	fmt.Fprintf(w, "  %s%s: %s\n", field.Path, required(field), strings.TrimSuffix(first, "."))
-}
-
-func required(field generator.Field) string {
-	if field.Required {
-		return " (required)"
-	}
-	return ""
-}
-
-func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }

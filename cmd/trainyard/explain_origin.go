@@ -4,21 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/load"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// origins lists the values at a path or below it.
-func (f *explainFlags) origins(ctx context.Context, s streams, path string) error {
-	asked, err := stepsOf(path)
-	if err != nil {
-		return err
-	}
+// origins prints the values at or below a path, with the position of each.
+func (f *explainFlags) origins(ctx context.Context, s streams, path string, steps []string) error {
 	request, err := f.input.request(s.in)
 	if err != nil {
 		return err
@@ -27,142 +24,133 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string) erro
 	if err != nil {
 		return err
 	}
-	if len(asked) > 1 && asked[0].text == "spec" && asked[1].text == "environments" {
-		if asked, sources, err = inEnvironment(asked, sources, request.Environments); err != nil {
+	if isBelowEnvironments(steps) {
+		if steps, sources, err = inEnvironment(steps, sources, request.Environments); err != nil {
 			return err
 		}
 	}
-	found := at(asked, sources)
-	if !slices.ContainsFunc(found, func(source generator.Source) bool { return len(source.Values) > 0 }) {
-		return notSet(path, asked, sources)
+	found, total := valuesAt(steps, sources)
+	if total == 0 {
+		return notSet(path, steps, sources)
 	}
 	if f.output == "json" {
 		return printJSON(s.out, found)
 	}
-	printSources(s.out, found)
+	for _, source := range found {
+		prefix := ""
+		if source.Environment != "" {
+			prefix = source.Environment + ": "
+		}
+		for _, v := range source.Values {
+			fmt.Fprintf(s.out, "%s%s: %s  (%s)\n", prefix, v.Path, asJSON(v.Value), v.Position)
+		}
+	}
 	return nil
 }
 
-// at are the values at a path or below it.
-func at(path []pathStep, sources []generator.Source) []generator.Source {
-	found := make([]generator.Source, len(sources))
-	for i, source := range sources {
-		found[i] = generator.Source{Environment: source.Environment, Values: []generator.Value{}}
+// valuesAt returns the values at or below a path, and how many there are.
+func valuesAt(path []string, sources []generator.Source) (found []generator.Source, total int) {
+	for _, source := range sources {
+		values := []load.Value{}
 		for _, v := range source.Values {
-			if _, leads := after(path, v.Keys); leads {
-				found[i].Values = append(found[i].Values, v)
+			if _, ok := follow(path, v.Keys); ok {
+				values = append(values, v)
 			}
 		}
+		found, total = append(found, generator.Source{Environment: source.Environment, Values: values}), total+len(values)
 	}
-	return found
+	return found, total
 }
 
-// inEnvironment says what a path below spec.environments is in the document of that environment.
-func inEnvironment(path []pathStep, sources []generator.Source, only []string) ([]pathStep, []generator.Source, error) {
+// inEnvironment turns a path below spec.environments into the path below spec, and selects the source of the environment.
+func inEnvironment(path []string, sources []generator.Source, selected []string) ([]string, []generator.Source, error) {
 	var names []string
 	for _, source := range sources {
 		if source.Environment == "" {
-			return nil, nil, &usageError{fmt.Errorf("the document has no environments: ask for spec")}
+			return nil, nil, usageErrorf("the document has no environments: want a path below spec")
 		}
 		names = append(names, source.Environment)
 	}
 	if len(path) == 2 {
 		return path[:1], sources, nil
 	}
-	which := slices.Index(names, path[2].text)
+	which := slices.Index(names, path[2])
 	switch {
 	case which >= 0:
-		return slices.Concat(path[:1], path[3:]), sources[which : which+1], nil
-	case len(only) > 0:
-		return nil, nil, &usageError{fmt.Errorf("the path is in environment %s, and --env asks for %s: leave --env out", path[2].text, strings.Join(only, ", "))}
+		return withoutEnvironment(path), sources[which : which+1], nil
+	case len(selected) > 0:
+		return nil, nil, usageErrorf("the path is in environment %s, but --env selects %s: leave --env out", path[2], strings.Join(selected, ", "))
 	}
-	return nil, nil, noSuchName("spec.environments", path[2].text, names)
+	return nil, nil, unknownName("spec.environments", path[2], names)
 }
 
-// notSet says why nothing is said of a path: there is no such field, nothing has that name, or the default holds.
-func notSet(path string, asked []pathStep, sources []generator.Source) error {
+// notSet returns the error of a path without values: a list index is missing or too large, a name does not exist, the
+// field does not exist, or the field has its default.
+func notSet(path string, steps []string, sources []generator.Source) error {
 	all, err := reference()
 	if err != nil {
 		return err
 	}
-	known := len(asked) - 1
-	for known > 0 && len(namesAt(asked[:known], sources)) == 0 {
+	known := len(steps) - 1
+	for known > 0 && len(keysBelow(steps[:known], sources)) == 0 {
 		known--
 	}
-	for depth := known; depth < len(asked); depth++ {
-		names, above := namesAt(asked[:depth], sources), shown(asked[:depth])
+	for depth := known; depth < len(steps); depth++ {
+		keys, parent := keysBelow(steps[:depth], sources), problem.Path(withoutBrackets(steps[:depth]))
 		switch {
-		case len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !isIndex(name) }):
-			return &usageError{fmt.Errorf("%s has items 0 to %d: say which, as in %s[0]", above, len(names)-1, above)}
-		case isNamed(all, asked[:depth+1]):
-			return noSuchName(above, asked[depth].text, names)
+		case len(keys) > 0 && isIndex(keys[len(keys)-1]):
+			return usageErrorf("%s has items 0 to %d: name one of them, as in %s[0]", parent, len(keys)-1, parent)
+		case isChosenName(all, steps[:depth+1]):
+			return unknownName(parent, steps[depth], keys)
 		}
 	}
-	near := nearest(all, asked)
-	if !slices.ContainsFunc(all, func(one field) bool { _, ok := one.below(near); return ok }) {
+	nearest := nearestField(all, steps)
+	if !slices.ContainsFunc(all, func(one field) bool { _, ok := one.depthBelow(nearest); return ok }) {
 		return unknownField(path)
 	}
-	return &usageError{fmt.Errorf("no layer sets %s: trainyard explain %s says what holds then", path, path)}
+	return usageErrorf("no layer sets %s: run \"trainyard explain %s\" to see its default", path, path)
 }
 
-// isNamed tells whether the last step of a path is a name that a person chose.
-func isNamed(all []field, path []pathStep) bool {
-	above, last, named := path[:len(path)-1], path[len(path)-1], false
+// isChosenName tells whether the last step of a path is a name that a person chose.
+func isChosenName(all []field, path []string) bool {
+	last, named := len(path)-1, false
 	for _, one := range all {
-		if len(one.steps) < len(path) || !slices.EqualFunc(one.steps[:len(above)], above, pathStep.takes) {
+		if len(one.steps) < len(path) || !slices.EqualFunc(one.steps[:last], path[:last], matches) {
 			continue
 		}
-		switch at := one.steps[len(above)]; {
-		case at.anyName():
-			named = true
-		case at.text == last.text:
+		if one.steps[last] == path[last] && path[last] != anyName {
 			return false
 		}
+		named = named || one.steps[last] == anyName
 	}
 	return named
 }
 
-// namesAt are the keys by which values go on below a path, in all environments, ordered.
-func namesAt(path []pathStep, sources []generator.Source) []string {
-	names := map[string]bool{}
+// keysBelow returns the keys directly below a path in all environments, sorted.
+func keysBelow(path []string, sources []generator.Source) []string {
+	keys := map[string]bool{}
 	for _, source := range sources {
 		for _, v := range source.Values {
-			if rest, leads := after(path, v.Keys); leads && len(rest) > 0 {
-				names[rest[0]] = true
+			if rest, ok := follow(path, v.Keys); ok && len(rest) > 0 {
+				keys[rest[0]] = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
+	return slices.Sorted(maps.Keys(keys))
 }
 
-// maxNames is how many names a message lists.
-const maxNames = 8
-
-func noSuchName(at, name string, names []string) error {
-	switch meant := problem.Nearest(name, names); {
-	case meant != "":
-		return &usageError{fmt.Errorf("%s has no %s: did you mean %s?", at, name, meant)}
+// unknownName returns the error of a name that does not exist at a path.
+func unknownName(at, name string, names []string) error {
+	switch nearest := message.Nearest(name, names); {
+	case nearest != "":
+		return usageErrorf("%s has no %s: did you mean %s?", at, name, nearest)
 	case len(names) == 0:
-		return &usageError{fmt.Errorf("%s has no %s: nothing is set there", at, name)}
-	case len(names) > maxNames:
-		return &usageError{fmt.Errorf("%s has no %s: it has %s and %d more", at, name, strings.Join(names[:maxNames], ", "), len(names)-maxNames)}
+		return usageErrorf("%s has no %s: no layer sets %s", at, name, at)
 	}
-	return &usageError{fmt.Errorf("%s has no %s: it has %s", at, name, strings.Join(names, ", "))}
+	return usageErrorf("%s has no %s: it has %s", at, name, listNames(names))
 }
 
-func printSources(w io.Writer, sources []generator.Source) {
-	for _, source := range sources {
-		prefix := ""
-		if source.Environment != "" {
-			prefix = source.Environment + ": "
-		}
-		for _, v := range source.Values {
-			fmt.Fprintf(w, "%s%s: %s  (%s)\n", prefix, v.Path, asJSON(v.Value), v.Position)
-		}
-	}
-}
-
-// asJSON writes a value of a document, which always marshals, as the document has it.
+// asJSON formats a value of a document, which always marshals.
 func asJSON(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)

@@ -1,117 +1,99 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/api/message"
 )
 
-// pathStep is one step of a path, as a person or the reference of fields writes it.
-type pathStep struct {
-	text    string // without quotes or brackets
-	quoted  bool
-	bracket bool // an index in brackets; without text it is any item of a list
-}
+// Steps of paths in the reference that match any key.
+const (
+	anyName = "NAME" // a key that a person chooses
+	anyItem = "[]"   // an item of a list
+)
 
-// chosen stands for a name that a person chooses, in the reference.
-const chosen = "NAME"
+// isBracket tells whether a step of a path is an index in brackets.
+func isBracket(step string) bool { return strings.HasPrefix(step, "[") }
 
-func (s pathStep) anyName() bool { return s.text == chosen }
+// isIndex tells whether a key is the index of a list item.
+func isIndex(key string) bool { return key != "" && strings.Trim(key, "0123456789") == "" }
 
-func (s pathStep) anyItem() bool { return s.text == "" && s.bracket }
+// isItem tells whether a step is the index of a list item, with or without brackets.
+func isItem(step string) bool { return isBracket(step) || isIndex(step) }
 
-// takes tells whether a step of the reference is what a person wrote.
-func (s pathStep) takes(given pathStep) bool {
-	switch {
-	case s.anyItem():
-		return given.bracket || isIndex(given.text)
-	case given.bracket:
-		return false
+// matches tells whether a step of the reference matches a given step.
+func matches(reference, given string) bool {
+	if reference == anyItem {
+		return isItem(given)
 	}
-	return s.text == given.text || s.anyName()
+	return !isBracket(given) && (reference == given || reference == anyName)
 }
 
-// isIndex tells whether a key is that of a list's item.
-func isIndex(key string) bool {
-	return key != "" && strings.Trim(key, "0123456789") == ""
-}
-
-// maxPath is how long a path may be, in bytes: several times what a document has. Each prefix of it is looked up.
+// maxPath bounds the length of a path, in bytes, because each prefix of it is looked up. It is several times the length
+// of the longest path in a document.
 const maxPath = 2000
 
-// stepText is a step, and the dot before it.
-var stepText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\.?\["((?:[^"\\]|\\.)*)"\]|\.?"((?:[^"\\]|\\.)*)"|\.?\[(-?\d*)\]|\.?([^].\["]+))`)
+// stepPattern matches one step of a path, with the dot before it: ["key"], "key", [0], [] or key.
+var stepPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\.?(?:\[("(?:[^"\\]|\\.)*")\]|("(?:[^"\\]|\\.)*")|(\[-?\d*\])|([^].\["]+))`)
 })
 
-// stepsOf reads a path such as spec.runtimes.mpi.nodeSelector."a.b/c", tolerations[0] or tolerations[]. A dot at its
-// end, which completion leaves there, says nothing.
-func stepsOf(path string) ([]pathStep, error) {
+// parsePath splits a path such as spec.runtimes.mpi.nodeSelector."a.b/c", tolerations[0] or tolerations[] into steps. It
+// ignores a trailing dot, which shell completion can leave.
+func parsePath(path string) ([]string, error) {
 	if len(path) > maxPath {
-		return nil, &usageError{fmt.Errorf("field %s: want a path of at most %d characters, got %d", problem.Quote(path), maxPath, len(path))}
+		return nil, usageErrorf("field %s: want a path of at most %d characters, got %d", message.Quote(path), maxPath, len(path))
 	}
-	var steps []pathStep
+	var steps []string
 	for rest := path; rest != "" && (rest != "." || len(steps) == 0); {
-		m := stepText().FindStringSubmatch(rest)
+		m := stepPattern().FindStringSubmatch(rest)
 		if m == nil || len(steps) == 0 && m[0][0] == '.' {
-			return nil, &usageError{fmt.Errorf(`field %s: want a path such as spec.runtimes.NAME, nodeSelector."a.b/c" or tolerations[0]`, problem.Quote(path))}
+			return nil, usageErrorf(`field %s: want a path such as spec.runtimes.NAME, nodeSelector."a.b/c" or tolerations[0]`, message.Quote(path))
 		}
 		rest = rest[len(m[0]):]
-		steps = append(steps, stepOf(m))
+		key, err := strconv.Unquote(m[1] + m[2])
+		if err != nil { // not quoted, or with an escape that Go does not know
+			key = strings.Trim(m[1]+m[2], `"`)
+		}
+		steps = append(steps, key+m[3]+m[4])
 	}
 	return steps, nil
 }
 
-func stepOf(m []string) pathStep {
-	if !strings.Contains(m[0], `"`) {
-		return pathStep{text: m[3] + m[4], bracket: strings.Contains(m[0], "[")}
-	}
-	text, err := strconv.Unquote(`"` + m[1] + m[2] + `"`)
-	if err != nil { // an escape that Go does not know
-		text = m[1] + m[2]
-	}
-	return pathStep{text: text, quoted: true}
-}
-
-// after follows steps along the keys of a value, and returns the keys that are left. A key with dots in it may be
-// written without quotes.
-func after(steps []pathStep, keys []string) (rest []string, leads bool) {
+// follow follows the steps of a path along the keys of a value, and returns the remaining keys; ok is false if the path
+// does not lead to the value. Several steps can form one key, because a person can write a key with dots without quotes.
+func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true
 	}
 	if len(keys) == 0 {
 		return nil, false
 	}
-	if steps[0].anyItem() && isIndex(keys[0]) {
-		return after(steps[1:], keys[1:])
+	if steps[0] == anyItem && isIndex(keys[0]) {
+		return follow(steps[1:], keys[1:])
 	}
-	text := ""
-	for n, t := range steps {
-		if n > 0 && t.quoted || len(text) > len(keys[0]) {
+	for n := 1; n <= len(steps); n++ {
+		joined := strings.Join(withoutBrackets(steps[:n]), ".")
+		if len(joined) > len(keys[0]) {
 			break
 		}
-		if text += t.text; text == keys[0] {
-			if rest, leads := after(steps[n+1:], keys[1:]); leads {
+		if joined == keys[0] {
+			if rest, ok := follow(steps[n:], keys[1:]); ok {
 				return rest, true
 			}
 		}
-		if t.quoted {
-			break
-		}
-		text += "."
 	}
 	return nil, false
 }
 
-// shown writes steps as our messages write paths.
-func shown(steps []pathStep) string {
-	var keys []string
-	for _, t := range steps {
-		keys = append(keys, t.text)
+// withoutBrackets turns the steps [0] into the keys 0.
+func withoutBrackets(steps []string) []string {
+	keys := make([]string, len(steps))
+	for i, step := range steps {
+		keys[i] = strings.Trim(step, "[]")
 	}
-	return problem.Path(keys)
+	return keys
 }

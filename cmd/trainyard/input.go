@@ -12,57 +12,53 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput bounds what is read before anything is parsed; the parser says that
-// a document of this size is too large.
+// maxInput bounds how much of a file is read. It is more than the parser accepts, so that the parser can report the size.
 const maxInput = 2 << 20 // bytes
 
-// inputFlags choose the platform document, and the environment.
+// inputFlags select the platform document and the environment.
 type inputFlags struct {
 	files       []string
 	example     string
 	environment string
 	imports     bool
 	report      *reporter
-	flags       *pflag.FlagSet
+	cmd         *cobra.Command
 }
 
-// add gives a command the flags, and --report, whose reports go to standard output
-// where onOut says that it is free.
-func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onOut func() bool) {
-	f.report = r
-	r.add(cmd, onOut)
-	f.flags = cmd.Flags()
-	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, `platform document, YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; each further -f is laid over those before it`)
-	cmd.Flags().StringVar(&f.example, "example", "", "use the document of a built-in example: "+strings.Join(examples(), ", ")+"; -f is laid over it")
-	cmd.Flags().StringVar(&f.environment, "env", "", "the environment of the document to use; all by default")
-	cmd.Flags().BoolVar(&f.imports, "allow-cue-imports", false, "let documents in CUE import CUE's own packages, such as strings")
+// add gives a command these flags and --report. The report goes to standard output if onStdout returns true.
+func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) {
+	f.report, f.cmd = r, cmd
+	r.add(cmd, onStdout)
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.files, "file", "f", nil, `platform document in YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; a further -f is a layer over the files before it`)
+	namedChoices(examples()...).addFlag(cmd, &f.example, "example", "", "", "use the document of a built-in example, under the layers of -f")
+	flags.StringVar(&f.environment, "env", "", "environment of the document (default all)")
+	flags.BoolVar(&f.imports, "allow-cue-imports", false, "let CUE documents import packages of CUE's standard library, such as strings")
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json", "cue")
-	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(examples(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("env", f.completeEnvironment)
+	complete(cmd, "env", f.completeEnvironment)
 }
 
-// completeEnvironment offers the environments of the document that the command line names so far.
+// completeEnvironment completes --env with the environments of the document on the command line.
 func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	if err == nil {
+		request.Environments = []string{""} // never the name of an environment: the error lists the known ones
+		_, err = newPipeline().Generate(cmd.Context(), request)
 	}
-	request.Environments = []string{""} // no name of an environment
-	_, err = newPipeline().Generate(cmd.Context(), request)
-	var unknown *generator.EnvironmentError
 	if errors.As(err, &unknown) {
 		return unknown.Known, cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// generate reads the chosen document and generates its objects.
+// generate reads the selected document and generates its objects.
 func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Platform, error) {
 	request, err := f.request(in)
 	if err != nil {
@@ -71,18 +67,26 @@ func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Pl
 	return newPipeline().Generate(ctx, request)
 }
 
-// request reads the chosen layers.
+// generateWithNotes is generate, and reports the notes.
+func (f *inputFlags) generateWithNotes(ctx context.Context, in io.Reader) ([]generator.Platform, error) {
+	platforms, err := f.generate(ctx, in)
+	f.report.addNotes(notesOf(platforms))
+	return platforms, err
+}
+
+// request reads the selected layers.
 func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 	r := generator.Request{AllowImports: f.imports}
 	if f.environmentGiven() {
 		r.Environments = []string{f.environment}
 	}
 	if f.example != "" {
-		layer, err := readExample(f.example)
+		file := path.Join("examples", f.example, "platform.yaml")
+		text, err := trainyard.Examples.ReadFile(file)
 		if err != nil {
 			return r, err
 		}
-		r.Layers = append(r.Layers, layer)
+		r.Layers = append(r.Layers, generator.Input{Name: file, Text: text})
 	}
 	for _, name := range f.files {
 		layer, err := readFile(name, in)
@@ -92,18 +96,17 @@ func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 		r.Layers = append(r.Layers, layer)
 	}
 	if len(r.Layers) == 0 {
-		return r, &usageError{errors.New("want a platform document: -f FILE, or --example NAME")}
+		return r, usageErrorf("want a platform document: -f FILE, or --example NAME")
 	}
 	return r, nil
 }
 
-// environmentGiven tells --env "", which a shell makes of a variable that is not
-// set, from no --env at all.
+// environmentGiven distinguishes --env "", as a shell expands an unset variable, from an absent --env.
 func (f *inputFlags) environmentGiven() bool {
-	return f.environment != "" || f.flags != nil && f.flags.Changed("env")
+	return f.cmd.Flags().Changed("env")
 }
 
-// names are the files of a request, as messages call them.
+// names returns the file names of a request for messages.
 func names(r generator.Request) string {
 	all := make([]string, len(r.Layers))
 	for i, layer := range r.Layers {
@@ -118,17 +121,17 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	}
 	file, err := open(name)
 	if err != nil {
-		return generator.Input{}, &usageError{err}
+		return generator.Input{}, usageErrorf("%w", err)
 	}
 	defer file.Close()
 	return readFrom(name, file)
 }
 
-// patience is how long a named pipe may have no writer. Opening one waits for ever, and
-// that of a shell's <(COMMAND) has a writer from the start.
-const patience = 5 * time.Second
+// pipeTimeout is how long open waits for a named pipe to have a writer. Without a writer, opening a pipe blocks forever;
+// a pipe that a shell creates for <(COMMAND) has a writer from the start.
+const pipeTimeout = 5 * time.Second
 
-// open opens a file to read, of whatever kind it is.
+// open opens a file for reading: a regular file, a device or a named pipe.
 func open(name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -149,29 +152,20 @@ func open(name string) (*os.File, error) {
 	select {
 	case r := <-opened:
 		return r.file, r.err
-	case <-time.After(patience):
-		return nil, fmt.Errorf("%s is a pipe that nothing writes to: gave up after %s", name, patience)
+	case <-time.After(pipeTimeout):
+		return nil, fmt.Errorf("%s is a pipe without a writer: gave up after %s", name, pipeTimeout)
 	}
 }
 
 func readFrom(name string, r io.Reader) (generator.Input, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxInput))
 	if err != nil {
-		return generator.Input{}, &usageError{fmt.Errorf("reading %s: %w", name, err)}
+		return generator.Input{}, usageErrorf("reading %s: %w", name, err)
 	}
 	return generator.Input{Name: name, Text: text}, nil
 }
 
-func readExample(name string) (generator.Input, error) {
-	if err := oneOf("--example", name, examples()); err != nil {
-		return generator.Input{}, err
-	}
-	file := path.Join("examples", name, "platform.yaml")
-	text, err := trainyard.Examples.ReadFile(file)
-	return generator.Input{Name: file, Text: text}, err
-}
-
-// examples lists the built-in examples by name.
+// examples lists the names of the built-in examples.
 func examples() []string {
 	entries, _ := fs.ReadDir(trainyard.Examples, "examples") // embedded: cannot fail
 	names := make([]string, len(entries))

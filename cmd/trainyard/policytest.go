@@ -11,26 +11,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
-	"github.com/trainyard/trainyard/generator/trainjob"
+	"github.com/trainyard/trainyard/generator/vet/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
-	"github.com/trainyard/trainyard/reports"
 )
 
 func newPolicy(s streams, r *reporter) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "Test what TrainJobs may ask for",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newPolicyTest(s, r))
-	return cmd
+	return newGroup(&cobra.Command{
+		Use:     "policy",
+		Short:   "Test the admission policies of a platform",
+		Example: "  trainyard policy test tests/ -f platform.yaml --env prod",
+	}, newPolicyTest(s, r))
 }
 
 func newPolicyTest(s streams, r *reporter) *cobra.Command {
@@ -38,9 +33,10 @@ func newPolicyTest(s streams, r *reporter) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "test DIR",
-		Short: "Try TrainJobs on the admission policies of a platform, without a cluster",
-		Long: `Hold TrainJobs with expected verdicts against the ValidatingAdmissionPolicies of a platform, with the
-evaluator of the API server itself: unit tests of a platform. Each *.yaml of the folder has cases:
+		Short: "Test the admission policies of a platform with TrainJobs, without a cluster",
+		Long: `Test the ValidatingAdmissionPolicies of a platform with TrainJobs and their expected verdicts, like unit
+tests. The command uses the policy evaluator of the API server, and needs no cluster. Each *.yaml file in
+DIR contains cases:
 
   apiVersion: trainyard.dev/v1alpha1
   kind: PolicyTest
@@ -48,165 +44,128 @@ evaluator of the API server itself: unit tests of a platform. Each *.yaml of the
   - name: more nodes than the runtime allows
     tenant: team-vision
     trainJob: {spec: {runtimeRef: {name: mpi-horovod-gpu}, trainer: {numNodes: 17}}}
-    refused: [nodes]         # by these rules, all of them in their order; or admitted: true
-    says: want 1 to 16       # in the first message; may be left out
+    refused: [node-limit]         # all rules that refuse the TrainJob, in their order; or admitted: true
+    says: want 1 to 16       # part of the first message; optional
 
-Another user than somebody is "user", and the TrainJob that an update changes is "before".
+"user" is the user who submits the TrainJob, "somebody" by default. "before" is the TrainJob that an update
+changes.
 
-Each case is a line with its place; of one that fails, that of what it expects, and those in its
-TrainJob that a rule is about. A file that is no such test ends with exit code 3, and cases that
-fail with 7.
+Each case is one line with its position. For a failed case, the position is that of the expectation, and
+the line includes the positions in the TrainJob that rules refuse.
+
+The exit code is 7 if a case failed, and 3 if a file is not a valid test.
 
 Formats of -o:
-` + outcomeHelp() + `
+` + resultFormats.help() + `
+
 Failed cases are also the problems of --report.`,
-		Example: `  # Try all cases
+		Example: `  # Run all cases
   trainyard policy test tests/ -f platform.yaml --env prod
 
-  # Which of them fail?
+  # List the failed cases
   trainyard policy test tests/ -f platform.yaml -o json | jq -r '.[] | select(.status == "failed") | "\(.file):\(.line) \(.name)"'
 
   # For a CI system that shows test results
   trainyard policy test tests/ -f platform.yaml -o junit > policy-tests.xml
 
-  # In GitHub Actions: failures show beside the lines of a pull request
+  # In GitHub Actions: show failures next to the lines of a pull request
   trainyard policy test tests/ -f platform.yaml --report github 2>&1`,
+		Args: wantArg(true, "one folder of tests"),
 		RunE: func(cmd *cobra.Command, folders []string) error {
-			if len(folders) != 1 {
-				return &usageError{fmt.Errorf("want one folder of tests, got %d", len(folders))}
-			}
-			if err := oneOf("-o", format, outcomeNames()); err != nil {
-				return err
-			}
 			return testPolicies(cmd.Context(), s, f, folders[0], format)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}
-	f.add(cmd, r, func() bool { return false })
-	cmd.Flags().StringVarP(&format, "output", "o", "text", "print format: "+strings.Join(outcomeNames(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outcomeNames(), cobra.ShellCompDirectiveNoFileComp))
+	f.add(cmd, r, nil)
+	addOutput(cmd, &format, resultFormats)
 	return cmd
 }
 
-// evaluator is the program that evaluates policies. Kubernetes' evaluator takes milliseconds to
-// start, which every other command would have to wait for if it were in here.
-const evaluator = "trainyard-policy"
-
-// unlikeError says which cases of policy tests did not come out as they should.
-type unlikeError struct {
-	problem.List
-	what string
-	told bool // whether they have been told in words
-}
-
-// report has the cases that failed, unless they have been told.
-func (u *unlikeError) report() reports.Report {
-	report := reports.Report{ExitCode: exitFailed, Failures: []string{"trainyard: " + u.what}}
-	if !u.told {
-		report.Problems = u.List
-	}
-	return report
-}
-
-// testPolicies tries all cases of a folder, in each environment of the document.
+// testPolicies runs all cases of a folder in each environment of the document.
 func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format string) error {
 	files, err := trainjob.ReadCases(folder)
 	if wrong := (problem.List)(nil); errors.As(err, &wrong) {
 		return err
 	} else if err != nil {
-		return &usageError{err}
+		return usageErrorf("%w", err)
 	}
 	platforms, err := f.generate(ctx, s.in)
 	if err != nil {
 		return err
 	}
-	if err := misfits(files, platforms); err != nil {
+	if err := checkTypes(files, platforms); err != nil {
 		return err
 	}
-	var all []outcome
+	var all []caseResult
 	for _, platform := range platforms {
 		for _, file := range slices.Sorted(maps.Keys(files)) {
-			outcomes, err := try(ctx, platform, files[file])
+			results, err := runCases(ctx, platform, files[file])
 			if err != nil {
 				return err
 			}
-			all = append(all, outcomes...)
+			all = append(all, results...)
 		}
 	}
-	if err := outcomeFormats[format].print(s.out, all); err != nil {
-		return fmt.Errorf("printing outcomes: %w", err)
+	if err := printResults(s.out, format, all); err != nil {
+		return fmt.Errorf("printing results: %w", err)
 	}
-	return failures(all, format == "text" && f.report.words())
+	return failedCases(all, format == "text" && f.report.isText())
 }
 
-// misfits are values that no API server takes, as an error: what is wrong with a test is no verdict.
-func misfits(files map[string][]trainjob.Case, platforms []generator.Platform) error {
-	var found problem.List
+// checkTypes returns the problems of TrainJobs with values that no API server accepts.
+func checkTypes(files map[string][]trainjob.Case, platforms []generator.Platform) error {
+	var problems problem.List
 	for _, platform := range platforms {
 		rules, err := trainjob.NewPlatform(platform.Environment, platform.Objects)
 		if err != nil {
 			return err
 		}
-		for _, tried := range files {
-			for _, c := range tried {
-				for _, p := range c.Misfits(rules) {
-					if !slices.Contains(found, p) { // it may be so in each environment
-						found = append(found, p)
+		for _, file := range files {
+			for _, c := range file {
+				for _, p := range c.TypeErrors(rules) {
+					if !slices.Contains(problems, p) { // several environments can have the same problem
+						problems = append(problems, p)
 					}
 				}
 			}
 		}
 	}
-	return found.Err()
+	return problems.Err()
 }
 
-// try asks the evaluator about the cases of a file.
-func try(ctx context.Context, platform generator.Platform, tried []trainjob.Case) ([]outcome, error) {
-	question := cases.Question{Objects: fieldsOf(platform)}
-	for _, c := range tried {
-		question.Cases = append(question.Cases, c.Case)
+// runCases evaluates the cases of one file.
+func runCases(ctx context.Context, platform generator.Platform, file []trainjob.Case) ([]caseResult, error) {
+	var request cases.Request
+	for o := range platform.Objects.All() {
+		request.Objects = append(request.Objects, o.Fields())
 	}
-	answers, err := evaluate(ctx, question)
+	for _, c := range file {
+		request.Cases = append(request.Cases, c.Case)
+	}
+	outcomes, err := evaluate(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]outcome, len(tried))
-	for i, c := range tried {
-		all[i] = outcomeOf(platform.Environment, c, answers[i])
+	results := make([]caseResult, len(file))
+	for i, c := range file {
+		results[i] = newCaseResult(platform.Environment, c, outcomes[i])
 	}
-	return all, nil
+	return results, nil
 }
 
-// failures are the cases that failed, as an error.
-func failures(all []outcome, told bool) error {
-	var failed problem.List
-	for _, o := range all {
-		if o.Status == failedCase {
-			p := o.problem
-			if o.Environment != "" {
-				p.Message += " (in environment " + o.Environment + ")"
-			}
-			failed = append(failed, p)
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	_ = failed.Err() // sorts them
-	return &unlikeError{failed, fmt.Sprintf("%d of %s failed", len(failed), count(len(all), "case")), told}
-}
+// evaluator is the program that evaluates policies. It is a separate program because the evaluator of Kubernetes takes
+// milliseconds to initialize, which would delay every other command.
+const evaluator = "trainyard-policy"
 
-// evaluate asks the evaluator, which lies beside this program or where the shell finds it.
-func evaluate(ctx context.Context, question cases.Question) ([]cases.Outcome, error) {
-	text, err := json.Marshal(question)
+// evaluate runs the evaluator.
+func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, error) {
+	text, err := json.Marshal(request)
 	if err != nil {
-		return nil, fmt.Errorf("asking %s: %w", evaluator, err)
+		return nil, fmt.Errorf("encoding cases: %w", err)
 	}
 	program, err := findEvaluator()
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("want the program %s beside trainyard or in PATH: %w", evaluator, err)}
+		return nil, usageErrorf("finding %s: %w; install it in the folder of trainyard or in PATH", evaluator, err)
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdin = bytes.NewReader(text)
@@ -217,35 +176,23 @@ func evaluate(ctx context.Context, question cases.Question) ([]cases.Outcome, er
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", program, err)
 	}
-	var answer cases.Answer
-	if err := json.Unmarshal(out, &answer); err != nil {
-		return nil, fmt.Errorf("reading what %s says: %w", program, err)
+	var response cases.Response
+	if err := json.Unmarshal(out, &response); err != nil {
+		return nil, fmt.Errorf("reading the output of %s: %w", program, err)
 	}
-	if answer.Error != "" || len(answer.Outcomes) != len(question.Cases) {
-		return nil, fmt.Errorf("evaluating: %s (%d outcomes of %s)", answer.Error, len(answer.Outcomes), count(len(question.Cases), "case"))
+	if response.Error != "" || len(response.Outcomes) != len(request.Cases) {
+		return nil, fmt.Errorf("evaluating: %s (%d outcomes of %s)", response.Error, len(response.Outcomes), count(len(request.Cases), "case"))
 	}
-	return answer.Outcomes, nil
+	return response.Outcomes, nil
 }
 
+// findEvaluator finds the evaluator in the folder of this program, or else in PATH.
 func findEvaluator() (string, error) {
 	if self, err := os.Executable(); err == nil {
-		if beside := filepath.Join(filepath.Dir(self), evaluator); isFile(beside) {
-			return beside, nil
+		program := filepath.Join(filepath.Dir(self), evaluator)
+		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
+			return program, nil
 		}
 	}
 	return exec.LookPath(evaluator)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// fieldsOf are the objects of a platform, as decoded JSON.
-func fieldsOf(platform generator.Platform) []map[string]any {
-	var all []map[string]any
-	for o := range platform.Objects.All() {
-		all = append(all, o.Fields())
-	}
-	return all
 }

@@ -16,29 +16,18 @@ import (
 )
 
 func newPublish(s streams, r *reporter) *cobra.Command {
-	cmd := &cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "publish",
-		Short: "Take a platform to a registry",
-		Args:  knownKind,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newPublishOCI(s, r), newPublishHelm(s, r))
-	return cmd
+		Short: "Publish a platform to a registry",
+		Example: `  # As an OCI artifact, for Argo CD and Flux
+  trainyard publish oci oci://quay.io/acme/platform -f platform.yaml
+
+  # As a Helm chart
+  trainyard publish helm oci://quay.io/acme/charts -f platform.yaml`,
+	}, newPublishOCI(s, r), newPublishHelm(s, r))
 }
 
-// knownKind refuses what publish cannot do, where Cobra would take it for an argument.
-func knownKind(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var kinds []string
-	for _, c := range cmd.Commands() {
-		kinds = append(kinds, c.Name())
-	}
-	return oneOf("publish", args[0], kinds)
-}
-
-// publishFlags are what each kind of artifact is published by.
+// publishFlags are the flags of all kinds of artifacts.
 type publishFlags struct {
 	input       inputFlags
 	annotations map[string]string
@@ -49,78 +38,77 @@ type publishFlags struct {
 	output      string
 }
 
-// packing is an artifact, and what it is called where the command line does not say.
-type packing struct {
-	below    string // a repository below that of the command line; empty for that itself
-	tag      string
-	artifact artifact.Artifact
+// namedArtifact is an artifact with its default name.
+type namedArtifact struct {
+	subrepository string // repository below the one of the command line; empty for that repository itself
+	tag           string
+	packed        artifact.Packed
 }
 
-// packer makes an artifact of a bundle. Annotations are laid over those that it has by itself.
-type packer func(ctx context.Context, b bundles.Bundle, annotations map[string]string) (packing, error)
+// packer packs a bundle as an artifact. The annotations take precedence over those of the bundle.
+type packer func(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error)
 
 func newPublishOCI(s streams, r *reporter) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
 		Use:   "oci DEST",
 		Short: "Publish the objects of a platform as an OCI artifact, for Argo CD and Flux",
-		Long: `Pack the objects of a platform into an OCI artifact, and take it to a registry or a folder.
-Nothing is written that is there already: the same objects are the same artifact, byte for byte.
+		Long: `Pack the objects of a platform as an OCI artifact, and push it to a registry or write it to a folder. The
+same objects always make the same artifact, byte for byte. An artifact that exists is not pushed again.
 
 DEST is one of
   oci://HOST/REPOSITORY[:TAG]  a repository of a registry
-  oci-layout:DIR[:TAG]         a folder, an OCI image layout; other tags in it stay
+  oci-layout:DIR[:TAG]         a folder with an OCI image layout; its other tags stay
 
-Without TAG the artifact is tagged "latest" or, of a document with environments, by the name of
-its environment; all environments are published then, and --env names one of them.
+Without TAG, the tag is the name of the environment, or "latest" if the document has no environments.
+All environments are published; --env selects one of them.
 
-Standard output has a line for each artifact, with the digest that nobody can change:
-HOST/REPOSITORY:TAG@sha256:... . Credentials are those that docker login or podman login left.
+Standard output has one line per artifact, with its immutable digest: HOST/REPOSITORY:TAG@sha256:...
+The command uses the credentials of docker login or podman login.
 
-The exit code is 5 when the registry refuses the credentials, and 8 when time was over.`,
+The exit code is 5 if the registry denies access, and 8 after --timeout.`,
 		Example: `  # Publish all environments: quay.io/acme/platform:dev, quay.io/acme/platform:prod
   trainyard publish oci oci://quay.io/acme/platform -f platform.yaml
 
-  # One of them, and say from which commit
+  # Publish one environment, and record the commit
   trainyard publish oci oci://quay.io/acme/platform:v1.4 -f platform.yaml --env prod \
     --annotation org.opencontainers.image.revision=$(git rev-parse HEAD)
 
-  # Which digest would it have?
+  # Print the digest without publishing
   trainyard publish oci oci://quay.io/acme/platform -f platform.yaml --dry-run
 
-  # Into a folder, for a machine without a registry
+  # Write to a folder, for a machine without a registry
   trainyard publish oci oci-layout:dist -f platform.yaml`,
-		Args: oneDestination,
+		Args: wantDestination,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), s, args[0], []string{registryScheme, layoutScheme}, packOCI)
 		},
 	}
 	f.add(cmd, r)
-	f.force = true // a tag such as prod is to move
+	f.force = true // a tag such as prod moves to the new artifact
 	return cmd
 }
 
-func packOCI(ctx context.Context, b bundles.Bundle, annotations map[string]string) (packing, error) {
-	a, err := bundles.OCI(ctx, b, annotations)
-	return packing{tag: b.Tag(), artifact: a}, err
-}
+// wantDestination refuses any other number of arguments.
+var wantDestination = wantArg(true, "one destination, such as oci://quay.io/acme/platform")
 
-func oneDestination(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return &usageError{fmt.Errorf("%s wants one destination, such as oci://quay.io/acme/platform, got %d", cmd.CommandPath(), len(args))}
+func packOCI(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error) {
+	a, err := bundles.OCI(ctx, b, annotations)
+	if err != nil {
+		return namedArtifact{}, err
 	}
-	return nil
+	packed, err := a.Pack()
+	return namedArtifact{tag: b.Tag(), packed: packed}, err
 }
 
 func (f *publishFlags) add(cmd *cobra.Command, r *reporter) {
-	f.input.add(cmd, r, func() bool { return false })
+	f.input.add(cmd, r, nil)
 	flags := cmd.Flags()
-	flags.StringToStringVar(&f.annotations, "annotation", nil, "annotation of the artifact, KEY=VALUE (may be repeated)")
-	flags.BoolVar(&f.plainHTTP, "plain-http", false, "talk to the registry without TLS where it does not speak it; registries on this machine need no such leave")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be published, and publish nothing")
-	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long a registry may take, at most")
-	flags.StringVarP(&f.output, "output", "o", "text", "print format: text, json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	flags.StringToStringVar(&f.annotations, "annotation", nil, "annotation of the artifact, KEY=VALUE (repeatable)")
+	flags.BoolVar(&f.plainHTTP, "plain-http", false, "fall back to HTTP if the registry does not support TLS; registries on this machine need no flag")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the references, and publish nothing")
+	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "time limit for the registry")
+	addOutput(cmd, &f.output, textOrJSON)
 }
 
 func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes []string, pack packer) error {
@@ -129,89 +117,63 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes 
 		return err
 	}
 	to.replace = f.force
-	if !f.input.report.words() {
-		s.err = io.Discard // a report is all that is there
+	if !f.input.report.isText() {
+		s.err = io.Discard // standard error has only the report
 	}
-	platforms, err := f.platforms(ctx, s)
+	platforms, err := f.input.generateWithNotes(ctx, s.in)
 	if err != nil {
 		return err
 	}
 	if to.tag != "" && len(platforms) > 1 {
-		return &usageError{fmt.Errorf("%s is one artifact, and the document has environments: name one with --env (%s), or leave the tag away", dest, strings.Join(environments(platforms), ", "))}
+		return usageErrorf("destination %q: one tag is one artifact, and the document has environments: name one with --env (%s), or leave out the tag", dest, strings.Join(environments(platforms), ", "))
 	}
-	parcels, err := f.pack(ctx, to, platforms, pack)
+	uploads, err := f.pack(ctx, to, platforms, pack)
 	if err != nil {
 		return err
 	}
 	if !f.dryRun {
-		err = f.deliver(ctx, s, to, parcels)
+		err = f.upload(ctx, s, to, uploads)
 	}
-	return errors.Join(f.print(s, parcels), err)
+	return errors.Join(f.print(s, uploads), err)
 }
 
-// platforms are those of the document, or the one that is wanted.
-func (f *publishFlags) platforms(ctx context.Context, s streams) ([]generator.Platform, error) {
-	if err := oneOf("--output", f.output, []string{"text", "json"}); err != nil {
-		return nil, err
-	}
-	platforms, err := f.input.generate(ctx, s.in)
-	f.input.report.note(notesOf(platforms))
-	return platforms, err
-}
-
-// pack makes an artifact of each platform, before any of them goes anywhere.
-func (f *publishFlags) pack(ctx context.Context, to destination, platforms []generator.Platform, pack packer) ([]*parcel, error) {
-	var parcels []*parcel
+// pack packs the artifact of each platform. It packs all of them before the first upload.
+func (f *publishFlags) pack(ctx context.Context, to destination, platforms []generator.Platform, pack packer) ([]*upload, error) {
+	var uploads []*upload
 	for _, p := range platforms {
-		bundle, err := bundleOf(p)
-		if err != nil {
-			return nil, err
-		}
-		made, err := pack(ctx, bundle, f.annotations)
+		named, err := pack(ctx, bundleOf(p), f.annotations)
 		if err != nil {
 			return nil, fmt.Errorf("packing %s: %w", p.Name, err)
 		}
-		packed, err := made.artifact.Pack()
-		if err != nil {
-			return nil, fmt.Errorf("packing %s: %w", p.Name, err)
-		}
-		at, tag, err := to.forPacking(made)
+		target, tag, err := to.forArtifact(named)
 		if err != nil {
 			return nil, err
 		}
-		parcels = append(parcels, newParcel(at, p, tag, packed))
+		uploads = append(uploads, newUpload(target, p, tag, named.packed))
 	}
-	return parcels, nil
+	return uploads, nil
 }
 
-// deliver takes all to where they go, and says so. What has been delivered is told, even if another was not.
-func (f *publishFlags) deliver(ctx context.Context, s streams, to destination, parcels []*parcel) error {
+// upload uploads the artifacts. If one fails, it still reports those that are uploaded.
+func (f *publishFlags) upload(ctx context.Context, s streams, to destination, uploads []*upload) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	err := to.put(ctx, s, parcels)
-	for _, p := range parcels {
-		if p.Status != planned {
-			fmt.Fprintf(s.err, "%s %s %s in %s\n", p.to, verbs[p.Status], count(p.Objects, "object"), size(p.Bytes))
+	err := to.upload(ctx, s, uploads)
+	for _, u := range uploads {
+		if u.Status != planned {
+			fmt.Fprintf(s.err, "%s %s %s in %s\n", u.name, verbs[u.Status], count(u.Objects, "object"), size(u.Bytes))
 		}
 	}
 	return err
 }
 
-// print tells the references of what is published, or with --dry-run would be.
-func (f *publishFlags) print(s streams, parcels []*parcel) error {
-	told := []*parcel{}
-	for _, p := range parcels {
-		if f.dryRun || p.Status != planned {
-			told = append(told, p)
+// print prints the references of the published artifacts; with --dry-run, of the artifacts to publish.
+func (f *publishFlags) print(s streams, uploads []*upload) error {
+	var done []*upload
+	for _, u := range uploads {
+		if f.dryRun || u.Status != planned {
+			done = append(done, u)
 		}
 	}
-	if f.output == "json" {
-		return printJSON(s.out, told)
-	}
-	for _, p := range told {
-		if _, err := fmt.Fprintln(s.out, p.Reference); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printList(s.out, f.output, done, func(u *upload) string { return u.Reference })
 }

@@ -22,146 +22,134 @@ func newPublishHelm(s streams, r *reporter) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "helm DEST",
 		Short: "Publish a platform as a Helm chart",
-		Long: `Pack a platform as a Helm chart, and take it to a registry or a folder, as helm package and helm
-push do. The same platform is the same chart, byte for byte.
+		Long: `Pack a platform as a Helm chart, and push it to a registry or write it to a folder, like helm package and
+helm push. The same platform always makes the same chart, byte for byte.
 
 DEST is one of
-  oci://HOST/FOLDER   a folder of a registry: the chart is HOST/FOLDER/NAME, and its tag its version
-  oci-layout:DIR      a folder, an OCI image layout, in which its tag is NAME-VERSION; other tags stay
-  tgz:DIR             a folder, in which the chart is the file NAME-VERSION.tgz
+  oci://HOST/FOLDER   a folder of a registry; the chart is HOST/FOLDER/NAME, and its version is the tag
+  oci-layout:DIR      a folder with an OCI image layout; the tag is NAME-VERSION, and other tags stay
+  tgz:DIR             a folder for the file NAME-VERSION.tgz
 
-NAME is the platform's, with its environment where there are some; all environments are published
-then, and --env names one of them. The version is spec.delivery.helm.version, 0.1.0 by default.
+NAME is the name of the platform, followed by the environment if the document has environments. All
+environments are published; --env selects one of them. VERSION is spec.delivery.helm.version, 0.1.0 by
+default.
 
-Standard output has a line for each chart, with the digest that nobody can change. Credentials are
-those that docker login, podman login or helm registry login left.
+Standard output has one line per chart, with its immutable digest. The command uses the credentials of
+docker login, podman login or helm registry login.
 
-A version that is there already and is another chart is left alone (exit code 6): raise the
-version, or say --force.
+If another chart with the same version exists, the command refuses with exit code 6: raise the version,
+or replace the chart with --force.
 
-The exit code is 5 when the registry refuses the credentials, and 8 when time was over.`,
+The exit code is 5 if the registry denies access, and 8 after --timeout.`,
 		Example: `  # Publish oci://quay.io/acme/charts/acme, and install it
   trainyard publish helm oci://quay.io/acme/charts -f platform.yaml
   helm install acme oci://quay.io/acme/charts/acme --version 1.4.0
 
-  # In a file
+  # Write the chart as a file
   trainyard publish helm tgz:dist -f platform.yaml
 
-  # Which digest would it have?
+  # Print the digest without publishing
   trainyard publish helm oci://quay.io/acme/charts -f platform.yaml --dry-run`,
-		Args: oneDestination,
+		Args: wantDestination,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir, ok := strings.CutPrefix(args[0], archiveScheme); ok {
-				return f.save(cmd.Context(), s, dir)
+				return f.writeArchives(cmd.Context(), s, dir)
 			}
 			return f.run(cmd.Context(), s, args[0], []string{registryScheme, layoutScheme, archiveScheme}, packHelm)
 		},
 	}
 	f.add(cmd, r)
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace a chart of the same version that is another")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace another chart of the same version")
 	return cmd
 }
 
-func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]string) (packing, error) {
+func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error) {
 	p, err := bundles.PackHelm(ctx, b, annotations)
-	return packing{below: p.Name, tag: p.Version, artifact: p.Artifact}, err
+	if err != nil {
+		return namedArtifact{}, err
+	}
+	packed, err := p.Artifact.Pack()
+	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme begins a folder for charts in files, as helm package writes them.
+// archiveScheme is the prefix of a folder for charts as files, in the format of helm package.
 const archiveScheme = "tgz:"
 
-// saved is a chart in a file.
-type saved struct {
+// archive is a chart as a file.
+type archive struct {
 	Environment string `json:"environment,omitempty"`
 	File        string `json:"file"`
 	Digest      string `json:"digest"` // of the file
 	Status      string `json:"status"`
 }
 
-// save writes the chart of each environment into a folder, NAME-VERSION.tgz.
-func (f *publishFlags) save(ctx context.Context, s streams, dir string) error {
+// writeArchives writes the chart of each environment to a folder. If one fails, it still prints those that are written.
+func (f *publishFlags) writeArchives(ctx context.Context, s streams, dir string) error {
 	switch {
 	case dir == "":
-		return &usageError{errors.New("destination tgz: want a folder, as in tgz:dist")}
+		return usageErrorf(`destination "tgz:": want a folder, as in tgz:dist`)
 	case len(f.annotations) > 0:
-		return &usageError{errors.New("--annotation is about an artifact: a file has none")}
+		return usageErrorf("--annotation wants an OCI artifact: a file has no annotations")
 	}
-	platforms, err := f.platforms(ctx, s)
+	platforms, err := f.input.generateWithNotes(ctx, s.in)
 	if err != nil {
 		return err
 	}
-	told, err := f.saveAll(ctx, platforms, dir)
-	return errors.Join(f.printSaved(s, told), err)
-}
-
-// saveAll returns what it has saved, also where another chart could not be.
-func (f *publishFlags) saveAll(ctx context.Context, platforms []generator.Platform, dir string) ([]saved, error) {
-	told := []saved{}
+	var archives []archive
 	for _, p := range platforms {
-		bundle, err := bundleOf(p)
-		if err != nil {
-			return told, err
+		var a archive
+		if a, err = f.writeArchive(ctx, p, dir); err != nil {
+			break
 		}
-		chart, err := bundles.PackHelm(ctx, bundle, nil)
-		if err != nil {
-			return told, fmt.Errorf("packing %s: %w", p.Name, err)
-		}
-		file := filepath.Join(dir, chart.Name+"-"+chart.Version+".tgz")
-		status, err := f.keep(file, chart.Archive)
-		if err != nil {
-			return told, advised(err)
-		}
-		told = append(told, saved{p.Environment, file, fmt.Sprintf("sha256:%x", sha256.Sum256(chart.Archive)), status})
+		archives = append(archives, a)
 	}
-	return told, nil
+	return errors.Join(printList(s.out, f.output, archives, func(a archive) string { return a.File + "@" + a.Digest }), err)
 }
 
-func (f *publishFlags) printSaved(s streams, told []saved) error {
-	if f.output == "json" {
-		return printJSON(s.out, told)
+func (f *publishFlags) writeArchive(ctx context.Context, p generator.Platform, dir string) (archive, error) {
+	chart, err := bundles.PackHelm(ctx, bundleOf(p), nil)
+	if err != nil {
+		return archive{}, fmt.Errorf("packing %s: %w", p.Name, err)
 	}
-	for _, t := range told {
-		if _, err := fmt.Fprintln(s.out, t.File+"@"+t.Digest); err != nil {
-			return err
-		}
-	}
-	return nil
+	file := filepath.Join(dir, chart.Name+"-"+chart.Version+".tgz")
+	status, err := f.writeFile(file, chart.Archive)
+	return archive{p.Environment, file, fmt.Sprintf("sha256:%x", sha256.Sum256(chart.Archive)), status}, withForceHint(err)
 }
 
-// advised says what to do about a version that is another chart already.
-func advised(err error) error {
+// withForceHint adds the next step to the error of a version that is taken by another chart.
+func withForceHint(err error) error {
 	if taken := (*registry.TakenError)(nil); errors.As(err, &taken) {
-		return fmt.Errorf("%w; raise spec.delivery.helm.version, or replace it with --force", err)
+		return fmt.Errorf("%w; raise spec.delivery.helm.version, or replace the chart with --force", err)
 	}
 	return err
 }
 
-// keep makes a file hold an archive, as a whole or not at all. One that does already is left alone.
-func (f *publishFlags) keep(file string, archive []byte) (status string, err error) {
+// writeFile writes a chart atomically, unless the file has the same content already.
+func (f *publishFlags) writeFile(file string, content []byte) (status string, err error) {
 	if f.dryRun {
 		return planned, nil
 	}
-	there, err := os.ReadFile(file)
-	if err == nil && bytes.Equal(there, archive) {
+	existing, err := os.ReadFile(file)
+	if err == nil && bytes.Equal(existing, content) {
 		return unchanged, nil
 	}
 	if _, err := os.Lstat(file); err == nil && !f.force {
-		return "", &registry.TakenError{Tag: file, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(there))}
+		return "", &registry.TakenError{Tag: file, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(existing))}
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // as any folder that people make
-		return "", fmt.Errorf("making the folder for charts: %w", err)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // people share this folder
+		return "", fmt.Errorf("creating the folder for charts: %w", err)
 	}
-	half, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
-		return "", fmt.Errorf("writing a chart: %w", err)
+		return "", fmt.Errorf("writing %s: %w", file, err)
 	}
-	defer func() { _ = os.Remove(half.Name()) }() // gone once it is whole
-	_, err = half.Write(archive)
-	if err = errors.Join(err, half.Chmod(0o644), half.Sync(), half.Close()); err != nil {
-		return "", fmt.Errorf("writing a chart: %w", err)
+	defer func() { _ = os.Remove(temp.Name()) }() // after the rename, there is nothing to remove
+	_, err = temp.Write(content)
+	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), file)
 	}
-	if err := os.Rename(half.Name(), file); err != nil {
-		return "", fmt.Errorf("writing a chart: %w", err)
+	if err != nil {
+		return "", fmt.Errorf("writing %s: %w", file, err)
 	}
 	return published, nil
 }

@@ -2,91 +2,79 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/bundles"
-	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// permit refuses to lose files, runtimes and tenants, in all folders at once, and to remove what
-// none of them loses.
-func (f *generateFlags) permit(targets []target) error {
-	var losses []string
-	var going, used []string
+// checkRemovals refuses to lose files, runtimes or tenants in any folder. It also refuses a --remove that removes nothing.
+func (f *generateFlags) checkRemovals(targets []target) error {
+	var losses, removable, removed []string
 	for _, t := range targets {
 		if err := t.plan.Check(); err != nil {
 			return err
 		}
 		change := bundles.Change{
-			Old: bundles.ReadInventory(t.plan.Manifest()), New: bundles.Inventory(t.platform.Objects),
-			Document: t.platform.Parts, Removed: f.remove,
+			Old: t.plan.Inventory(), New: bundles.Inventory(t.platform.Objects),
+			Document: t.platform.Sections, Removed: f.remove,
 		}
-		unused, err := change.Keep()
+		allowed, err := change.Check()
 		losses = append(losses, f.lossesOf(t, err)...)
-		going = append(going, change.Going()...)
-		for _, part := range f.remove {
-			if !slices.Contains(unused, part) {
-				used = append(used, part)
-			}
-		}
+		removable = append(removable, change.RemovedParts()...)
+		removed = append(removed, allowed...)
 	}
-	for _, part := range f.remove {
-		if !slices.Contains(used, part) {
-			return &usageError{f.idle(targets, part, going)}
+	for _, component := range f.remove {
+		if !slices.Contains(removed, component) {
+			return removesNothing(targets, component, removable)
 		}
 	}
 	if len(losses) > 0 {
-		return &bundles.LossError{Losses: losses}
+		return &bundles.RemovalError{Problems: losses}
 	}
 	return nil
 }
 
-// lossesOf are those of one folder, each with its name.
+// lossesOf returns the losses in one folder, each with the name of the folder.
 func (f *generateFlags) lossesOf(t target, err error) []string {
-	var loss *bundles.LossError
+	var loss *bundles.RemovalError
 	switch {
 	case !errors.As(err, &loss):
 		return nil
 	case len(f.only) > 0:
-		return []string{t.dir + ": holds more than --only selects: name a folder of its own for this part"}
+		return []string{t.dir + ": contains more than --only selects: want a folder of its own for --only"}
 	}
-	losses := slices.Clone(loss.Losses)
+	losses := slices.Clone(loss.Problems)
 	for i := range losses {
 		losses[i] = t.dir + ": " + losses[i]
 	}
 	return losses
 }
 
-// idle says why a part cannot be removed of which no folder would lose anything.
-func (f *generateFlags) idle(targets []target, part string, going []string) error {
+// removesNothing returns the error of a --remove that affects no folder.
+func removesNothing(targets []target, component string, removable []string) error {
 	for _, t := range targets {
-		if slices.Contains(t.platform.Parts, part) {
-			return fmt.Errorf("--remove %s: the document still has it: take it out there first", part)
+		if slices.Contains(t.platform.Sections, component) {
+			return usageErrorf("--remove %s: the document contains it: delete it from the document first", component)
 		}
 	}
-	why := "nothing of it would go"
-	if len(going) == 0 {
-		why = "nothing at all would go"
+	if nearest := message.Nearest(component, removable); nearest != "" {
+		return usageErrorf("--remove %s: removes nothing: did you mean %s?", component, nearest)
 	}
-	if meant := problem.Nearest(part, going); meant != "" {
-		why += fmt.Sprintf(": did you mean %s?", meant)
-	}
-	return fmt.Errorf("--remove %s: %s", part, why)
+	return usageErrorf("--remove %s: removes nothing: leave the flag out", component)
 }
 
-// removable completes --remove with what the folder holds.
-func (f *generateFlags) removable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	manifests, _ := filepath.Glob(filepath.Join(f.output, "*", bundles.ManifestName)) // the pattern is sound
-	var parts []string
-	for _, file := range append(manifests, filepath.Join(f.output, bundles.ManifestName)) {
-		for _, e := range bundles.InventoryOf(file) {
-			parts = append(parts, e.Parts()...)
+// completeRemove completes --remove with the components in the output folder.
+func (f *generateFlags) completeRemove(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var components []string
+	for _, file := range append(f.manifests(), filepath.Join(f.output, bundles.ManifestName)) {
+		for _, e := range bundles.ReadInventory(file) {
+			components = append(components, e.Parts()...)
 		}
 	}
-	slices.Sort(parts)
-	return slices.Compact(parts), cobra.ShellCompDirectiveNoFileComp
+	slices.Sort(components)
+	return slices.Compact(components), cobra.ShellCompDirectiveNoFileComp
 }

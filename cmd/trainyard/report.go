@@ -3,91 +3,68 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainyard/trainyard/cmd/internal/report"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
-	"github.com/trainyard/trainyard/reports"
 )
 
-// reporter tells what a command finds: as text while it goes, and in any other
-// format once, when it has ended, however it has ended.
+// reporter writes the report of a run. It writes text while the run goes on, and any other format once at the end,
+// however the run ends.
 type reporter struct {
 	streams
-	format  string      // a name of reports.Formats
-	onOut   func() bool // whether standard output is free for a report; nil means that it is not
-	started bool        // whether a command has begun: its help has no report, nor has a command line that cannot be read
-	notes   problem.List
+	format   string      // a name of report.Formats
+	onStdout func() bool // whether the report goes to standard output; nil means never
+	started  bool        // whether a command has started: neither its help nor an invalid command line has a report
+	notes    problem.List
 }
 
 // add gives a command the flag --report.
-func (r *reporter) add(cmd *cobra.Command, onOut func() bool) {
-	cmd.Flags().StringVar(&r.format, "report", reports.Text.Name, "how to tell problems and notes: "+strings.Join(reportNames(), ", "))
-	var completions []cobra.Completion
-	for _, f := range reports.Formats() {
-		completions = append(completions, cobra.CompletionWithDesc(f.Name, f.Doc))
-	}
-	_ = cmd.RegisterFlagCompletionFunc("report", cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		r.onOut, r.started = onOut, true
-		return oneOf("--report", r.format, reportNames())
-	}
+func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
+	reportFormats().addFlag(cmd, &r.format, "report", "", report.Text.Name, "format of problems and notes")
+	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// words tells whether people read the report, so that more may be said around it.
-func (r *reporter) words() bool { return r.format == reports.Text.Name }
+// isText tells whether people read the report, so that further messages can appear around it.
+func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
-// note keeps notes for the report, or tells them now.
-func (r *reporter) note(notes problem.List) {
+// addNotes adds notes to the report. As text, it writes them at once.
+func (r *reporter) addNotes(notes problem.List) {
 	r.notes = append(r.notes, notes...)
-	if r.words() {
-		_ = reports.Text.Write(r.err, reports.Report{Notes: notes}) // words on standard error are lost without harm
+	if r.isText() {
+		_ = report.Text.Write(r.err, report.Report{Notes: notes}) // a message that standard error does not take is lost
 	}
 }
 
-// end tells what a command has ended with, and returns its exit code. The report
-// is on standard output or, where that holds what was asked for, all that is on
-// standard error.
-func (r *reporter) end(err error) int {
-	report := judge(err)
-	format, known := reports.Named(r.format)
-	if !known || !r.started || r.words() {
-		_ = reports.Text.Write(r.err, report)
-		return report.ExitCode
+// finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout
+// returns true. Otherwise it goes to standard error, without other messages.
+func (r *reporter) finish(err error) int {
+	result := resultOf(err)
+	format, known := report.Named(r.format)
+	if !known || !r.started || r.isText() {
+		_ = report.Text.Write(r.err, result)
+		return result.ExitCode
 	}
 	w := r.err
-	if r.onOut != nil && r.onOut() {
+	if r.onStdout != nil && r.onStdout() {
 		w = r.out
 	}
-	report.Version, report.Notes = currentVersion().Version, r.notes
-	if e := format.Write(w, report); e != nil {
-		report.Failures = append(report.Failures, fmt.Sprintf("trainyard: writing the report: %v", e))
-		_ = reports.Text.Write(r.err, report)
+	result.Version, result.Notes = currentVersion().Version, r.notes
+	if e := format.Write(w, result); e != nil {
+		result.Failures = append(result.Failures, fmt.Sprintf("trainyard: writing the report: %v", e))
+		_ = report.Text.Write(r.err, result)
 		return exitInternal
 	}
-	return report.ExitCode
+	return result.ExitCode
 }
 
-func reportNames() []string {
-	var names []string
-	for _, f := range reports.Formats() {
-		names = append(names, f.Name)
-	}
-	return names
+func reportFormats() choices {
+	return choicesOf(report.Formats(), func(f report.Format) choice { return choice{f.Name, f.Doc} })
 }
 
-// reportHelp says what each format is for.
-func reportHelp() string {
-	var b strings.Builder
-	for _, f := range reports.Formats() {
-		fmt.Fprintf(&b, "  %-10s %s\n", f.Name, f.Doc)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// notesOf are the notes of all environments, each once, and of a cause that many have no more than one.
+// notesOf returns the notes of all environments, each once, with notes of the same cause folded into one.
 func notesOf(platforms []generator.Platform) problem.List {
 	var all problem.List
 	for _, p := range platforms {
@@ -97,6 +74,6 @@ func notesOf(platforms []generator.Platform) problem.List {
 			}
 		}
 	}
-	_ = all.Err() // sorts them
+	_ = all.Err() // sorts the list
 	return all.Fold()
 }

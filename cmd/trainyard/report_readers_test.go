@@ -19,13 +19,13 @@ import (
 	sarif "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/trainyard/trainyard/reports"
+	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// scripts is the folder of the scripts, wherever a test runs.
+// scripts is the absolute path of the scripts, for tests that change the working directory.
 var scripts, _ = filepath.Abs(filepath.Join("testdata", "script"))
 
-// readers read a report as its consumer does, keyed by format. Every format needs one.
+// readers read a report like its consumer, by format. Every format needs a reader.
 var readers = map[string]func(*testing.T, []byte) []finding{
 	"text":   readText,
 	"json":   readJSON,
@@ -47,7 +47,7 @@ func readText(_ *testing.T, text []byte) []finding {
 
 func readJSON(t *testing.T, text []byte) []finding {
 	t.Helper()
-	validate(t, ourSchema, text)
+	validate(t, jsonSchema, text)
 	type entry struct {
 		File, Path, Severity, Rule, Message string
 		Line, Column                        int
@@ -58,12 +58,12 @@ func readJSON(t *testing.T, text []byte) []finding {
 	}
 	var found []finding
 	for _, e := range append(report.Problems, report.Notes...) {
-		found = append(found, finding{e.Severity == "note", e.Rule, place(e.File, e.Line, e.Column, withPath(e.Path, e.Message))})
+		found = append(found, finding{e.Severity == "note", e.Rule, positioned(e.File, e.Line, e.Column, withPath(e.Path, e.Message))})
 	}
 	return found
 }
 
-// readSARIF reads with the library that many tools read with.
+// readSARIF reads with the library that many tools use.
 func readSARIF(t *testing.T, text []byte) []finding {
 	t.Helper()
 	validate(t, sarifSchema, text)
@@ -75,7 +75,7 @@ func readSARIF(t *testing.T, text []byte) []finding {
 	var found []finding
 	for _, r := range run.Results {
 		if rule := run.Tool.Driver.Rules[r.RuleIndex]; *rule.ID != *r.RuleID || *rule.ShortDescription.Text == "" || *rule.Help.Text == "" {
-			t.Errorf("the rule at index %d is %s, want %s with words about it", r.RuleIndex, *rule.ID, *r.RuleID)
+			t.Errorf("the rule at index %d is %s, want %s with a description", r.RuleIndex, *rule.ID, *r.RuleID)
 		}
 		if len(r.PartialFingerprints) != 1 {
 			t.Errorf("a result has %d fingerprints, want 1", len(r.PartialFingerprints))
@@ -85,13 +85,13 @@ func readSARIF(t *testing.T, text []byte) []finding {
 		if err != nil {
 			t.Errorf("reading the URI: %v", err)
 		}
-		line := place(file, *at.Region.StartLine, *at.Region.StartColumn, strings.ReplaceAll(*r.Message.Text, `\](`, "]("))
+		line := positioned(file, *at.Region.StartLine, *at.Region.StartColumn, strings.ReplaceAll(*r.Message.Text, `\](`, "]("))
 		found = append(found, finding{r.Level == "note", *r.RuleID, line})
 	}
 	return found
 }
 
-// workflowCommand is what a runner takes a line apart with.
+// workflowCommand matches a line like the runner of GitHub Actions.
 // Source: actions/runner, src/Runner.Common/ActionCommand.cs.
 var workflowCommand = regexp.MustCompile(`^::([a-z]+) ([^:]*(?::[^:]+)*?)::(.*)$`)
 
@@ -101,7 +101,7 @@ func readGitHub(t *testing.T, text []byte) []finding {
 	for line := range strings.Lines(string(text)) {
 		m := workflowCommand.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 		if m == nil || m[1] != "error" && m[1] != "notice" {
-			t.Fatalf("no annotation: %s", line)
+			t.Fatalf("not an annotation: %s", line)
 		}
 		properties := map[string]string{}
 		for _, property := range strings.Split(m[2], ",") {
@@ -111,10 +111,10 @@ func readGitHub(t *testing.T, text []byte) []finding {
 		message := unescape(t, m[3])
 		_, rule, ok := strings.Cut(properties["title"], " ")
 		if !ok {
-			continue // a failure, which has no place
+			continue // a failure, which has no position
 		}
 		if at := fmt.Sprintf("%s:%s:%s: ", properties["file"], properties["line"], properties["col"]); !strings.HasPrefix(message, at) {
-			t.Errorf("the place is %s, and the message %s", at, message)
+			t.Errorf("the properties have position %s, but the message is %s", at, message)
 		}
 		found = append(found, finding{m[1] == "notice", rule, message})
 	}
@@ -130,7 +130,7 @@ func unescape(t *testing.T, text string) string {
 	return plain
 }
 
-func place(file string, line, column int, message string) string {
+func positioned(file string, line, column int, message string) string {
 	return fmt.Sprintf("%s:%d:%d: %s", file, line, column, message)
 }
 
@@ -141,7 +141,7 @@ func withPath(path, message string) string {
 	return path + ": " + message
 }
 
-// validate holds a text against a JSON Schema, formats such as uri included.
+// validate checks a text against a JSON Schema, including formats such as uri.
 func validate(t *testing.T, schema func() (*jsonschema.Schema, error), text []byte) {
 	t.Helper()
 	compiled, err := schema()
@@ -153,13 +153,13 @@ func validate(t *testing.T, schema func() (*jsonschema.Schema, error), text []by
 		t.Fatalf("reading JSON: %v\n%s", err, text)
 	}
 	if err := compiled.Validate(value); err != nil {
-		t.Errorf("against its schema: %v\n%s", err, text)
+		t.Errorf("invalid for the schema: %v\n%s", err, text)
 	}
 }
 
-var ourSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(reports.Schema) })
+var jsonSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(report.Schema) })
 
-// sarifSchema is the one that OASIS publishes, out of a library that carries it.
+// sarifSchema is the schema that OASIS publishes, from the source of a library that embeds it.
 var sarifSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	list := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif")
 	list.Dir = scripts

@@ -13,23 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/trainyard/trainyard/reports"
+	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// finding is what a report says of a problem or a note.
+// finding is a problem or a note in a report.
 type finding struct {
 	Note bool
-	Rule string // empty in text, which does not say
-	Line string // as text has it
+	Rule string // empty in text, which does not contain it
+	Line string // as in text
 }
 
-// TestReportsSayTheSame vets what people get wrong, and some of what they get
-// right, in every format. Each report is read back as its consumer reads it.
-func TestReportsSayTheSame(t *testing.T) {
+// TestReportsAreEquivalent vets the documents of all scripts with every format. It reads each report like its consumer.
+func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0
 	for _, file := range documents(t) {
-		code, want := vetAs(t, reports.Text.Name, file)
+		code, want := vetAs(t, report.Text.Name, file)
 		found := counts(want)
 		problems, notes = problems+found[false], notes+found[true]
 		if found[false] > 0 && found[true] > 0 {
@@ -37,12 +36,12 @@ func TestReportsSayTheSame(t *testing.T) {
 		}
 		rules := map[string][]finding{}
 		for format := range readers {
-			if format == reports.Text.Name {
+			if format == report.Text.Name {
 				continue
 			}
 			gotCode, got := vetAs(t, format, file)
 			if gotCode != code {
-				t.Errorf("%s: --report %s ends with %d, want %d as with text", file, format, gotCode, code)
+				t.Errorf("%s: --report %s: exit code %d, want %d as with text", file, format, gotCode, code)
 			}
 			rules[format] = slices.Clone(got)
 			for i := range got {
@@ -59,19 +58,19 @@ func TestReportsSayTheSame(t *testing.T) {
 		}
 	}
 	if problems < 100 || notes < 8 || both < 2 {
-		t.Errorf("compared %d problems and %d notes, and %d documents with both: too few to say anything", problems, notes, both)
+		t.Errorf("compared %d problems and %d notes, and %d documents with both: want more documents", problems, notes, both)
 	}
 }
 
-func TestEveryFormatIsRead(t *testing.T) {
+func TestEveryFormatHasAReader(t *testing.T) {
 	got := slices.Sorted(maps.Keys(readers))
-	want := slices.Sorted(slices.Values(reportNames()))
+	want := slices.Sorted(slices.Values(reportFormats().names()))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("formats that the tests read: -want +got:\n%s", diff)
+		t.Errorf("formats with a reader: -want +got:\n%s", diff)
 	}
 }
 
-// documents writes the documents of our scripts into the working directory, and names them.
+// documents writes the documents of all scripts to the working directory, and returns their names.
 func documents(t *testing.T) []string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))
@@ -101,17 +100,17 @@ func documents(t *testing.T) []string {
 	return files
 }
 
-// vetAs vets a file, and reads the report.
+// vetAs vets a file with a report format, and reads the report.
 func vetAs(t *testing.T, format, file string) (code int, found []finding) {
 	t.Helper()
-	var out, words bytes.Buffer
-	code = run(t.Context(), []string{"vet", "-f", file, "--report", format}, streams{in: strings.NewReader(""), out: &out, err: &words})
-	text := out.Bytes()
-	if format == reports.Text.Name {
-		text, words = words.Bytes(), bytes.Buffer{}
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), []string{"vet", "-f", file, "--report", format}, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
+	text := stdout.Bytes()
+	if format == report.Text.Name {
+		text, stderr = stderr.Bytes(), bytes.Buffer{}
 	}
-	if words.Len() > 0 {
-		t.Errorf("%s: --report %s says on standard error:\n%s", file, format, &words)
+	if stderr.Len() > 0 {
+		t.Errorf("%s: --report %s: standard error:\n%s", file, format, &stderr)
 	}
 	found = readers[format](t, text)
 	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.Line+a.Rule, b.Line+b.Rule) })
@@ -126,9 +125,8 @@ func counts(found []finding) map[bool]int {
 	return n
 }
 
-// TestReportOfAnyEnd: whatever a run ends with is the exit code in its report, and
-// the report is what its format's consumers accept.
-func TestReportOfAnyEnd(t *testing.T) {
+// TestReportOfEveryExitCode checks that the report contains the exit code of the run, and is valid for its format.
+func TestReportOfEveryExitCode(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("bad.yaml", []byte("kind: [\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -137,35 +135,35 @@ func TestReportOfAnyEnd(t *testing.T) {
 		args []string
 		code int
 	}{
-		"a sound document":              {[]string{"vet", "--example", "minimal"}, exitOK},
+		"a valid document":              {[]string{"vet", "--example", "minimal"}, exitOK},
 		"a document that is not YAML":   {[]string{"vet", "-f", "bad.yaml"}, exitInvalid},
-		"a file that is missing":        {[]string{"vet", "-f", "none.yaml"}, exitUsage},
-		"an environment that is not":    {[]string{"generate", "--example", "acme", "-o", "out", "--env", "x"}, exitUsage},
-		"a folder that is missing":      {[]string{"generate", "--example", "minimal", "-o", "out", "--check"}, exitDiffers},
-		"a folder that cannot be made":  {[]string{"generate", "--example", "minimal", "-o", "bad.yaml/out"}, exitInternal},
+		"a missing file":                {[]string{"vet", "-f", "none.yaml"}, exitUsage},
+		"an unknown environment":        {[]string{"generate", "--example", "acme", "-o", "out", "--env", "x"}, exitUsage},
+		"a missing folder":              {[]string{"generate", "--example", "minimal", "-o", "out", "--check"}, exitDiffers},
+		"a folder below a file":         {[]string{"generate", "--example", "minimal", "-o", "bad.yaml/out"}, exitInternal},
 		"a folder that is not a bundle": {[]string{"generate", "--example", "minimal", "-o", "."}, exitRefused},
 	}
 	for name, tc := range cases {
 		for format := range readers {
 			t.Run(name+" as "+format, func(t *testing.T) {
-				var out, words bytes.Buffer
-				code := run(t.Context(), append(tc.args, "--report", format), streams{out: &out, err: &words})
+				var stdout, stderr bytes.Buffer
+				code := run(t.Context(), append(tc.args, "--report", format), streams{out: &stdout, err: &stderr})
 				if code != tc.code {
-					t.Errorf("exit code %d, want %d; it says:\n%s%s", code, tc.code, &out, &words)
+					t.Errorf("exit code %d, want %d:\n%s%s", code, tc.code, &stdout, &stderr)
 				}
-				if format == reports.Text.Name {
+				if format == report.Text.Name {
 					return
 				}
-				if words.Len() > 0 {
-					t.Errorf("says on standard error:\n%s", &words)
+				if stderr.Len() > 0 {
+					t.Errorf("standard error:\n%s", &stderr)
 				}
-				readers[format](t, out.Bytes()) // holds it against its schema
+				readers[format](t, stdout.Bytes()) // checks the schema
 				if format != "json" {
 					return
 				}
 				var report struct{ ExitCode int }
-				if err := json.Unmarshal(out.Bytes(), &report); err != nil || report.ExitCode != tc.code {
-					t.Errorf("the report says exit code %d (%v), want %d", report.ExitCode, err, tc.code)
+				if err := json.Unmarshal(stdout.Bytes(), &report); err != nil || report.ExitCode != tc.code {
+					t.Errorf("exit code %d in the report (%v), want %d", report.ExitCode, err, tc.code)
 				}
 			})
 		}

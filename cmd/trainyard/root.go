@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainyard/trainyard/reports"
+	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// streams are where a command reads and writes: data on out, words on err.
+// streams are the standard streams of a command: data goes to out, messages go to err.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -18,57 +17,53 @@ type streams struct {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
-	r := &reporter{streams: s, format: reports.Text.Name}
+	r := &reporter{streams: s, format: report.Text.Name}
 	root := newRoot(s, r)
 	root.SetArgs(args)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	return r.end(root.ExecuteContext(ctx))
+	return r.finish(root.ExecuteContext(ctx))
 }
 
 func newRoot(s streams, r *reporter) *cobra.Command {
-	root := &cobra.Command{
+	root := newGroup(&cobra.Command{
 		Use:   "trainyard",
-		Short: "Distributed MPI training on Kubernetes, described once and generated",
-		Long: `trainyard turns one platform document in Git into everything that offers
-distributed MPI training (Open MPI, Horovod, Intel MPI, MPICH, DeepSpeed) on Kubernetes and
-OpenShift AI.
+		Short: "Generate a Kubernetes platform for distributed MPI training from one document",
+		Long: `trainyard generates a platform for distributed MPI training (Open MPI, Horovod, Intel MPI, MPICH,
+DeepSpeed) on Kubernetes and OpenShift AI. You describe the platform in one document in Git, and
+trainyard generates its Kubernetes objects.
 
-Data goes to standard output, words to standard error. Exit codes:
+Data goes to standard output, messages go to standard error. Exit codes:
 ` + exitCodeHelp(),
+		Example: `  # Start a platform document
+  trainyard init
+
+  # Check it, and see which objects it becomes
+  trainyard vet -f platform.yaml
+  trainyard generate -f platform.yaml --env dev`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newInit(s), newVet(s, r), newGenerate(s, r), newPublish(s, r), newExplain(s, r), newSchema(s), newRuntime(s), newPolicy(s, r), newDoctor(s), newVersion(s), newEvaluate(s))
+	}, newInit(s), newVet(s, r), newGenerate(s, r), newPublish(s, r), newExplain(s, r), newSchema(s), newRuntime(s), newPolicy(s, r), newDoctor(s), newVersion(s), newEvaluate(s))
+	root.SetFlagErrorFunc(flagError)
 	return root
 }
 
-// noCommand refuses a word that is not a command.
-func noCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range root.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
+// newGroup returns a command with subcommands. Without a subcommand, it prints its help.
+func newGroup(group *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	group.AddCommand(commands...)
+	group.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	group.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
 		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			if !c.Hidden {
+				names = append(names, c.Name())
+			}
+		}
+		return usageErrorf("command %q: %w", args[0], oneOf(args[0], names))
 	}
-	return oneOf("command", args[0], names)
-}
-
-// noArgs refuses positional arguments as a usage error.
-func noArgs(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return nil
-	case cmd.Flags().Lookup("file") != nil:
-		return &usageError{fmt.Errorf("%q: want the document with -f, as in: %s -f %s", args[0], cmd.CommandPath(), args[0])}
-	default:
-		return &usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0])}
-	}
+	return group
 }

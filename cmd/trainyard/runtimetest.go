@@ -12,11 +12,19 @@ import (
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/jobs/trial"
-	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/api/message"
 )
 
-// runtimeTest is what `runtime test` can be told.
-type runtimeTest struct {
+func newRuntime(s streams) *cobra.Command {
+	return newGroup(&cobra.Command{
+		Use:     "runtime",
+		Short:   "Test the training runtimes of a cluster",
+		Example: "  trainyard runtime test mpi-openmpi-cpu --namespace team-vision",
+	}, newRuntimeTest(s))
+}
+
+// runtimeTestFlags are the argument and the flags of runtime test.
+type runtimeTestFlags struct {
 	cluster clusterFlags
 	options trial.Options
 	runtime string
@@ -24,40 +32,35 @@ type runtimeTest struct {
 }
 
 func newRuntimeTest(s streams) *cobra.Command {
-	var f runtimeTest
+	var f runtimeTestFlags
 	cmd := &cobra.Command{
 		Use:   "test NAME",
-		Short: "Try a runtime with a small TrainJob, and say which step fails",
-		Long: `Try a training runtime of a cluster with a small TrainJob: a launcher and a few nodes, on which
-mpirun starts ranks that say where they are. Every step on the way is a line: pods placed, keys
-mounted, image pulled, sshd, host names, SSH, slots, mpirun, ranks. The first step that fails
-ends the test, with what the pod said and what to do about it. The TrainJob is deleted
-afterwards, also when the test is interrupted.
+		Short: "Test a runtime with a small TrainJob, and print the step that fails",
+		Long: `Test a training runtime of a cluster with a small TrainJob: a launcher and a few nodes, on which mpirun
+starts ranks that print where they run. Each step is one line: pods are placed, keys are mounted, the
+image is pulled, sshd listens, host names resolve, SSH connects, slots match, mpirun starts, ranks report.
+The test stops at the first step that fails, and prints the output of the pod and a hint. It deletes the
+TrainJob at the end, even if the test is interrupted.
 
-It asks for as many resources as the runtime gives each pod. It needs the rights to create and
-delete TrainJobs and to read pods, their logs and events in the namespace.
+The TrainJob requests the resources that the runtime gives each pod. The command needs permission to
+create and delete TrainJobs, and to read pods, their logs and events in the namespace.
 
-The exit code is 7 when a step failed and 8 when time was over.`,
+The exit code is 7 if a step failed, and 8 after --timeout.`,
 		Example: `  # Does this runtime work?
   trainyard runtime test mpi-openmpi-cpu --namespace team-vision
 
-  # On eight nodes, and leave the TrainJob and its pods for a look
+  # Test with eight nodes, and keep the TrainJob and its pods
   trainyard runtime test mpi-openmpi-cpu --nodes 8 --keep
 
-  # Where Kueue admits jobs
+  # In a cluster with Kueue
   trainyard runtime test mpi-openmpi-cpu -n team-vision --queue training
 
-  # A runtime of the namespace, where the cluster has one of that name too
+  # Test the TrainingRuntime of the namespace, not the ClusterTrainingRuntime with the same name
   trainyard runtime test trainingruntime/mpi-intel-cpu -n team-physics
 
   # In a pipeline: which step failed?
   trainyard runtime test mpi-openmpi-cpu -o json | jq -r '.checks[] | select(.status == "failed") | .name'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return &usageError{fmt.Errorf("%s wants the name of one runtime, got %d", cmd.CommandPath(), len(args))}
-			}
-			return nil
-		},
+		Args: wantArg(true, "the name of one runtime"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.runtime = args[0]
 			return f.run(cmd.Context(), s)
@@ -66,126 +69,103 @@ The exit code is 7 when a step failed and 8 when time was over.`,
 			return f.complete(cmd.Context(), args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	f.cluster.add(cmd)
+	f.cluster.addConnection(cmd)
+	f.cluster.addNamespace(cmd)
 	flags := cmd.Flags()
-	flags.Int32Var(&f.options.Nodes, "nodes", 2, "how many nodes beside the launcher")
-	flags.StringVar(&f.options.Queue, "queue", "", "LocalQueue of Kueue that is to admit the TrainJob")
-	flags.DurationVar(&f.options.Timeout, "timeout", 5*time.Minute, "how long it may take, at most")
-	flags.BoolVar(&f.options.Keep, "keep", false, "leave the TrainJob and its pods for a look")
-	flags.StringVarP(&f.output, "output", "o", "text", "print format: text, json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	flags.Int32Var(&f.options.Nodes, "nodes", 2, "number of nodes, in addition to the launcher")
+	flags.StringVar(&f.options.Queue, "queue", "", "LocalQueue of Kueue for the TrainJob")
+	flags.DurationVar(&f.options.Timeout, "timeout", 5*time.Minute, "time limit of the test, at least 10s")
+	flags.BoolVar(&f.options.Keep, "keep", false, "keep the TrainJob and its pods after the test")
+	addOutput(cmd, &f.output, textOrJSON)
 	return cmd
 }
 
-func (f *runtimeTest) run(ctx context.Context, s streams) error {
-	if err := f.check(); err != nil {
-		return err
+func (f *runtimeTestFlags) run(ctx context.Context, s streams) error {
+	switch {
+	case f.options.Nodes < 1:
+		return usageErrorf("--nodes %d: want at least 1", f.options.Nodes)
+	case f.options.Timeout < 10*time.Second:
+		return usageErrorf("--timeout %s: want at least 10s", f.options.Timeout)
 	}
-	all, err := f.cluster.connect()
+	client, err := f.cluster.connect()
 	if err != nil {
 		return err
 	}
 	f.options.Namespace = f.cluster.namespace
-	if f.options.Runtime, err = f.find(ctx, all); err != nil {
-		return meant(err)
+	if f.options.Runtime, err = f.findRuntime(ctx, client); err != nil {
+		return err
 	}
-	// The checklist is the answer to a person, and progress to a program.
-	list := s.out
+	// The checks are the output for a person, and progress messages next to the output for a program.
+	checks := s.out
 	if f.output == "json" {
-		list = s.err
+		checks = s.err
 	}
-	fmt.Fprintf(list, "Testing %s in namespace %s: a launcher and %s\n", f.options.Runtime, f.options.Namespace, count(int(f.options.Nodes), "node"))
-	result, err := trial.Run(ctx, all, f.options, func(c trial.Check) { printCheck(list, c) })
-	return f.tell(s, result, err)
+	fmt.Fprintf(checks, "Testing %s in namespace %s: a launcher and %s\n", f.options.Runtime, f.options.Namespace, count(int(f.options.Nodes), "node"))
+	result, err := trial.Run(ctx, client, f.options, func(c trial.Check) { printCheck(checks, c) })
+	return f.finish(s, result, err)
 }
 
-// tell says what came of a test that was made, however it ended.
-func (f *runtimeTest) tell(s streams, result trial.Result, err error) error {
-	f.tellKept(s.err, result)
+// finish prints the result of a test, however it ended.
+func (f *runtimeTestFlags) finish(s streams, result trial.Result, err error) error {
+	if f.options.Keep && result.Job != "" {
+		fmt.Fprintf(s.err, "Kept TrainJob %s in namespace %s: delete it with kubectl -n %[2]s delete trainjob %[1]s\n", result.Job, result.Namespace)
+	}
 	if f.output == "json" && result.Job != "" {
 		err = errors.Join(err, printJSON(s.out, result))
 	}
 	if err != nil {
 		return err
 	}
-	return verdict(s.err, result)
-}
-
-// find asks for the runtime, not longer than the test may take.
-func (f *runtimeTest) find(ctx context.Context, all jobs.Jobs) (jobs.Runtime, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
-	defer cancel()
-	return all.Runtime(ctx, f.options.Namespace, f.runtime)
-}
-
-// check refuses flags that make no test.
-func (f *runtimeTest) check() error {
-	switch {
-	case f.options.Nodes < 1:
-		return &usageError{fmt.Errorf("--nodes %d: want at least 1", f.options.Nodes)}
-	case f.options.Timeout < 10*time.Second:
-		return &usageError{fmt.Errorf("--timeout %s: want at least 10s", f.options.Timeout)}
-	}
-	return oneOf("--output", f.output, []string{"text", "json"})
-}
-
-// meant adds to an error which runtime might be meant.
-func meant(err error) error {
-	var unknown *jobs.UnknownRuntimeError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	if name := problem.Nearest(unknown.Name, unknown.Known); name != "" {
-		return fmt.Errorf("%w: did you mean %s?", err, name)
-	}
-	return err
-}
-
-// tellKept says where the TrainJob is that was kept.
-func (f *runtimeTest) tellKept(w io.Writer, result trial.Result) {
-	if f.options.Keep && result.Job != "" {
-		fmt.Fprintf(w, "TrainJob %s is left in namespace %s: delete it with kubectl -n %[2]s delete trainjob %[1]s\n", result.Job, result.Namespace)
-	}
-}
-
-// verdict is the last word on a test.
-func verdict(w io.Writer, result trial.Result) error {
 	for _, c := range result.Checks {
 		if c.Status == trial.Failed {
-			return &failedError{fmt.Sprintf("%s does not work: %s: %s", result.Runtime, c.Title, c.Detail), result.TimedOut}
+			code := exitFailed
+			if result.TimedOut {
+				code = exitTimedOut
+			}
+			return exitErrorf(code, "%s does not work: %s: %s", result.Runtime, c.Title, c.Detail)
 		}
 	}
-	fmt.Fprintf(w, "%s works: %s in %.1f s\n", result.Runtime, count(len(result.Checks), "check"), result.Seconds)
+	fmt.Fprintf(s.err, "%s works: %s in %.1f s\n", result.Runtime, count(len(result.Checks), "check"), result.Seconds)
 	return nil
 }
 
-// complete offers the runtimes of the cluster.
-func (f *runtimeTest) complete(ctx context.Context, args []string) []string {
+// findRuntime looks up the runtime, within the time limit of the test. An unknown name gets a suggestion.
+func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (jobs.Runtime, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
+	defer cancel()
+	runtime, err := client.Runtime(ctx, f.options.Namespace, f.runtime)
+	if unknown := (*jobs.UnknownRuntimeError)(nil); errors.As(err, &unknown) {
+		if nearest := message.Nearest(unknown.Name, unknown.Known); nearest != "" {
+			err = fmt.Errorf("%w: did you mean %s?", err, nearest)
+		}
+	}
+	return runtime, err
+}
+
+// completionTimeout bounds how long shell completion waits for the cluster.
+const completionTimeout = 2 * time.Second
+
+// complete returns the names of the runtimes in the cluster.
+func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string {
 	if len(args) > 0 {
 		return nil
 	}
-	all, err := f.cluster.connect()
+	client, err := f.cluster.connect()
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionPatience)
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	names, err := all.RuntimeNames(ctx, f.cluster.namespace)
-	if err != nil {
-		return nil
-	}
+	names, _ := client.RuntimeNames(ctx, f.cluster.namespace) // an error completes nothing
 	return names
 }
 
-// completionPatience is how long a person waits for a shell to complete a word.
-const completionPatience = 2 * time.Second
+// statusLabels are the first words of the lines of checks.
+var statusLabels = map[trial.Status]string{trial.Passed: "ok", trial.Failed: "FAILED", trial.Open: "..."}
 
-// marks stand before the lines of a checklist.
-var marks = map[trial.Status]string{trial.Passed: "ok", trial.Failed: "FAILED", trial.Open: "..."}
-
-// printCheck is a line of the checklist, and below a failure what was said about it.
+// printCheck prints the line of a check, with evidence and a hint below it if it failed.
 func printCheck(w io.Writer, c trial.Check) {
-	line := fmt.Sprintf("%-6s %6.1f s  %s", marks[c.Status], c.Seconds, c.Title)
+	line := fmt.Sprintf("%-6s %6.1f s  %s", statusLabels[c.Status], c.Seconds, c.Title)
 	if c.Detail != "" {
 		line += ": " + c.Detail
 	}

@@ -9,36 +9,36 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/trial"
 )
 
-// TestAProgramReadsEveryTest that was made, and nothing where none was.
-func TestAProgramReadsEveryTest(t *testing.T) {
-	enough := errors.New("enough")
+// TestRuntimeTestPrintsJSON checks that -o json prints the result of every started test, and nothing without a test.
+func TestRuntimeTestPrintsJSON(t *testing.T) {
+	interrupted := errors.New("interrupted")
 	good := []trial.Check{{Name: "placed", Status: trial.Passed}}
 	bad := []trial.Check{{Name: "placed", Status: trial.Failed}}
 	for name, tc := range map[string]struct {
 		result trial.Result
 		err    error
 		code   int
-		silent bool
+		empty  bool
 	}{
 		"that passed":              {trial.Result{Job: "a", Passed: true, Checks: good}, nil, exitOK, false},
 		"that failed":              {trial.Result{Job: "a", Checks: bad}, nil, exitFailed, false},
-		"whose time was over":      {trial.Result{Job: "a", Checks: bad, TimedOut: true}, nil, exitTimedOut, false},
-		"that was interrupted":     {trial.Result{Job: "a", Checks: good, Error: "enough"}, enough, exitInternal, false},
-		"that was never made":      {trial.Result{}, enough, exitInternal, true},
-		"whose job is still there": {trial.Result{Job: "a", Passed: true, Checks: good}, enough, exitInternal, false},
+		"that timed out":           {trial.Result{Job: "a", Checks: bad, TimedOut: true}, nil, exitTimedOut, false},
+		"that was interrupted":     {trial.Result{Job: "a", Checks: good, Error: "interrupted"}, interrupted, exitInternal, false},
+		"that was never started":   {trial.Result{}, interrupted, exitInternal, true},
+		"whose job is not deleted": {trial.Result{Job: "a", Passed: true, Checks: good}, interrupted, exitInternal, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out, words bytes.Buffer
-			f := runtimeTest{output: "json"}
-			err := f.tell(streams{out: &out, err: &words}, tc.result, tc.err)
-			if got := judge(err).ExitCode; got != tc.code {
+			var out, messages bytes.Buffer
+			f := runtimeTestFlags{output: "json"}
+			err := f.finish(streams{out: &out, err: &messages}, tc.result, tc.err)
+			if got := resultOf(err).ExitCode; got != tc.code {
 				t.Errorf("exit code %d, want %d: %v", got, tc.code, err)
 			}
-			if silent := out.Len() == 0; silent != tc.silent {
+			if empty := out.Len() == 0; empty != tc.empty {
 				t.Fatalf("standard output is %q", &out)
 			}
-			if !tc.silent && json.Unmarshal(out.Bytes(), new(trial.Result)) != nil {
-				t.Errorf("no single object of JSON: %s", &out)
+			if !tc.empty && json.Unmarshal(out.Bytes(), new(trial.Result)) != nil {
+				t.Errorf("not one JSON object: %s", &out)
 			}
 		})
 	}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/schema"
 )
 
 func newSchema(s streams) *cobra.Command {
@@ -15,17 +12,19 @@ func newSchema(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the schema of platform documents, for editors and other tools",
-		Long: `Print the schema of platform documents, for editors and other tools. It needs no network, and refers to
-nothing outside of itself.
+		Long: `Print the schema of platform documents, for editors and other tools. The command needs no network, and
+the schema refers to no other file.
 
 Formats:
-` + schemaHelp() + `
-A schema knows keys, values and what is required. What takes two values to judge, or the catalogue
-of runtimes, trainyard vet finds. A document with environments may leave to them what is required.`,
+` + schemaFormats().help() + `
+
+A schema checks keys, values and required fields. trainyard vet also checks rules over several values, and
+names in the catalogue of runtimes. In a document with environments, the schema does not require fields
+that each environment can set.`,
 		Example: `  # Let an editor complete and check platform.yaml
   trainyard schema > platform.schema.json
 
-  # And the layers over it, which need not be complete, and take away with null
+  # The same for layers, which can be incomplete and remove keys with null
   trainyard schema --layer > layer.schema.json
 
   # Check a document with CUE alone
@@ -34,19 +33,15 @@ of runtimes, trainyard vet finds. A document with environments may leave to them
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return printSchema(s, format, layer) },
 	}
-	cmd.Flags().StringVar(&format, "format", "jsonschema", "form of the schema: "+strings.Join(schemaNames(), ", "))
-	cmd.Flags().BoolVar(&layer, "layer", false, "the schema of a layer, which need not be complete")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(schemaNames(), cobra.ShellCompDirectiveNoFileComp))
+	schemaFormats().addFlag(cmd, &format, "format", "", "jsonschema", "format of the schema")
+	cmd.Flags().BoolVar(&layer, "layer", false, "print the schema of a layer, which can be incomplete")
 	return cmd
 }
 
 func printSchema(s streams, format string, layer bool) error {
-	if err := oneOf("--format", format, schemaNames()); err != nil {
-		return err
-	}
-	for _, f := range generator.SchemaFormats() {
+	for _, f := range schema.Formats() {
 		if f.Name == format && layer && !f.Layers {
-			return &usageError{fmt.Errorf("--layer is about jsonschema, not %s", format)}
+			return usageErrorf("--layer wants --format jsonschema, got %s", format)
 		}
 	}
 	text, err := newPipeline().Schema(format, layer)
@@ -57,18 +52,6 @@ func printSchema(s streams, format string, layer bool) error {
 	return err
 }
 
-func schemaNames() []string {
-	var names []string
-	for _, f := range generator.SchemaFormats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-func schemaHelp() string {
-	var b strings.Builder
-	for _, f := range generator.SchemaFormats() {
-		fmt.Fprintf(&b, "  %-10s %s\n", f.Name, f.Doc)
-	}
-	return b.String()
+func schemaFormats() choices {
+	return choicesOf(schema.Formats(), func(f schema.Format) choice { return choice{f.Name, f.Doc} })
 }

@@ -15,15 +15,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"trainyard": main,
 		"trainyard-policy": func() {
-			if err := offline.Answer(context.Background(), os.Stdin, os.Stdout); err != nil {
+			if err := offline.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 				os.Exit(1)
 			}
 		},
 	})
 }
 
-// TestScript runs testdata/script: each file is what a person does at a shell.
-// TRAINYARD_UPDATE=1 rewrites the output they expect.
+// TestScript runs testdata/script: each file is a shell session. TRAINYARD_UPDATE=1 rewrites the expected output.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -36,7 +35,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// exits runs a command that must end with the given code: exits CODE COMMAND ARG...
+// exits runs a command and checks its exit code: exits CODE COMMAND ARG...
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG...")
@@ -49,6 +48,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("running %s: %v", args[1], err)
 	}
 	if got := strconv.Itoa(code); got != args[0] {
-		ts.Fatalf("%s ended with exit code %s, want %s", args[1], got, args[0])
+		ts.Fatalf("%s exit code %s, want %s", args[1], got, args[0])
 	}
 }

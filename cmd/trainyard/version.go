@@ -1,51 +1,46 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/cmd/internal/build"
 )
 
-// version describes this binary.
+// trainerVersions are the minor versions of Kubeflow Trainer that a document can target.
+var trainerVersions = []string{"2.1", "2.2", "2.3"}
+
+// version describes this program.
 type version struct {
-	Version string   `json:"version"` // as the Go module system names it; "(devel)" from a working copy
+	Version string   `json:"version"` // version of the Go module, or "(devel)" if built from a working copy
 	Commit  string   `json:"commit,omitempty"`
 	Go      string   `json:"go"`
-	Schemas []string `json:"schemas"` // apiVersions of documents that are understood
-	Trainer []string `json:"trainer"` // Kubeflow Trainer minor versions that can be targeted
+	Schemas []string `json:"schemas"` // supported apiVersions of documents
+	Trainer []string `json:"trainer"` // supported minor versions of Kubeflow Trainer
 }
 
 func newVersion(s streams) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and what it understands",
+		Short:   "Print the version, and the supported documents and Kubeflow Trainer versions",
 		Example: "  trainyard version\n  trainyard version -o json",
 		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return printVersion(s, output) },
+		RunE: func(*cobra.Command, []string) error {
+			v := currentVersion()
+			if output == "json" {
+				return printJSON(s.out, v)
+			}
+			_, err := fmt.Fprintf(s.out, "trainyard %s\nsupports %s\ntargets Kubeflow Trainer %s\n", v.Version, v.Schemas[0], strings.Join(v.Trainer, ", "))
+			return err
+		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "print format: text, json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	addOutput(cmd, &output, textOrJSON)
 	return cmd
-}
-
-func printVersion(s streams, output string) error {
-	if err := oneOf("--output", output, []string{"text", "json"}); err != nil {
-		return err
-	}
-	v := currentVersion()
-	if output == "json" {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(v)
-	}
-	_, err := fmt.Fprintf(s.out, "trainyard %s\nunderstands %s\ntargets Kubeflow Trainer %s\n", v.Version, v.Schemas[0], strings.Join(v.Trainer, ", "))
-	return err
 }
 
 func currentVersion() version {
@@ -54,7 +49,7 @@ func currentVersion() version {
 		Version: number,
 		Commit:  commit,
 		Go:      runtime.Version(),
-		Schemas: []string{"trainyard.dev/v1alpha1"},
-		Trainer: []string{"2.1", "2.2", "2.3"},
+		Schemas: []string{v1alpha1.APIVersion},
+		Trainer: trainerVersions,
 	}
 }

@@ -10,56 +10,58 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainyard/trainyard/cmd/internal/report"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/foreign"
 	"github.com/trainyard/trainyard/generator/problem"
-	"github.com/trainyard/trainyard/reports"
+	runtimevet "github.com/trainyard/trainyard/generator/vet/runtime"
+	"github.com/trainyard/trainyard/generator/vet/trainjob"
 )
 
 func newVet(s streams, r *reporter) *cobra.Command {
 	var f inputFlags
-	var fits fitFlags
-	var jobs jobFlags
+	var capacity capacityFlags
+	var jobs trainJobFlags
 	var traps, schema bool
 	cmd := &cobra.Command{
 		Use:   "vet [TRAINJOBS...]",
-		Short: "Check a platform document, training runtimes, or TrainJobs, and write nothing",
-		Long: `Check a platform document in all its environments: every problem at once, one line per
-cause, each with the place in the file, what is wrong and what is allowed. What works, but
-may surprise, is a note.
+		Short: "Check a platform document, training runtimes or TrainJobs",
+		Long: `Check a platform document, training runtimes or TrainJobs. The command writes no files.
 
-A file of ClusterTrainingRuntimes or TrainingRuntimes, whoever wrote them, is checked for the
-traps of MPI on Kubeflow Trainer, each by its name. --traps lists them.
+A platform document is checked in all its environments. Each problem is one line: its position in the
+file, what is wrong, and what is allowed. A note is about something valid that can surprise you.
 
-Files of TrainJobs, named without -f, are held against what the platform document lets a tenant ask
-for, by the same rules as in the cluster: each that is broken, and what to change. What is
-denied ends with another exit code than what cannot be read.
+A file of ClusterTrainingRuntimes or TrainingRuntimes from any source is checked for the traps of MPI
+on Kubeflow Trainer. --traps lists the traps.
 
-With --fit it prints how large the TrainJobs of each runtime can be in each tenant's namespace,
-while nothing else runs there, and which bound decides on that.
+Files of TrainJobs are arguments without -f. The rules that the platform document gives the tenant
+apply to them, as in the cluster. A TrainJob that breaks a rule ends the run with exit code 5, a file
+that cannot be read with exit code 3.
+
+--fit prints how many nodes a TrainJob of each runtime can have in the namespace of each tenant, as
+long as nothing else runs there, and which bound limits it. A document with problems has no such table.
 
 Reports:
-` + reportHelp() + `
-All but text go to standard output.`,
-		Example: `  # Check a document before committing it
+` + reportFormats().help() + `
+Formats other than text go to standard output.`,
+		Example: `  # Check a document before you commit it
   trainyard vet -f platform.yaml
 
-  # Check what another layer makes of it
+  # Check the document with a layer over it
   trainyard vet -f platform.yaml -f trainer-2.1.yaml
 
-  # Check in GitHub Actions: problems show beside the lines of a pull request
+  # In GitHub Actions: show problems next to the lines of a pull request
   trainyard vet -f platform.yaml --report github
 
-  # Check for GitHub code scanning, to upload with github/codeql-action/upload-sarif
+  # For GitHub code scanning: write a file for github/codeql-action/upload-sarif
   trainyard vet -f platform.yaml --report sarif > trainyard.sarif
 
-  # Take the places of all problems
+  # List the positions of all problems
   trainyard vet -f platform.yaml --report json | jq -r '.problems[] | "\(.file):\(.line)"'
 
-  # Which runtimes can never run, and where?
-  trainyard vet -f platform.yaml --fit -o json | jq -r '.[] | select(.fits == "never") | "\(.tenant) \(.runtime)"'
+  # Which TrainJobs need fewer nodes than their runtime's default?
+  trainyard vet -f platform.yaml --fit -o json | jq -r '.[] | select(.fits == "smaller") | "\(.tenant) \(.runtime)"'
 
-  # May a team submit these TrainJobs?
+  # Does the platform admit these TrainJobs?
   trainyard vet job.yaml -f platform.yaml --tenant team-vision
   kustomize build jobs/ | trainyard vet - -f platform.yaml --env prod
 
@@ -70,31 +72,32 @@ All but text go to standard output.`,
 			switch {
 			case len(files) > 0:
 				return jobs.vet(cmd.Context(), s, f, files)
-			case (traps || schema) && !r.words():
-				return &usageError{errors.New("--traps and --report-schema check nothing, so that there is no report: leave --report out")}
+			case (traps || schema) && !r.isText():
+				return usageErrorf("--traps and --report-schema check nothing and have no report: leave --report out")
 			case traps:
 				return printTraps(s.out)
 			case schema:
-				_, err := io.WriteString(s.out, reports.Schema)
+				_, err := io.WriteString(s.out, report.Schema)
 				return err
 			}
-			if err := fits.check(cmd, r); err != nil {
+			if err := capacity.check(cmd, r); err != nil {
 				return err
 			}
-			if fits.wanted {
-				return fits.print(cmd.Context(), s, f)
+			if capacity.enabled {
+				return capacity.print(cmd.Context(), s, f)
 			}
 			return vet(cmd.Context(), s, f)
 		},
 	}
 	f.add(cmd, r, func() bool { return true })
-	fits.add(cmd)
+	capacity.add(cmd)
 	jobs.add(cmd, &f)
 	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps that runtimes are checked for")
 	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd
 }
 
+// vet checks a platform document or files of training runtimes.
 func vet(ctx context.Context, s streams, f inputFlags) error {
 	request, err := f.request(s.in)
 	if err != nil {
@@ -102,59 +105,59 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
 		if f.environmentGiven() {
-			return &usageError{errors.New("--env is about a platform document, and training runtimes have no environments")}
+			return usageErrorf("--env wants a platform document: training runtimes have no environments")
 		}
 		return vetRuntimes(s, f.report, request)
 	}
-	if err := misplacedJobs(request).Err(); err != nil {
+	var misplaced problem.List // TrainJobs in place of a platform document
+	for _, layer := range request.Layers {
+		misplaced = append(misplaced, trainjob.FindMisplaced(layer.Name, layer.Text)...)
+	}
+	if err := misplaced.Err(); err != nil {
 		return err
 	}
 	platforms, err := newPipeline().Generate(ctx, request)
-	f.report.note(notesOf(platforms))
-	if err != nil || !f.report.words() {
-		return err
+	f.report.addNotes(notesOf(platforms))
+	if err == nil && f.report.isText() {
+		fmt.Fprintf(s.err, "%s: no problems, generates %s\n", names(request), objectCounts(platforms))
 	}
-	fmt.Fprintf(s.err, "%s: no problems, makes %s\n", names(request), made(platforms))
-	return nil
+	return err
 }
 
-func isRuntimes(layer generator.Input) bool { return foreign.Is(layer.Name, layer.Text) }
+func isRuntimes(layer generator.Input) bool { return runtimevet.IsRuntimeFile(layer.Name, layer.Text) }
 
-// vetRuntimes checks files of training runtimes, each by itself.
+// vetRuntimes checks files of training runtimes.
 func vetRuntimes(s streams, r *reporter, request generator.Request) error {
 	var problems, notes problem.List
 	total := 0
 	for _, file := range request.Layers {
 		if !isRuntimes(file) {
-			return &usageError{fmt.Errorf("%s is no file of training runtimes: want runtimes or a platform document, and not both", file.Name)}
+			return usageErrorf("%s is not a file of training runtimes: want either training runtimes or a platform document", file.Name)
 		}
-		found, err := foreign.Vet(file.Name, file.Text)
+		result, err := runtimevet.Vet(file.Name, file.Text)
 		var unreadable problem.List
 		if err != nil && !errors.As(err, &unreadable) {
 			return err
 		}
-		problems = slices.Concat(problems, unreadable, found.Problems)
-		notes, total = append(notes, found.Notes...), total+found.Runtimes
+		problems = slices.Concat(problems, unreadable, result.Problems)
+		notes, total = append(notes, result.Notes...), total+result.Runtimes
 	}
-	r.note(notes)
-	if err := problems.Err(); err != nil || !r.words() {
-		return err
+	r.addNotes(notes)
+	err := problems.Err()
+	if err == nil && r.isText() {
+		fmt.Fprintf(s.err, "%s: no problems in %s\n", names(request), count(total, "runtime"))
 	}
-	fmt.Fprintf(s.err, "%s: no problems in %s\n", names(request), count(total, "runtime"))
-	return nil
+	return err
 }
 
 func printTraps(w io.Writer) error {
-	for _, trap := range foreign.Traps() {
-		if _, err := fmt.Fprintf(w, "%-16s %s\n", trap.Name, trap.Doc); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printList(w, "text", runtimevet.Traps(), func(trap runtimevet.Trap) string {
+		return fmt.Sprintf("%-23s  %s", trap.Name, trap.Doc)
+	})
 }
 
-// made says how many objects come of a document, by environment.
-func made(platforms []generator.Platform) string {
+// objectCounts returns the number of objects, in total and by environment.
+func objectCounts(platforms []generator.Platform) string {
 	total, each := 0, make([]string, len(platforms))
 	for i, p := range platforms {
 		total += p.Objects.Len()

@@ -9,11 +9,12 @@ import (
 	"slices"
 
 	"github.com/trainyard/trainyard/bundles"
+	"github.com/trainyard/trainyard/cmd/internal/report"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// target is one folder, and what is to become of it.
+// target is one folder and the bundle to write to it.
 type target struct {
 	dir      string
 	platform generator.Platform
@@ -21,25 +22,25 @@ type target struct {
 	plan     *bundles.Plan
 }
 
-// write makes every folder hold its bundle, or with --check says which do not.
-// Nothing is written before all folders have been looked at.
-func (f *generateFlags) write(ctx context.Context, s streams, platforms []generator.Platform) error {
+// write writes each bundle to its folder. With --check it lists the differences instead. It plans all folders before it
+// writes any.
+func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, platforms []generator.Platform) error {
 	w := &bundles.Writer{
 		Force:       f.force,
 		KeepUnknown: f.keepUnknown,
 		ReadOnly:    f.check,
-		Tell:        func(note string) { fmt.Fprintf(s.err, "note: %s\n", note) },
+		Note:        s.note,
 	}
 	defer w.Close()
-	targets, err := f.plan(ctx, w, platforms)
+	targets, err := f.plan(ctx, w, format, platforms)
 	if err != nil {
 		return err
 	}
-	f.warnOfOthers(s, targets)
+	f.noteOtherBundles(s, targets)
 	if f.check {
 		return differences(s, targets)
 	}
-	if err := f.permit(targets); err != nil {
+	if err := f.checkRemovals(targets); err != nil {
 		return err
 	}
 	for _, t := range targets {
@@ -56,21 +57,23 @@ func (f *generateFlags) write(ctx context.Context, s streams, platforms []genera
 	return nil
 }
 
-// String says what a folder is to hold.
+// note prints a note that is about no position in the document.
+func (s streams) note(text string) { fmt.Fprintf(s.err, "note: %s\n", text) }
+
+// String is the size of the bundle.
 func (t target) String() string {
 	return fmt.Sprintf("%s in %s", count(t.platform.Objects.Len(), "object"), count(t.files, "file"))
 }
 
 // plan renders each platform for its folder.
-func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms []generator.Platform) ([]target, error) {
-	format, _ := bundles.Named(f.format)
+func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, format bundles.Format, platforms []generator.Platform) ([]target, error) {
 	var targets []target
 	for _, p := range platforms {
 		tree, err := render(ctx, format, p)
 		if err != nil {
 			return nil, err
 		}
-		tree = tree.Holding(p.Objects)
+		tree = tree.WithInventory(p.Objects)
 		t := target{dir: f.output, platform: p, files: tree.Len()}
 		if !f.input.environmentGiven() {
 			t.dir = filepath.Join(f.output, p.Environment)
@@ -83,15 +86,11 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, platforms [
 	return targets, nil
 }
 
-// render lays a platform out as files.
+// render renders a platform as files. A missing field that the format needs is a problem of the document.
 func render(ctx context.Context, format bundles.Format, p generator.Platform) (bundles.Tree, error) {
-	bundle, err := bundleOf(p)
-	if err != nil {
-		return bundles.Tree{}, err
-	}
-	tree, err := format.Render(ctx, bundle)
+	tree, err := format.Render(ctx, bundleOf(p))
 	if missing := (*bundles.MissingError)(nil); errors.As(err, &missing) {
-		return tree, problem.List{{Position: p.Delivery.Position, Rule: formatNeeds, Path: missing.Path, Message: missing.Message}}
+		return tree, problem.List{{Position: p.Position, Rule: formatNeeds, Path: missing.Path, Message: missing.Message}}
 	}
 	if err != nil {
 		return tree, fmt.Errorf("rendering as %s: %w", format.Name(), err)
@@ -99,25 +98,24 @@ func render(ctx context.Context, format bundles.Format, p generator.Platform) (b
 	return tree, nil
 }
 
-// bundleOf is what formats render of a platform.
-func bundleOf(p generator.Platform) (bundles.Bundle, error) {
-	delivery, err := bundles.ReadDelivery(p.Delivery)
-	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: delivery}, err
+// bundleOf returns the bundle that formats render for a platform.
+func bundleOf(p generator.Platform) bundles.Bundle {
+	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: p.Delivery}
 }
 
-// formatNeeds is the rule that a document breaks which lacks something for --format.
-var formatNeeds = problem.Rule{Name: "format-needs", Doc: "A document says what the format of the bundle has to know"}
+// formatNeeds is the rule that a document breaks if it lacks a field that --format needs.
+var formatNeeds = problem.Rule{Name: "format-needs", Doc: "A document has the fields that the format of the bundle needs"}
 
-// differences lists what is not up to date.
+// differences returns an error that lists what is not up to date.
 func differences(s streams, targets []target) error {
-	var found []string
+	var differences []string
 	for _, t := range targets {
 		for _, difference := range t.plan.Differences() {
-			found = append(found, filepath.Join(t.dir, difference))
+			differences = append(differences, filepath.Join(t.dir, difference))
 		}
 	}
-	if len(found) > 0 {
-		return &differError{found}
+	if len(differences) > 0 {
+		return &exitError{errors.New("not up to date"), report.Report{ExitCode: exitDiffers, Failures: differences}}
 	}
 	for _, t := range targets {
 		fmt.Fprintf(s.err, "%s is up to date with %s\n", t.dir, t)
@@ -125,19 +123,24 @@ func differences(s streams, targets []target) error {
 	return nil
 }
 
-// warnOfOthers points at bundles of environments that the document no longer has.
-func (f *generateFlags) warnOfOthers(s streams, targets []target) {
+// noteOtherBundles notes bundles in the output folder of environments that the document does not have.
+func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 	if targets[0].dir == f.output {
 		return
 	}
-	manifests, _ := filepath.Glob(filepath.Join(f.output, "*", bundles.ManifestName)) // the pattern is sound
-	for _, manifest := range manifests {
+	for _, manifest := range f.manifests() {
 		dir := filepath.Dir(manifest)
 		if !slices.ContainsFunc(targets, func(t target) bool { return t.dir == dir }) {
-			fmt.Fprintf(s.err, "note: %s holds a bundle of no environment of the document; remove it if its cluster is gone\n", dir)
+			s.note(dir + " contains the bundle of an environment that the document does not have; remove the folder if its cluster is gone")
 		}
 	}
 	if _, err := os.Stat(filepath.Join(f.output, bundles.ManifestName)); err == nil {
-		fmt.Fprintf(s.err, "note: %s itself holds a bundle, from before the document had environments; move its files away\n", f.output)
+		s.note(f.output + " itself contains a bundle, from before the document had environments; move its files away")
 	}
+}
+
+// manifests lists the manifests of bundles in the folders below the output folder.
+func (f *generateFlags) manifests() []string {
+	manifests, _ := filepath.Glob(filepath.Join(f.output, "*", bundles.ManifestName)) // fails only if the pattern is invalid
+	return manifests
 }

@@ -1,25 +1,26 @@
 #!/bin/sh
-# Checks, from inside, whether an image holds what trainyard's runtimes need.
+# Checks, from inside an image, whether the image contains the programs that trainyard's runtimes need.
 set -u
 
 usage() {
 	cat <<'END'
 usage: check-image.sh openmpi|mpich|intel
 
-Checks whether the image that it runs in holds what trainyard's runtimes need, with the
-MPI that is named: openmpi for the runtimes openmpi-*, horovod* and deepspeed-mpi, mpich
-and intel for those of the same name. Run it as pods do, by a user that no image knows:
+Checks whether the image in which it runs contains the programs that trainyard's runtimes
+need. The argument names the MPI: openmpi for the runtimes openmpi-*, horovod* and
+deepspeed-mpi, mpich for mpich, and intel for intel-mpi. Run it as a user without a passwd
+entry, as pods do:
 
   podman run --rm -i --user 12345:0 IMAGE sh -s -- openmpi < check-image.sh
 
-It prints one line per check, "ok" or "MISSING" and what to do about it, and changes nothing.
-Exit status: 0 if nothing is missing, 1 if something is, 2 if it was called wrongly.
+It prints one line per check, "ok", or "MISSING" with a remedy, and changes nothing.
+Exit status: 0 if nothing is missing, 1 if something is missing, 2 for invalid arguments.
 END
 }
 
 missing=0
 
-# report STATUS WHAT REMEDY: prints the outcome of a check, which held if STATUS is 0.
+# report STATUS WHAT REMEDY: prints the result of a check, which succeeded if STATUS is 0.
 report() {
 	if [ "$1" -eq 0 ]; then
 		echo "ok       $2"
@@ -29,7 +30,7 @@ report() {
 	fi
 }
 
-# path_of NAME FOLDERS: prints where a program lies; what only a shell has is none.
+# path_of NAME FOLDERS: prints the path of a program. It ignores shell built-ins.
 path_of() (
 	IFS=:
 	for folder in $2; do
@@ -41,7 +42,7 @@ path_of() (
 	exit 1
 )
 
-# program REMEDY NAME...: each is a program on PATH; fails if the last is not.
+# program REMEDY NAME...: checks that each program is on PATH. It fails if the last one is missing.
 program() {
 	remedy=$1
 	shift
@@ -53,8 +54,8 @@ program() {
 	return "$there"
 }
 
-# says WORDS TEXT: whether the words are in the text.
-says() {
+# contains WORDS TEXT: succeeds if the text contains the words.
+contains() {
 	case $2 in *"$1"*) return 0 ;; esac
 	return 1
 }
@@ -67,60 +68,60 @@ check_shell() {
 	program "install libc-bin (Debian), glibc-common (Red Hat)" getent
 }
 
-# Programs of these names, in other shapes than that of GNU, know less.
+# Other implementations of these programs than GNU's lack some features.
 check_tools() {
 	timeout 1 sleep 3 2>/dev/null
 	[ $? -eq 124 ]
-	report $? "timeout that ends with 124 when time is up" "install coreutils"
+	report $? "timeout that exits with 124 after the time limit" "install coreutils"
 	sleep 0.1 2>/dev/null
-	report $? "sleep for a part of a second" "install coreutils"
-	says "127.0.0.1" "$(getent ahosts 127.0.0.1 2>/dev/null)"
+	report $? "sleep for a fraction of a second" "install coreutils"
+	contains "127.0.0.1" "$(getent ahosts 127.0.0.1 2>/dev/null)"
 	report $? "getent ahosts" "install the getent of the C library"
 	cpus=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null)
 	[ "${cpus:-0}" -gt 0 ] 2>/dev/null
 	report $? "nproc that counts CPUs" "install coreutils"
 }
 
-# recent TEXT: whether it tells of OpenSSH 7.8 or newer.
+# recent TEXT: succeeds if the text contains a version of OpenSSH from 7.8 on.
 recent() {
-	said=${1#*OpenSSH_}
-	[ "$said" != "$1" ] || return 1
-	major=${said%%[!0-9]*}
-	said=${said#*.}
-	minor=${said%%[!0-9]*}
+	version=${1#*OpenSSH_}
+	[ "$version" != "$1" ] || return 1
+	major=${version%%[!0-9]*}
+	version=${version#*.}
+	minor=${version%%[!0-9]*}
 	[ $((${major:-0} * 100 + ${minor:-0})) -ge 708 ]
 }
 
 check_ssh() {
 	if program "install openssh-client (Debian), openssh-clients (Red Hat)" ssh; then
-		said=$(ssh -V 2>&1)
-		# It does not even tell its version to a user without a name. sshd is of the same.
-		says "No user exists" "$said" || recent "$said"
+		version=$(ssh -V 2>&1)
+		# ssh does not print its version for a user without a passwd entry. sshd has the same version.
+		contains "No user exists" "$version" || recent "$version"
 		report $? "ssh of OpenSSH" "install OpenSSH 7.8 or newer"
 	fi
-	# A node looks there too, wherever PATH of the image points.
+	# A node also searches these folders, in addition to the image's PATH.
 	sshd=$(path_of sshd "$PATH:/usr/local/sbin:/usr/sbin:/sbin")
 	report $? "sshd" "install openssh-server"
 	if [ -n "$sshd" ]; then
-		# Those that do not know -V say their version with how to use them.
+		# Versions without the option -V print their version with the usage message.
 		recent "$("$sshd" -V 2>&1)"
 		report $? "sshd of OpenSSH 7.8 or newer" "install a newer one"
 	fi
 }
 
-# find_mpirun REMEDY: sets said to what mpirun says of itself. It has to be found without what a
-# login shell or an entrypoint sets.
+# find_mpirun REMEDY: sets version to the version text of mpirun. mpirun must be on PATH without the
+# settings of a login shell or an entrypoint.
 find_mpirun() {
 	program "$1" mpirun || return
-	said=$(mpirun --version 2>&1)
-	remedy="it says: $(echo "$said" | head -n 1)"
+	version=$(mpirun --version 2>&1)
+	remedy="it prints: $(echo "$version" | head -n 1)"
 }
 
-daemon="put it on PATH with ENV, beside mpirun"
+daemon="put it on PATH with ENV, as mpirun is"
 
 check_openmpi() {
 	find_mpirun "install Open MPI, and put its folder bin on PATH with ENV" || return
-	case $said in
+	case $version in
 	*"(Open MPI) 4."*)
 		report 0 "mpirun of Open MPI 4 or 5" ""
 		program "$daemon" orted
@@ -135,14 +136,14 @@ check_openmpi() {
 
 check_mpich() {
 	find_mpirun "install MPICH, and put its folder bin on PATH with ENV" || return
-	says "HYDRA" "$said"
+	contains "HYDRA" "$version"
 	report $? "mpirun of Hydra" "$remedy"
 	program "$daemon" hydra_pmi_proxy
 }
 
 check_intel() {
 	find_mpirun "install Intel MPI, and set with ENV what its setvars.sh sets: PATH first" || return
-	says "Intel(R) MPI" "$said"
+	contains "Intel(R) MPI" "$version"
 	report $? "mpirun of Intel MPI" "$remedy"
 	program "$daemon" hydra_bstrap_proxy hydra_pmi_proxy
 	[ -d "${I_MPI_ROOT-}" ]
@@ -172,5 +173,5 @@ main() {
 	exit $missing
 }
 
-# The shell may be reading this text from standard input: nobody else shall.
+# The shell can be reading this script from standard input, so that no command may read it.
 main "$@" </dev/null

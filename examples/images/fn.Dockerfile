@@ -1,4 +1,4 @@
-# trainyard-fn as a KRM function: CGO_ENABLED=0 go build -o trainyard-fn ./cmd/trainyard-fn
+# The KRM function trainyard-fn. Build the binary first: CGO_ENABLED=0 go build -o trainyard-fn ./cmd/trainyard-fn
 FROM scratch
 COPY trainyard-fn /trainyard-fn
 USER 65534

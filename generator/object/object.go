@@ -1,6 +1,5 @@
-// Package object holds what generation yields and everything after it reads:
-// one Kubernetes object, and an ordered set of them. Both are values that
-// nobody can change: whoever wants other fields makes another object.
+// Package object declares the result of generation, which bundles render: Kubernetes objects in an ordered set, and the
+// settings that bundle formats need. Objects and sets are immutable.
 package object
 
 import (
@@ -27,19 +26,18 @@ func (id ID) String() string {
 	return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name)
 }
 
-// Origin says where an object comes from. Both places read file:line:column.
+// Origin is the origin of an object, as two positions of the form file:line:column.
 type Origin struct {
-	Input      string // the part of the person's document that asked for it
-	Definition string // the CUE that made it
+	Input      string // the section of the user's document that asks for it
+	Definition string // the CUE that defines it
 }
 
-// Parameter is a leaf of an object that may be given another value without
-// changing anything else, such as a chart's value.
+// Parameter is a scalar of an object that can get another value without any other change, such as a value of a chart.
 type Parameter struct {
-	Key    string          // where a person writes it: a dotted path in the document, the same for all objects it fills
-	Whole  bool            // whether the key is whole, and not relative to the part of the document that the object is for
-	Path   []any           // where it lands: keys (string) and indexes (int) from the object's root
-	Doc    string          // what it means, in one sentence
+	Key    string          // the path of the field in the document that sets it, the same for all objects
+	Whole  bool            // whether Key is a whole path, and not relative to the section that asks for the object
+	Path   []any           // its path in the object: keys (string) and indexes (int) from the root
+	Doc    string          // its meaning, in one sentence
 	Schema json.RawMessage // the JSON Schema of its value in the document
 }
 
@@ -48,19 +46,19 @@ type Object struct {
 	id         ID
 	origin     Origin
 	shape      *Shape
-	values     []any // of the shape's leaves
+	values     []any // of the shape's parameters
 	base       string
 	parameters []Parameter
 }
 
-// New makes an object of decoded JSON (maps, slices, strings, booleans, int64,
-// float64 and nil). It fails if apiVersion, kind or name is missing.
+// New returns an object with content as decoded JSON (maps, slices, strings, booleans, int64, float64 and nil). It fails if
+// apiVersion, kind or name is missing.
 func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, error) {
 	return Make(NewShape(runtime.DeepCopyJSON(fields), nil), nil, origin, "", parameters)
 }
 
-// Make makes an object of a shape and the values of its leaves. The parameters'
-// keys are relative to base, a dotted path in the document, and may be shared.
+// Make returns an object of a shape with the values of its parameters. The keys of documented parameters are relative to base,
+// a dotted path in the document, and can be shared by objects.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error
@@ -81,12 +79,12 @@ func (o Object) identify() (ID, error) {
 	return ID{GroupVersionKind: group.WithKind(kind), Namespace: namespace, Name: name}, nil
 }
 
-// text returns the string at a place of the shape, or "".
-func (o Object) text(at place) string {
-	if at.leaf < 0 {
+// text returns a text of the object, or "".
+func (o Object) text(at shapeText) string {
+	if at.parameter < 0 {
 		return at.text
 	}
-	text, _ := o.values[at.leaf].(string)
+	text, _ := o.values[at.parameter].(string)
 	return text
 }
 
@@ -96,8 +94,8 @@ func (o Object) ID() ID { return o.id }
 // Origin returns where the object comes from.
 func (o Object) Origin() Origin { return o.origin }
 
-// Shape returns what the object has in common with others, and the values in
-// which it differs, in the order of the shape's leaves. Nobody may change them.
+// Shape returns the shape of the object, and the values of its parameters in the order of the shape. Callers must not change
+// them.
 func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
 
 // Label returns the value of one of the object's labels, or "".
@@ -110,12 +108,12 @@ func (o Object) Label(key string) string {
 }
 
 // Fields returns a copy of the object's content as decoded JSON.
-func (o Object) Fields() map[string]any { return o.shape.filled(o.values) }
+func (o Object) Fields() map[string]any { return o.shape.withValues(o.values) }
 
 // MarshalJSON writes the object's content with sorted keys.
 func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Fields()) }
 
-// Parameters returns the leaves that may be given other values, ordered by path.
+// Parameters returns the parameters that users can set, ordered by path.
 func (o Object) Parameters() []Parameter {
 	parameters := slices.Clone(o.parameters)
 	for i, p := range parameters {

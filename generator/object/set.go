@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Set is an ordered set of objects, the one thing that every format renders.
-// Its order does not depend on the order of the input: namespaces come first,
-// because nothing else can be applied without them, then the rest by group,
+// Set is an ordered set of objects, which every format renders. Its order does not depend on the order of the input:
+// namespaces come first, because other objects can only be applied to existing namespaces, and the rest is ordered by group,
 // kind, namespace and name.
 type Set struct {
 	objects []Object
@@ -21,13 +20,13 @@ func NewSet(objects ...Object) (Set, error) {
 	slices.SortStableFunc(sorted, func(a, b Object) int { return compare(a.id, b.id) })
 	for i := 1; i < len(sorted); i++ {
 		if a, b := sorted[i-1], sorted[i]; compare(a.id, b.id) == 0 {
-			return Set{}, fmt.Errorf("two objects are called %s: from %s and %s", a.id, a.origin.Input, b.origin.Input)
+			return Set{}, fmt.Errorf("two objects have the ID %s: from %s and %s", a.id, a.origin.Input, b.origin.Input)
 		}
 	}
 	return Set{objects: sorted}, nil
 }
 
-// compare ignores the version: two versions of a kind are the same object to a cluster.
+// compare ignores the version, because two versions of a kind are the same object in a cluster.
 func compare(a, b ID) int {
 	return cmp.Or(
 		cmp.Compare(rank(a), rank(b)),
@@ -51,13 +50,13 @@ func (s Set) All() iter.Seq[Object] { return slices.Values(s.objects) }
 // Len counts the objects.
 func (s Set) Len() int { return len(s.objects) }
 
-// Select returns the set of those objects for which keep is true.
-func (s Set) Select(keep func(Object) bool) Set {
-	var kept []Object
+// Select returns the set of the objects for which want returns true.
+func (s Set) Select(want func(Object) bool) Set {
+	var selected []Object
 	for _, o := range s.objects {
-		if keep(o) {
-			kept = append(kept, o)
+		if want(o) {
+			selected = append(selected, o)
 		}
 	}
-	return Set{objects: kept}
+	return Set{objects: selected}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 func made(t *testing.T, apiVersion, kind, namespace, name string) Object {
@@ -20,8 +22,8 @@ func made(t *testing.T, apiVersion, kind, namespace, name string) Object {
 }
 
 func TestSetIsOrdered(t *testing.T) {
-	a := made(t, "trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "", "a")
-	b := made(t, "trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "", "b")
+	a := made(t, v1alpha1.TrainerAPIVersion, "ClusterTrainingRuntime", "", "a")
+	b := made(t, v1alpha1.TrainerAPIVersion, "ClusterTrainingRuntime", "", "b")
 	n := made(t, "v1", "Namespace", "", "z")
 	q := made(t, "v1", "ResourceQuota", "z", "q")
 	want := []string{"Namespace z", "ResourceQuota z/q", "ClusterTrainingRuntime a", "ClusterTrainingRuntime b"}

@@ -7,71 +7,65 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Shape is what several objects have in common: all of their content but for
-// some leaves.
+// Shape is an object without the values of its parameters. Objects of a shape differ in these values only.
 type Shape struct {
-	fields map[string]any // with the leaves of the object that the shape was made from
-	leaves [][]any        // the paths of the others: keys (string) and indexes (int) from the root
+	fields     map[string]any // with the parameters of the object that the shape was built from
+	parameters [][]any        // paths of the parameters: keys (string) and indexes (int) from the root
 
-	apiVersion, kind, name, namespace place
-	labels                            map[string]place
+	apiVersion, kind, name, namespace shapeText
+	labels                            map[string]shapeText
 
-	derived sync.Map // by what Derive was asked for
+	derived sync.Map // by the key of Derive
 }
 
-// place is where a text of an object stands: in a leaf, or in all objects of the shape.
-type place struct {
-	leaf int // -1 for none
-	text string
+// shapeText is a text of the objects of a shape: a parameter, or the same in all of them.
+type shapeText struct {
+	parameter int // index of the parameter; -1 for none
+	text      string
 }
 
-// NewShape takes the content of one object, as decoded JSON, and the paths of
-// the leaves in which others differ. It keeps both.
-func NewShape(fields map[string]any, leaves [][]any) *Shape {
-	s := &Shape{fields: fields, leaves: leaves, labels: map[string]place{}}
-	s.apiVersion, s.kind = s.at(fields, "apiVersion"), s.at(fields, "kind")
+// NewShape takes the content of one object, as decoded JSON, and the paths of its parameters. It keeps both.
+func NewShape(fields map[string]any, parameters [][]any) *Shape {
+	s := &Shape{fields: fields, parameters: parameters, labels: map[string]shapeText{}}
+	s.apiVersion, s.kind = s.textAt(fields, "apiVersion"), s.textAt(fields, "kind")
 	metadata, _ := fields["metadata"].(map[string]any)
-	s.name, s.namespace = s.at(metadata, "metadata", "name"), s.at(metadata, "metadata", "namespace")
+	s.name, s.namespace = s.textAt(metadata, "metadata", "name"), s.textAt(metadata, "metadata", "namespace")
 	labels, _ := metadata["labels"].(map[string]any)
 	for key := range labels {
-		s.labels[key] = s.at(labels, "metadata", "labels", key)
+		s.labels[key] = s.textAt(labels, "metadata", "labels", key)
 	}
 	return s
 }
 
-// at finds a text by its path, whose last key is one of the fields.
-func (s *Shape) at(fields map[string]any, path ...any) place {
+// textAt returns the text at a path, whose last key is one of the fields.
+func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	key, _ := path[len(path)-1].(string)
 	text, _ := fields[key].(string)
-	return place{s.leaf(path), text}
+	parameter := slices.IndexFunc(s.parameters, func(p []any) bool { return slices.Equal(p, path) })
+	return shapeText{parameter, text}
 }
 
-// leaf is the index of the leaf at a path, or -1.
-func (s *Shape) leaf(path []any) int {
-	return slices.IndexFunc(s.leaves, func(leaf []any) bool { return slices.Equal(leaf, path) })
-}
-
-// Fields returns the content that all objects of the shape share. Nobody may change it.
+// Fields returns the content of one object of the shape, which callers must not change.
 func (s *Shape) Fields() map[string]any { return s.fields }
 
-// Leaves returns the paths of the leaves that differ. Nobody may change them.
-func (s *Shape) Leaves() [][]any { return s.leaves }
+// Parameters returns the paths of the parameters, which callers must not change.
+func (s *Shape) Parameters() [][]any { return s.parameters }
 
-// Derive returns what derive yields, which it does once for each shape and key: what
-// only depends on a shape is then made once for all objects and sets that share it.
+// Derive returns the result of derive, which it calls once for each shape and key. Results that depend only on the shape
+// are thus computed once for all objects and sets that share it.
 func (s *Shape) Derive(key any, derive func() any) any {
-	if made, ok := s.derived.Load(key); ok {
-		return made
+	if known, ok := s.derived.Load(key); ok {
+		return known
 	}
-	made, _ := s.derived.LoadOrStore(key, derive())
-	return made
+	derived, _ := s.derived.LoadOrStore(key, derive())
+	return derived
 }
 
-// filled is the content of an object of the shape.
-func (s *Shape) filled(values []any) map[string]any { return With(s.fields, s.leaves, values) }
+// withValues returns the content of the object with these values of the parameters.
+func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With copies decoded JSON and has values, which are not copied, at some paths of it: keys (string) and
-// indexes (int) that are there.
+// With copies decoded JSON with other values at some paths, which must exist: keys (string) and indexes (int). The values
+// are not copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {
@@ -80,7 +74,7 @@ func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	return fields
 }
 
-// At returns what is at a path of decoded JSON: keys (string) and indexes (int). It is nil where there is nothing.
+// At returns the value at a path of decoded JSON, or nil if there is none: keys (string) and indexes (int).
 func At(node any, path []any) any {
 	for _, step := range path {
 		node = below(node, step)
@@ -88,7 +82,7 @@ func At(node any, path []any) any {
 	return node
 }
 
-// below returns what is at a key of a mapping, or at an index of a list.
+// below returns the value at a key of a mapping, or at an index of a list.
 func below(node, step any) any {
 	switch at := node.(type) {
 	case map[string]any:
@@ -103,7 +97,7 @@ func below(node, step any) any {
 	return nil
 }
 
-// set puts a value at a path.
+// set replaces the value at a path.
 func set(root any, path []any, value any) {
 	for i, step := range path {
 		last := i == len(path)-1

@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// maxNamed is how many parts of a document a folded problem names, and how many problems that say
-// the same are told one by one.
+// maxNamed limits how many tenants or runtimes a folded problem names. A list of at most so many problems is not folded.
 const maxNamed = 3
 
-// Fold makes one of many problems that say the same, at the place of the first: it adds how many
-// they are, and of which tenants or runtimes. A few stay as they are.
+// Fold replaces many problems with the same rule and message by the first of them, with the number of positions and the
+// names of their tenants or runtimes.
 func (l List) Fold() List {
-	type cause struct {
+	type key struct {
 		rule    Rule
 		message string
 	}
-	same := map[cause]List{}
+	same := map[key]List{}
 	for _, p := range l {
-		c := cause{p.Rule, p.Message}
-		same[c] = append(same[c], p)
+		k := key{p.Rule, p.Message}
+		same[k] = append(same[k], p)
 	}
-	var all List
-	told := map[cause]bool{}
+	var folded List
+	done := map[key]bool{}
 	for _, p := range l {
-		c := cause{p.Rule, p.Message}
-		if n := len(same[c]); n > maxNamed {
-			p.Message += fmt.Sprintf(" (at %d places%s)", n, owners(same[c]))
+		k := key{p.Rule, p.Message}
+		switch n := len(same[k]); {
+		case n <= maxNamed:
+			folded = append(folded, p)
+		case !done[k]:
+			p.Message += fmt.Sprintf(" (at %d places%s)", n, owners(same[k]))
+			folded = append(folded, p)
 		}
-		if p.Message == c.message || !told[c] {
-			all = append(all, p)
-		}
-		told[c] = true
+		done[k] = true
 	}
-	return all
+	return folded
 }
 
-// owners names the parts of the document that problems are in, where all are in parts of one kind.
+// owners names the tenants or the runtimes of problems. It returns "" if the problems belong to both or to neither.
 func owners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

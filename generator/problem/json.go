@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/trainyard/trainyard/api/message"
 )
 
-// OfJSON says of an error of encoding/json where it is and what is wrong, with types called as in YAML. Of
-// any other error it says what that says itself.
-func OfJSON(err error) (path, says string) {
+// DecodeError returns the path and the message of a type error of encoding/json, with the names that YAML has for types. For
+// any other error, it returns the error's own message.
+func DecodeError(err error) (path, message string) {
 	var other *json.UnmarshalTypeError
 	if !errors.As(err, &other) {
 		return "", err.Error()
@@ -20,24 +22,24 @@ func OfJSON(err error) (path, says string) {
 	return other.Field, "want " + cmp.Or(wanted[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// wanted are Go's kinds that decode from one type of YAML; of the rest are integers.
+// wanted names the YAML types that decode into kinds of Go. All other kinds are integers.
 var wanted = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",
 }
 
-// given is what encoding/json calls them.
+// given maps the type names of encoding/json to those of YAML.
 var given = map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping", "number": "a number"}
 
-// JSON says what a value of decoded JSON is: scalars as they are, shortened.
-func JSON(value any) string {
+// Describe names the type of a mapping or list, and returns a shortened scalar.
+func Describe(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
 		return given["object"]
 	case []any:
 		return given["array"]
 	case string:
-		return Quote(value)
+		return message.Quote(value)
 	}
-	return Number(fmt.Sprint(value))
+	return message.Number(fmt.Sprint(value))
 }

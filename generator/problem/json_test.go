@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOfJSON(t *testing.T) {
+func TestDecodeError(t *testing.T) {
 	for text, want := range map[string][2]string{
 		`{"a": [1]}`:               {"a", "want text, got a list"},
 		`{"b": {"c": "x"}}`:        {"b.c", "want true or false, got text"},
@@ -24,8 +24,8 @@ func TestOfJSON(t *testing.T) {
 				F int32 `json:"f"`
 			} `json:"d"`
 		}
-		path, says := OfJSON(json.Unmarshal([]byte(text), &into))
-		if got := [2]string{path, says}; got != want {
+		path, message := DecodeError(json.Unmarshal([]byte(text), &into))
+		if got := [2]string{path, message}; got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

@@ -1,6 +1,5 @@
-// Package problem holds what is wrong with a person's input: one problem per
-// cause, each with the place in the file where it can be mended. It knows
-// nothing of how problems are found or printed.
+// Package problem has the type of the problems in a user's input. There is one problem per cause, with the position in the
+// file to fix. The package does not find or print problems.
 package problem
 
 import (
@@ -11,20 +10,20 @@ import (
 	"unicode"
 )
 
-// Position is a place in an input file. Line and Column count from 1, columns
-// in characters. The zero value means "no place".
+// Position is a position in an input file. Line and Column start at 1; columns count characters. The zero value means that
+// there is no position.
 type Position struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 }
 
-// String gives file:line:column, as editors and terminals understand it.
+// String returns file:line:column, which editors and terminals recognize.
 func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", printable(p.File), p.Line, p.Column)
 }
 
-// printable keeps a file's name from breaking a line or steering a terminal.
+// printable replaces the characters of a file name that break lines or control terminals.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -34,27 +33,27 @@ func printable(name string) string {
 	}, name)
 }
 
-// Rule is a kind of mistake. Its name is for machines, and stays the same for as long as the kind exists.
+// Rule is a type of problem. Programs can rely on its name, which does not change.
 type Rule struct {
 	Name string `json:"name,omitempty"` // such as unknown-key
-	Doc  string `json:"doc,omitempty"`  // what the mistake is, or what the rule demands, in one sentence without a full stop
+	Doc  string `json:"doc,omitempty"`  // the problem or the requirement, in one sentence without a full stop
 }
 
-// Syntax is the rule that a text breaks which cannot be read, or not all of it.
-var Syntax = Rule{"syntax", "A file is the text of a document, in YAML, JSON or CUE"}
+// Syntax is the rule for a text that cannot be read, in whole or in part.
+var Syntax = Rule{"syntax", "A file contains valid YAML, JSON or CUE"}
 
-// Problem is one mistake.
+// Problem is one problem of an input.
 type Problem struct {
 	Position
-	// Rule is the kind of mistake.
+	// Rule is the type of the problem.
 	Rule Rule `json:"rule,omitzero"`
-	// Path is where the value lies in the document, such as spec.runtimes.a.image; empty for the whole file.
+	// Path is the path of the value in the document, such as spec.runtimes.a.image. It is empty for the whole file.
 	Path string `json:"path,omitempty"`
-	// Message says what is wrong and what is allowed, in one line without a full stop.
+	// Message describes the problem and what is allowed, in one line without a full stop.
 	Message string `json:"message"`
 }
 
-// String gives the problem as one line.
+// String returns the problem in one line.
 func (p Problem) String() string {
 	if p.Path == "" {
 		return fmt.Sprintf("%s: %s", p.Position, p.Message)
@@ -62,11 +61,10 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s: %s", p.Position, p.Path, p.Message)
 }
 
-// List is every problem of an input. As an error, it is what a person must mend
-// before anything can be generated.
+// List is all problems of an input. As an error, it lists what a user has to fix before trainyard can generate objects.
 type List []Problem //nolint:errname // a list first, an error only when it is not empty
 
-// Error gives one line per problem.
+// Error returns one line per problem.
 func (l List) Error() string {
 	lines := make([]string, len(l))
 	for i, p := range l {
@@ -75,8 +73,8 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// By returns the list with a rule for each problem that has none.
-func (l List) By(rule Rule) List {
+// WithRule returns a copy of the list in which the rule is set for each problem without a rule.
+func (l List) WithRule(rule Rule) List {
 	all := slices.Clone(l)
 	for i := range all {
 		if all[i].Rule == (Rule{}) {

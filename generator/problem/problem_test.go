@@ -7,42 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNearest(t *testing.T) {
-	cases := map[string]struct {
-		word       string
-		candidates []string
-		want       string
-	}{
-		"a letter too many is found":             {"nodez", []string{"image", "nodes"}, "nodes"},
-		"a letter left out is found":             {"imag", []string{"image", "imagePullPolicy"}, "image"},
-		"two letters swapped are found":          {"openmip-cpu", []string{"openmpi-cpu", "mpich"}, "openmpi-cpu"},
-		"another case is nearer than a letter":   {"always", []string{"alwayz", "Always"}, "Always"},
-		"the nearest of several wins":            {"limit", []string{"limits", "list"}, "limits"},
-		"a different word is not a typing error": {"kueue", []string{"image", "from"}, ""},
-		"nothing comes of no candidates":         {"x", nil, ""},
-		"a short word needs to be near":          {"ab", []string{"xyz"}, ""},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := Nearest(tc.word, tc.candidates); got != tc.want {
-				t.Errorf("Nearest(%q, %q) = %q, want %q", tc.word, tc.candidates, got, tc.want)
-			}
-		})
-	}
-}
-
-func TestNearestLeavesOutWhatIsFarTooLong(t *testing.T) {
-	candidates, long := []string{"image", "imagePullPolicy"}, strings.Repeat("image", 1<<17)
-	allocations := testing.AllocsPerRun(1, func() {
-		if got := Nearest(long, candidates); got != "" {
-			t.Errorf("Nearest() = %q, want nothing", got)
-		}
-	})
-	if allocations > 10 { // a table would have a row for each letter
-		t.Errorf("Nearest() allocates %v times", allocations)
-	}
-}
-
 func TestErrSortsByPosition(t *testing.T) {
 	at := func(line, column int, message string) Problem {
 		return Problem{Position: Position{File: "a.yaml", Line: line, Column: column}, Message: message}

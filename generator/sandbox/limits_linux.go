@@ -12,23 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restrict makes a child die with us, so that nothing goes on burning.
-func restrict(cmd *exec.Cmd) {
+// killWithParent makes the kernel kill a child when its parent ends.
+func killWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// boundCPU lets the kernel kill a process that takes too much CPU time. A process
-// that has ended already needs no bound. There is no bound on the address space:
-// one below about 1 GiB kills every Go program at its start.
-func boundCPU(pid int, most time.Duration) {
-	if seconds := uint64(most / time.Second); seconds > 0 {
-		limit := unix.Rlimit{Cur: seconds, Max: seconds}
-		_ = unix.Prlimit(pid, unix.RLIMIT_CPU, &limit, nil)
+// limitCPU makes the kernel kill a process that uses too much CPU time. It ignores errors, because the process may have
+// ended. There is no limit of the address space: a limit below 1 GiB kills every Go program when it starts.
+func limitCPU(pid int, limit time.Duration) {
+	if seconds := uint64(limit / time.Second); seconds > 0 {
+		_ = unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds}, nil)
 	}
 }
 
-// resident is the memory that a process holds, in bytes; 0 if it cannot be told.
-func resident(pid int) int64 {
+// residentMemory returns the resident memory of a process in bytes, or 0 if it is unknown.
+func residentMemory(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
 		return 0

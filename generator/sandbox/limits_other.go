@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// restrict does nothing: the bound on time ends a child that outlives us.
-func restrict(*exec.Cmd) {}
+// killWithParent does nothing: the time limit ends a child that outlives its parent.
+func killWithParent(*exec.Cmd) {}
 
-// boundCPU does nothing: the bound on wall time holds here, too.
-func boundCPU(int, time.Duration) {}
+// limitCPU does nothing: the time limit also limits CPU time.
+func limitCPU(int, time.Duration) {}
 
-// resident cannot tell here.
-func resident(int) int64 { return 0 }
+// residentMemory returns 0: the memory is unknown.
+func residentMemory(int) int64 { return 0 }

@@ -1,7 +1,6 @@
-// Package sandbox runs a program that may burn all the time and memory it gets,
-// such as the evaluation of somebody else's CUE, which nothing can stop from
-// inside. The program is a child process: it reads its input, writes its output,
-// and is killed when it takes more than it may.
+// Package sandbox runs a program as a child process with limits on time, memory and output. The program can be one that
+// nothing can stop from inside, such as the evaluation of untrusted CUE. It reads its input and writes its output, and is
+// killed when it exceeds a limit.
 package sandbox
 
 import (
@@ -14,27 +13,28 @@ import (
 	"time"
 )
 
-// Limits bound a child process. The zero value of a field means no bound.
+// Limits are the limits of a child process. A zero value means no limit.
 type Limits struct {
-	Wall   time.Duration // from start to end
-	CPU    time.Duration // of all its threads, in whole seconds; where the system counts it
-	Memory int64         // bytes it may hold, looked at every few milliseconds; where the system tells
-	Output int           // bytes it may write
+	Wall   time.Duration // time from start to end
+	CPU    time.Duration // CPU time of all threads, in whole seconds; only on Linux
+	Memory int64         // bytes of resident memory, checked every few milliseconds; only on Linux
+	Output int           // bytes on standard output
 }
 
-// LimitError is returned for a child that took more than it may.
+// LimitError reports that a child process exceeded a limit.
 type LimitError struct{ What string }
 
-// Error says what it took too much of.
+// Error names the limit.
 func (l *LimitError) Error() string { return "took more than " + l.What }
 
-// pollInterval is how often a child's memory is looked at. A program that makes
-// memory as fast as it can makes some tens of megabytes meanwhile.
+// pollInterval is the interval between memory checks. A program can allocate some tens of megabytes in one interval.
 const pollInterval = 10 * time.Millisecond
 
-// Run starts a program with an empty environment, gives it input, and returns
-// what it writes. An error that is no *LimitError has what the program wrote to
-// its standard error.
+// maxStderr limits how much of a child's standard error is kept, in bytes.
+const maxStderr = 2000
+
+// Run starts a program with an empty environment and an input, and returns its output. If the child exceeds a limit, the
+// error is a *LimitError. Other errors include the first bytes of its standard error.
 func Run(ctx context.Context, limits Limits, input []byte, name string, args ...string) ([]byte, error) {
 	if limits.Wall > 0 {
 		var cancel context.CancelFunc
@@ -43,24 +43,24 @@ func Run(ctx context.Context, limits Limits, input []byte, name string, args ...
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var stderr tail
-	stdout := &capped{most: limits.Output, full: func() { stop(&LimitError{fmt.Sprintf("%d MiB of output", limits.Output>>20)}) }}
+	stderr := &buffer{max: maxStderr}
+	stdout := &buffer{max: limits.Output, full: func() { stop(&LimitError{fmt.Sprintf("%d MiB of output", limits.Output>>20)}) }}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = []string{}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), stdout, &stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), stdout, stderr
 	cmd.WaitDelay = time.Second
-	restrict(cmd)
+	killWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	boundCPU(cmd.Process.Pid, limits.CPU)
-	go watch(ctx, cmd.Process.Pid, limits.Memory, func() { stop(&LimitError{fmt.Sprintf("%d MiB of memory", limits.Memory>>20)}) })
+	limitCPU(cmd.Process.Pid, limits.CPU)
+	go watchMemory(ctx, cmd.Process.Pid, limits.Memory, func() { stop(&LimitError{fmt.Sprintf("%d MiB of memory", limits.Memory>>20)}) })
 	err := cmd.Wait()
-	return stdout.buffer.Bytes(), verdict(ctx, cmd, err, limits, stderr.buffer.String())
+	return stdout.bytes, exitError(ctx, cmd, err, limits, string(stderr.bytes))
 }
 
-// verdict finds out why a child ended.
-func verdict(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, stderr string) error {
+// exitError returns the reason why a child ended.
+func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, stderr string) error {
 	var limit *LimitError
 	switch {
 	case errors.As(context.Cause(ctx), &limit):
@@ -69,18 +69,18 @@ func verdict(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, stder
 		return ctx.Err()
 	case err == nil:
 		return nil
-	case limits.CPU > 0 && cmd.ProcessState != nil && used(cmd.ProcessState) >= limits.CPU/2:
-		// The kernel kills it by a clock that is ahead of what it reports, on a busy machine by a quarter.
+	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
+		// The clock by which the kernel kills a child is ahead of the reported time: by a quarter on a busy machine.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
-	return fmt.Errorf("%w: %s (%s)", err, stderr, used(cmd.ProcessState))
+	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))
 }
 
-func used(state *os.ProcessState) time.Duration { return state.SystemTime() + state.UserTime() }
+func cpuTime(state *os.ProcessState) time.Duration { return state.SystemTime() + state.UserTime() }
 
-// watch calls full as soon as a process holds more memory than it may.
-func watch(ctx context.Context, pid int, most int64, full func()) {
-	if most <= 0 {
+// watchMemory calls exceeded when a process uses more memory than the limit.
+func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
+	if limit <= 0 {
 		return
 	}
 	ticker := time.NewTicker(pollInterval)
@@ -90,40 +90,32 @@ func watch(ctx context.Context, pid int, most int64, full func()) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if resident(pid) > most {
-				full()
+			if residentMemory(pid) > limit {
+				exceeded()
 				return
 			}
 		}
 	}
 }
 
-// capped keeps output up to a bound. It is no bytes.Buffer, which would read from a
-// pipe by itself, past the bound.
-type capped struct {
-	buffer bytes.Buffer
-	most   int
-	full   func()
+// buffer keeps the first bytes of a stream. It is not a bytes.Buffer, because io.Copy would use its ReadFrom, which has no
+// limit.
+type buffer struct {
+	bytes []byte
+	max   int    // bytes; 0 for no limit
+	full  func() // called when there is more, if not nil; else the rest is dropped
 }
 
-// Write keeps what fits, and tells once there is more.
-func (c *capped) Write(p []byte) (int, error) {
-	if c.most > 0 && c.buffer.Len()+len(p) > c.most {
-		c.full()
+// Write keeps bytes up to the limit.
+func (b *buffer) Write(p []byte) (int, error) {
+	switch available := b.max - len(b.bytes); {
+	case b.max <= 0 || len(p) <= available:
+		b.bytes = append(b.bytes, p...)
+	case b.full != nil:
+		b.full()
 		return 0, errors.New("too much output")
-	}
-	return c.buffer.Write(p)
-}
-
-// tail keeps the first bytes of what a program complains about.
-type tail struct{ buffer bytes.Buffer }
-
-const maxComplaint = 2000 // bytes
-
-// Write drops what is beyond the bound.
-func (t *tail) Write(p []byte) (int, error) {
-	if room := maxComplaint - t.buffer.Len(); room > 0 {
-		t.buffer.Write(p[:min(room, len(p))])
+	default:
+		b.bytes = append(b.bytes, p[:available]...)
 	}
 	return len(p), nil
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestMain makes of this test binary the programs that the tests run.
+// TestMain runs this test binary as one of the programs that the tests start.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "program" {
 		programs[os.Args[2]]()
@@ -22,17 +22,17 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	sink  [][]byte
-	burnt int
+	sink   [][]byte
+	burned int
 )
 
 var programs = map[string]func(){
 	"echo":  func() { _, _ = io.Copy(os.Stdout, os.Stdin) },
-	"fail":  func() { fmt.Fprintln(os.Stderr, "no luck"); os.Exit(7) },
+	"fail":  func() { fmt.Fprintln(os.Stderr, "failure reason"); os.Exit(7) },
 	"sleep": func() { time.Sleep(time.Minute) },
 	"burn": func() {
 		for i := 0; ; i++ {
-			burnt ^= i
+			burned ^= i
 		}
 	},
 	"grow": func() {
@@ -44,7 +44,7 @@ var programs = map[string]func(){
 			sink = append(sink, block)
 		}
 	},
-	"talk": func() {
+	"write": func() {
 		for {
 			_, _ = os.Stdout.WriteString(strings.Repeat("x", 1000))
 		}
@@ -62,20 +62,20 @@ func run(t *testing.T, limits Limits, program, input string) (string, error) {
 	return string(out), err
 }
 
-func TestRunGivesWhatTheProgramWrites(t *testing.T) {
+func TestRunReturnsOutput(t *testing.T) {
 	if got, err := run(t, Limits{Wall: time.Minute, CPU: time.Minute, Memory: 1 << 30, Output: 1 << 20}, "echo", "hello"); got != "hello" || err != nil {
 		t.Errorf("Run(echo) = %q, %v", got, err)
 	}
 	if got, err := run(t, Limits{}, "environment", ""); got != "0" || err != nil {
-		t.Errorf("the child has %s variables, %v, want none", got, err)
+		t.Errorf("the child has %s environment variables, %v, want none", got, err)
 	}
 	_, err := run(t, Limits{}, "fail", "")
-	if limit := (*LimitError)(nil); err == nil || errors.As(err, &limit) || !strings.Contains(err.Error(), "no luck") {
-		t.Errorf("Run(fail) = %v, want what it complains about", err)
+	if limit := (*LimitError)(nil); err == nil || errors.As(err, &limit) || !strings.Contains(err.Error(), "failure reason") {
+		t.Errorf("Run(fail) = %v, want its standard error", err)
 	}
 }
 
-func TestRunEndsWhatTakesTooMuch(t *testing.T) {
+func TestRunEnforcesLimits(t *testing.T) {
 	linux := runtime.GOOS == "linux"
 	cases := map[string]struct {
 		program string
@@ -86,27 +86,27 @@ func TestRunEndsWhatTakesTooMuch(t *testing.T) {
 		"too long":        {"sleep", Limits{Wall: 300 * time.Millisecond}, "took more than 300ms", false},
 		"too much CPU":    {"burn", Limits{Wall: 30 * time.Second, CPU: time.Second}, "took more than 1s of CPU time", !linux},
 		"too much memory": {"grow", Limits{Wall: 30 * time.Second, Memory: 64 << 20}, "took more than 64 MiB of memory", !linux},
-		"too much output": {"talk", Limits{Wall: 30 * time.Second, Output: 1 << 20}, "took more than 1 MiB of output", false},
+		"too much output": {"write", Limits{Wall: 30 * time.Second, Output: 1 << 20}, "took more than 1 MiB of output", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.skip {
-				t.Skip("CPU time and memory are bounded on Linux only (limits_other.go)")
+				t.Skip("CPU time and memory are limited only on Linux (limits_other.go)")
 			}
 			started := time.Now()
 			_, err := run(t, tc.limits, tc.program, "")
 			var limit *LimitError
 			if !errors.As(err, &limit) || limit.Error() != tc.want {
-				t.Errorf("Run() = %v, want it %s", err, tc.want)
+				t.Errorf("Run() = %v, want %s", err, tc.want)
 			}
 			if took := time.Since(started); took > 20*time.Second {
-				t.Errorf("it took %s to end", took)
+				t.Errorf("the child ended after %s", took)
 			}
 		})
 	}
 }
 
-func TestRunCanBeStopped(t *testing.T) {
+func TestRunStopsWithItsContext(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +117,6 @@ func TestRunCanBeStopped(t *testing.T) {
 		t.Errorf("Run() = %v, want context.DeadlineExceeded", err)
 	}
 	if _, err := Run(t.Context(), Limits{}, nil, "/nonexistent"); err == nil {
-		t.Error("Run() of a program that is not there worked")
+		t.Error("Run() of a missing program succeeded")
 	}
 }

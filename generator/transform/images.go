@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,38 +10,38 @@ import (
 	"cuelabs.dev/go/oci/ociregistry/ociref"
 )
 
-// pins say how images are to be named. Their keys are names as registries know them.
-type pins struct {
-	digests map[string]pinned
+// renamer renames images. Its keys are complete names, with registry and tag.
+type renamer struct {
+	digests map[string]listedDigest
 	listed  map[string][]string // images with digests as the document writes them, by repository
 	mirrors map[string]string   // by registry or folder
 	unused  map[string]bool     // images as the document writes them
 }
 
-// pinned is an image with a digest.
-type pinned struct{ written, digest string }
+// listedDigest is the digest of an image in the document.
+type listedDigest struct{ image, digest string }
 
-// image is what a reference is to registries: nginx is docker.io/library/nginx, and the tag latest.
+// image is an image reference with its defaults: nginx is docker.io/library/nginx, with the tag latest.
 type image struct {
 	repository, tag string
-	digest          bool // whether it names one
+	digest          bool // whether the reference has a digest
 }
 
-func newPins(c Changes) *pins {
-	p := &pins{digests: map[string]pinned{}, listed: map[string][]string{}, mirrors: map[string]string{}, unused: map[string]bool{}}
+func newRenamer(c Changes) *renamer {
+	r := &renamer{digests: map[string]listedDigest{}, listed: map[string][]string{}, mirrors: map[string]string{}, unused: map[string]bool{}}
 	for _, written := range slices.Sorted(maps.Keys(c.Digests)) {
-		known, _ := read(written) // the schema takes nothing else
-		p.digests[known.name()], p.unused[written] = pinned{written, c.Digests[written]}, true
-		p.listed[known.repository] = append(p.listed[known.repository], written)
+		known, _ := parse(written) // the schema accepts only valid references
+		r.digests[known.name()], r.unused[written] = listedDigest{written, c.Digests[written]}, true
+		r.listed[known.repository] = append(r.listed[known.repository], written)
 	}
 	for from, to := range c.Mirrors {
-		p.mirrors[folder(from)] = to
+		r.mirrors[canonical(from)] = to
 	}
-	return p
+	return r
 }
 
-// read reads a reference. Source: the grammar of github.com/distribution/reference.
-func read(text string) (image, bool) {
+// parse parses a reference. Source: the grammar of github.com/distribution/reference.
+func parse(text string) (image, bool) {
 	ref, err := ociref.ParseRelative(text)
 	if err != nil {
 		return image{}, false
@@ -48,65 +49,56 @@ func read(text string) (image, bool) {
 	name := ref.Repository
 	switch {
 	case ref.Host != "":
-		name = folder(ref.Host) + "/" + ref.Repository
+		name = canonical(ref.Host) + "/" + ref.Repository
 	case strings.HasPrefix(name, "localhost/"):
 	case strings.Contains(name, "/"):
 		name = "docker.io/" + name
 	default:
 		name = "docker.io/library/" + name
 	}
-	if ref.Tag == "" {
-		ref.Tag = "latest"
-	}
-	return image{name, ref.Tag, ref.Digest != ""}, true
+	return image{name, cmp.Or(ref.Tag, "latest"), ref.Digest != ""}, true
 }
 
 func (i image) name() string { return i.repository + ":" + i.tag }
 
-// folder is a registry, or a folder of one, by the name that Docker Hub has here.
-func folder(written string) string {
-	host, rest, below := strings.Cut(written, "/")
-	if host == "index.docker.io" {
-		host = "docker.io"
+// canonical is a registry, or a folder of one, with docker.io for index.docker.io.
+func canonical(folder string) string {
+	if rest, found := strings.CutPrefix(folder, "index.docker.io"); found && (rest == "" || rest[0] == '/') {
+		return "docker.io" + rest
 	}
-	if !below {
-		return host
-	}
-	return host + "/" + rest
+	return folder
 }
 
-// rename is the name that an image gets. What is no image, such as one that is still to be filled
-// in, keeps its name.
-func (p *pins) rename(written string) (string, error) {
-	known, ok := read(written)
+// rename returns the new name of an image. Text that is no image reference, such as a placeholder, keeps its name.
+func (r *renamer) rename(written string) (string, error) {
+	known, ok := parse(written)
 	if !ok {
 		return written, nil
 	}
-	moved := p.mirrored(written, known)
+	moved := r.mirrored(written, known)
 	if known.digest {
 		return moved, nil
 	}
-	there, _ := read(moved)
-	for _, i := range []image{known, there} {
-		if pin, ok := p.digests[i.name()]; ok {
-			delete(p.unused, pin.written)
-			return repository(moved) + "@" + pin.digest, nil
+	target, _ := parse(moved)
+	for _, i := range []image{known, target} {
+		if listed, ok := r.digests[i.name()]; ok {
+			delete(r.unused, listed.image)
+			return repository(moved) + "@" + listed.digest, nil
 		}
 	}
-	for _, i := range []image{known, there} {
-		if others := p.listed[i.repository]; len(others) > 0 {
+	for _, i := range []image{known, target} {
+		if others := r.listed[i.repository]; len(others) > 0 {
 			return written, fmt.Errorf("%s has no digest: spec.images.digests of the Transformer has %s", written, strings.Join(others, ", "))
 		}
 	}
 	return moved, nil
 }
 
-// mirrored puts a mirror in the place of the longest folder that is mirrored. What lies in a mirror
-// stays there.
-func (p *pins) mirrored(written string, known image) string {
+// mirrored replaces the longest registry or folder that has a mirror. An image in a mirror keeps its name.
+func (r *renamer) mirrored(written string, known image) string {
 	longest := ""
-	for from, to := range p.mirrors {
-		if strings.HasPrefix(known.repository, folder(to)+"/") {
+	for from, to := range r.mirrors {
+		if strings.HasPrefix(known.repository, canonical(to)+"/") {
 			return written
 		}
 		if strings.HasPrefix(known.repository, from+"/") && len(from) > len(longest) {
@@ -116,7 +108,7 @@ func (p *pins) mirrored(written string, known image) string {
 	if longest == "" {
 		return written
 	}
-	return p.mirrors[longest] + strings.TrimPrefix(known.repository, longest) + strings.TrimPrefix(written, repository(written))
+	return r.mirrors[longest] + strings.TrimPrefix(known.repository, longest) + strings.TrimPrefix(written, repository(written))
 }
 
 // repository is a reference without its tag and its digest.

@@ -1,6 +1,5 @@
-// Package transform changes objects that somebody else made: their labels, the images of their
-// containers, and what they say to Argo CD. What it is not asked to change stays as it is written,
-// comments and order of keys included, and what it has changed it does not change again.
+// Package transform changes labels, images and Argo CD annotations of foreign objects. It keeps all other text,
+// including comments and the order of keys. Applying the same changes again changes nothing.
 package transform
 
 import (
@@ -8,155 +7,183 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
-	"go.yaml.in/yaml/v4"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Changes are what is asked for (generator/transforms).
+// Changes are the changes that a Transformer document requests (transform.cue).
 type Changes struct {
-	Labels    map[string]string   `json:"labels"`
-	OwnLabels map[string]string   `json:"ownLabels"` // of objects that have none of that name
-	Shared    string              `json:"shared"`    // a label: what has it gets no labels
-	Digests   map[string]string   `json:"digests"`   // by image
-	Mirrors   map[string]string   `json:"mirrors"`   // by the registry or folder that is mirrored
-	Kinds     map[string]Kind     `json:"kinds"`
-	Lists     map[string][]string `json:"lists"`  // whose items name an image, by their key, and where
-	Places    []Place             `json:"places"` // where else images are named
+	Labels        map[string]string   `json:"labels"`
+	DefaultLabels map[string]string   `json:"defaultLabels"` // set where the object does not have the label
+	SharedLabel   string              `json:"sharedLabel"`   // an object with this label gets no labels
+	Digests       map[string]string   `json:"digests"`       // by image
+	Mirrors       map[string]string   `json:"mirrors"`       // by registry, or folder of one
+	Kinds         map[string]Kind     `json:"kinds"`
+	ImageLists    map[string][]string `json:"imageLists"` // path of the image in an item, by the key of the list
+	ImageFields   []ImageField        `json:"imageFields"`
 }
 
-// Kind is how objects of a kind are annotated.
+// Kind contains the annotations of objects of one kind.
 type Kind struct {
 	Group       string            `json:"group"`
-	Annotations map[string]string `json:"annotations"`
+	Annotations map[string]string `json:"annotations"` // set where the object does not have the annotation
 }
 
-// Place is where objects of a kind name an image.
-type Place struct {
+// ImageField is a field that names an image, in objects of one kind.
+type ImageField struct {
 	Group     string   `json:"group"`
 	Kind      string   `json:"kind"`
 	Namespace string   `json:"namespace"` // empty for any
-	Path      []string `json:"path"`      // a key may have a * in it
+	Path      []string `json:"path"`      // patterns of path.Match
 }
 
-// Rules that are found here.
+// Rules of this package.
 var (
-	unpinned = problem.Rule{Name: "image-without-digest", Doc: "An image whose repository has digests has one itself"}
-	unused   = problem.Rule{Name: "digest-of-nothing", Doc: "A digest is that of an image of some object"}
+	missingDigest = problem.Rule{Name: "image-without-digest", Doc: "An image has a digest if the Transformer lists digests for its repository"}
+	unusedDigest  = problem.Rule{Name: "unused-digest", Doc: "A digest in the Transformer is for an image that an object names"}
 )
 
-// Problem is what is wrong with an object.
+// Problem is a problem in one object.
 type Problem struct {
-	Object int // its index
+	Object int // index of the object
 	problem.Problem
 }
 
-// Apply makes the changes to objects, each of which is a mapping. It returns what is wrong with
-// them, and which of the digests nobody uses.
-func (c Changes) Apply(objects []*yaml.Node) (wrong []Problem, notes problem.List) {
-	pins := newPins(c)
+// Apply changes objects. Each object is a mapping, and so are its metadata, labels and annotations. Apply returns the
+// problems of the objects, and a note for each digest that no object uses.
+func (c Changes) Apply(objects []*yaml.RNode) (wrong []Problem, notes problem.List) {
+	images := newRenamer(c)
 	for i, object := range objects {
 		c.label(object)
 		c.annotate(object)
-		for _, p := range c.pin(object, pins) {
+		for _, p := range c.renameImages(object, images) {
 			wrong = append(wrong, Problem{i, p})
 		}
 	}
-	for _, image := range slices.Sorted(maps.Keys(pins.unused)) {
-		notes = append(notes, problem.Problem{Rule: unused, Path: problem.Path([]string{"spec", "images", "digests", image}), Message: "no object names this image"})
+	for _, image := range slices.Sorted(maps.Keys(images.unused)) {
+		notes = append(notes, problem.Problem{Rule: unusedDigest, Path: problem.Path([]string{"spec", "images", "digests", image}), Message: "no object names this image"})
 	}
 	return wrong, notes
 }
 
-func (c Changes) label(object *yaml.Node) {
-	if follow(object, "metadata", "labels", c.Shared) != nil {
+func (c Changes) label(object *yaml.RNode) {
+	if _, shared := object.GetLabels()[c.SharedLabel]; shared {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
-		set(object, c.Labels[key], "metadata", "labels", key)
+		set(object, yaml.LabelsField, key, c.Labels[key])
 	}
-	complete(object, "labels", c.OwnLabels)
+	setMissing(object, yaml.LabelsField, object.GetLabels(), c.DefaultLabels)
 }
 
-// annotate tells Argo CD what the object does not tell it.
-func (c Changes) annotate(object *yaml.Node) {
-	group, kind := groupKind(object)
-	if about, known := c.Kinds[kind]; known && about.Group == group {
-		complete(object, "annotations", about.Annotations)
+func (c Changes) annotate(object *yaml.RNode) {
+	group, _ := resid.ParseGroupVersion(object.GetApiVersion())
+	if kind, known := c.Kinds[object.GetKind()]; known && kind.Group == group {
+		setMissing(object, yaml.AnnotationsField, object.GetAnnotations(), kind.Annotations)
 	}
 }
 
-// complete adds labels or annotations that an object does not have.
-func complete(object *yaml.Node, field string, values map[string]string) {
+// setMissing sets labels or annotations that the object does not have.
+func setMissing(object *yaml.RNode, field string, present, values map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if follow(object, "metadata", field, key) == nil {
-			set(object, values[key], "metadata", field, key)
+		if _, has := present[key]; !has {
+			set(object, field, key, values[key])
 		}
 	}
 }
 
-// pin gives all images of an object the names that they should have.
-func (c Changes) pin(object *yaml.Node, pins *pins) problem.List {
+// set sets a label or an annotation. The setters of kyaml and kustomize lose the comment of an old value, and the
+// quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
+func set(object *yaml.RNode, field, key, value string) {
+	mapping := object
+	for _, name := range []string{yaml.MetadataField, field} {
+		if f := mapping.Field(name); f != nil && yaml.IsMissingOrNull(f.Value) {
+			*f.Value.YNode() = yaml.Node{Kind: yaml.MappingNode} // LookupCreate stops at null
+		}
+		var err error
+		if mapping, err = mapping.Pipe(yaml.LookupCreate(yaml.MappingNode, name)); err != nil {
+			return // no API server accepts this object
+		}
+	}
+	text, old := quoted(value), mapping.Field(key)
+	if old == nil {
+		mapping.YNode().Content = append(mapping.YNode().Content, quoted(key), text)
+		return
+	}
+	node := old.Value.YNode()
+	if yaml.IsYNodeString(node) && node.Value == value {
+		return
+	}
+	text.HeadComment, text.LineComment, text.FootComment = node.HeadComment, node.LineComment, node.FootComment
+	*node = *text
+}
+
+// quoted is a string, in quotes if YAML 1.1 or 1.2 would read another type without them.
+func quoted(value string) *yaml.Node {
+	n := yaml.NewStringRNode(value).YNode()
+	if yaml.IsYaml1_1NonString(n) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// renameImages replaces all images of an object.
+func (c Changes) renameImages(object *yaml.RNode, images *renamer) problem.List {
 	var wrong problem.List
 	rename := func(at []string, image *yaml.Node) {
-		name, err := pins.rename(image.Value)
+		name, err := images.rename(image.Value)
 		if err != nil {
-			wrong = append(wrong, problem.Problem{Rule: unpinned, Path: problem.Path(at), Message: err.Error()})
+			wrong = append(wrong, problem.Problem{Rule: missingDigest, Path: problem.Path(at), Message: err.Error()})
 		}
-		if name != image.Value {
-			image.Value = name
-		}
+		image.Value = name
 	}
-	c.inLists(object, nil, rename)
-	group, kind := groupKind(object)
-	for _, p := range c.Places {
-		if p.Group == group && p.Kind == kind && (p.Namespace == "" || p.Namespace == textAt(object, "metadata", "namespace")) {
-			each(object, nil, p.Path, rename)
+	c.visitImageLists(object.YNode(), nil, rename)
+	group, _ := resid.ParseGroupVersion(object.GetApiVersion())
+	for _, f := range c.ImageFields {
+		if f.Group == group && f.Kind == object.GetKind() && (f.Namespace == "" || f.Namespace == object.GetNamespace()) {
+			visitStrings(object.YNode(), nil, f.Path, rename)
 		}
 	}
 	return wrong
 }
 
-// inLists finds images in lists of containers and the like.
-func (c Changes) inLists(n *yaml.Node, at []string, found func([]string, *yaml.Node)) {
-	for key, value := range fields(n) {
-		below := append(slices.Clone(at), key)
-		if inner, ok := c.Lists[key]; ok && value.Kind == yaml.SequenceNode {
-			for i, item := range value.Content {
-				each(item, append(slices.Clone(below), fmt.Sprint(i)), inner, found)
-			}
-		}
-		c.inLists(value, below, found)
-	}
+// visitImageLists visits the images in lists of containers and volumes, at any depth.
+func (c Changes) visitImageLists(n *yaml.Node, at []string, visit func([]string, *yaml.Node)) {
 	if n.Kind == yaml.SequenceNode {
 		for i, item := range n.Content {
-			c.inLists(item, append(slices.Clone(at), fmt.Sprint(i)), found)
-		}
-	}
-}
-
-// each finds the texts at a path whose keys may have a * in them.
-func each(n *yaml.Node, at, steps []string, found func([]string, *yaml.Node)) {
-	if len(steps) == 0 {
-		if isText(n) {
-			found(at, n)
+			c.visitImageLists(item, append(slices.Clone(at), fmt.Sprint(i)), visit)
 		}
 		return
 	}
-	for key, value := range fields(n) {
-		if ok, _ := path.Match(steps[0], key); ok { // patterns are ours
-			each(value, append(slices.Clone(at), key), steps[1:], found)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		below := append(slices.Clone(at), key)
+		if inner, ok := c.ImageLists[key]; ok && value.Kind == yaml.SequenceNode {
+			for i, item := range value.Content {
+				visitStrings(item, append(slices.Clone(below), fmt.Sprint(i)), inner, visit)
+			}
 		}
+		c.visitImageLists(value, below, visit)
 	}
 }
 
-// groupKind is what an object says it is.
-func groupKind(object *yaml.Node) (group, kind string) {
-	group, _, grouped := strings.Cut(textAt(object, "apiVersion"), "/")
-	if !grouped {
-		group = ""
+// visitStrings visits the strings at a path of patterns.
+func visitStrings(n *yaml.Node, at, patterns []string, visit func([]string, *yaml.Node)) {
+	if len(patterns) == 0 {
+		if yaml.IsYNodeString(n) {
+			visit(at, n)
+		}
+		return
 	}
-	return group, textAt(object, "kind")
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if ok, _ := path.Match(patterns[0], n.Content[i].Value); ok { // transform.cue has no invalid pattern
+			visitStrings(n.Content[i+1], append(slices.Clone(at), n.Content[i].Value), patterns[1:], visit)
+		}
+	}
 }

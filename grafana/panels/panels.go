@@ -1,5 +1,6 @@
-// Package panels is what our dashboards ask of Prometheus, as data for who shows it elsewhere: trainyard's server,
-// its web dashboard and the SDK. It is written in CUE, in grafana/dashboards; panels.json is made of it.
+// Package panels provides the panels and Prometheus queries of trainyard's dashboards as data, for programs that show
+// them outside Grafana: trainyard's server, its web dashboard and the SDK. The dashboards are written in CUE, in
+// grafana/dashboards, and panels.json is generated from them.
 package panels
 
 import (
@@ -8,63 +9,63 @@ import (
 	"fmt"
 )
 
-// JSON is all dashboards, as those read them who do not read Go: a list of what Dashboard is.
+// JSON holds all dashboards as a JSON list of Dashboard, for programs in other languages.
 //
 //go:embed panels.json
 var JSON []byte
 
-// Dashboard is the panels of a dashboard, in order.
+// Dashboard is a dashboard with its panels, in order.
 type Dashboard struct {
-	Name        string   `json:"name"` // such as trainjob; it stays
+	Name        string   `json:"name"` // permanent, such as trainjob
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Variables   []string `json:"variables"` // labels that queries have as $label: with =~ for several values, with = for one
+	Variables   []string `json:"variables"` // labels that queries contain as $label: matched with =~ for several values, with = for one
 	Panels      []Panel  `json:"panels"`
 }
 
-// Panel is a question, and what is asked of Prometheus to answer it.
+// Panel is a panel with its Prometheus queries.
 type Panel struct {
-	Key         string   `json:"key"` // such as gpus/tensor, row and panel; it stays
+	Key         string   `json:"key"` // row and panel, such as gpus/tensor; permanent
 	Row         string   `json:"row"` // the title of its row
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Kind        string   `json:"kind"` // timeseries, stat, gauge, bargauge, table or heatmap
-	Unit        string   `json:"unit"` // by Grafana's name, such as s or percentunit
-	X           int      `json:"x"`    // where it stands in its row, whose grid has 24 columns
+	Unit        string   `json:"unit"` // Grafana's name of the unit, such as s or percentunit
+	X           int      `json:"x"`    // position in the row's grid, which has 24 columns
 	Y           int      `json:"y"`
 	Width       int      `json:"width"`
 	Height      int      `json:"height"`
-	Min         *float64 `json:"min,omitempty"` // the ends of the scale, where they are known
+	Min         *float64 `json:"min,omitempty"` // smallest and largest value of the scale, if known
 	Max         *float64 `json:"max,omitempty"`
-	Stacked     bool     `json:"stacked,omitempty"`  // whether the series are parts of a whole
-	Steps       []Step   `json:"steps,omitempty"`    // what values mean, lowest first
-	Interval    string   `json:"interval,omitempty"` // such as 1h: the least time between values, and the least $__rate_interval
-	Columns     []Column `json:"columns,omitempty"`  // the labels that a table shows, before the values
+	Stacked     bool     `json:"stacked,omitempty"`  // whether the series add up to a total
+	Steps       []Step   `json:"steps,omitempty"`    // ratings of values, lowest first
+	Interval    string   `json:"interval,omitempty"` // smallest step between values and smallest $__rate_interval, such as 1h
+	Columns     []Column `json:"columns,omitempty"`  // labels that a table shows, before the values
 	Queries     []Query  `json:"queries"`
 }
 
-// Step is what values mean from a number on; the first of them, what those below the second do.
+// Step rates all values from a number upwards. The first step applies to all values below the second step.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral
-	Text  string  `json:"text"`  // the same in words
+	Text  string  `json:"text"`  // the meaning in words
 }
 
-// Column is a label in a table.
+// Column is a label that a table shows.
 type Column struct {
 	Label string `json:"label"`
 	Title string `json:"title"`
 }
 
-// Query is PromQL with $variables, of which $__rate_interval is a duration: at least four times the interval
-// between samples.
+// Query is a PromQL expression with $variables. $__rate_interval stands for a duration of at least four times the
+// scrape interval.
 type Query struct {
 	Expr   string `json:"expr"`
-	Legend string `json:"legend"` // with labels such as {{pod}}; the title of the column in a table
+	Legend string `json:"legend"` // with labels such as {{pod}}; in a table, the title of the column
 	Unit   string `json:"unit"`
 }
 
-// All reads the dashboards, in the order in which people look at them.
+// All returns the dashboards, in display order.
 func All() ([]Dashboard, error) {
 	var all []Dashboard
 	if err := json.Unmarshal(JSON, &all); err != nil {

@@ -1,70 +1,65 @@
-// Package cases has TrainJobs with expected verdicts: unit tests of a platform's rules, without
-// a cluster. Files of them are read where text has places, in generator/trainjob.
+// Package cases defines policy tests: TrainJobs with the expected result of a platform's admission rules, which are evaluated
+// without a cluster.
 package cases
 
 import (
 	"math"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// What a file of cases says of itself.
+// Kinds of the documents in a policy test: the test file, and the TrainJobs in its cases.
 const (
-	APIVersion = "trainyard.dev/v1alpha1"
-	Kind       = "PolicyTest"
-)
-
-// What a TrainJob says of itself.
-const (
-	TrainJobAPI  = "trainer.kubeflow.org/v1alpha1"
+	Kind         = "PolicyTest"
 	TrainJobKind = "TrainJob"
 )
 
-// somebody is who submits where a case does not say.
+// somebody is the user who submits a TrainJob if the case names none.
 const somebody = "somebody"
 
-// Case is a TrainJob and what should become of it.
+// Case is a TrainJob and its expected result.
 type Case struct {
-	// Name is a sentence that says what is tried.
+	// Name describes the case in a sentence.
 	Name string `json:"name"`
-	// Tenant is the namespace that the TrainJob is for.
+	// Tenant is the namespace that the TrainJob is submitted to.
 	Tenant string `json:"tenant"`
-	// User submits it; "somebody" by default, who is not exempt from anything.
+	// User submits the TrainJob. The default, "somebody", is not exempt from any rule.
 	User string `json:"user,omitempty"`
-	// Before is the TrainJob that is updated; without it, one is created.
+	// Before is the TrainJob before an update. Without it, the TrainJob is created.
 	Before map[string]any `json:"before,omitempty"`
-	// TrainJob is the TrainJob; its apiVersion, kind, name and namespace may be left out.
+	// TrainJob is the submitted TrainJob. Its apiVersion, kind, name and namespace are optional.
 	TrainJob map[string]any `json:"trainJob"`
-	// Admitted says that it is admitted, and Refused by which rules it is not, in their order; one of both is given.
+	// Admitted expects that the TrainJob is admitted. Refused lists the rules that must refuse it, in their order. Exactly one of both is set.
 	Admitted bool     `json:"admitted,omitempty"`
 	Refused  []string `json:"refused,omitempty"`
-	// Says is what the message for the first of these rules must have in it.
+	// Says is a text that the message of the first of these rules must contain.
 	Says string `json:"says,omitempty"`
 }
 
-// Completed is a case with integers for numbers that are, and whatever may be left out.
+// Completed returns the case with defaults for all optional fields, and with whole numbers as integers.
 func (c Case) Completed() Case {
 	if c.User == "" {
 		c.User = somebody
 	}
-	c.Before, _ = whole(c.Before).(map[string]any)
-	c.TrainJob, _ = whole(c.TrainJob).(map[string]any)
+	c.Before, _ = wholeNumbers(c.Before).(map[string]any)
+	c.TrainJob, _ = wholeNumbers(c.TrainJob).(map[string]any)
 	for _, job := range []map[string]any{c.Before, c.TrainJob} {
 		complete(job, c.Tenant)
 	}
 	return c
 }
 
-// whole makes integers of numbers that are, as the API server has them.
-func whole(value any) any {
+// wholeNumbers converts integral floats to int64, as the API server does.
+func wholeNumbers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, inner := range value {
-			value[key] = whole(inner)
+			value[key] = wholeNumbers(inner)
 		}
 	case []any:
 		for i, inner := range value {
-			value[i] = whole(inner)
+			value[i] = wholeNumbers(inner)
 		}
 	case float64:
 		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
@@ -74,7 +69,7 @@ func whole(value any) any {
 	return value
 }
 
-// complete fills in what every TrainJob says of itself, and what the API server defaults.
+// complete sets the defaults of the API server, and the fields that every TrainJob needs.
 func complete(job map[string]any, tenant string) {
 	if job == nil {
 		return
@@ -86,12 +81,12 @@ func complete(job map[string]any, tenant string) {
 		inner, _ := in[key].(map[string]any)
 		return inner
 	}
-	fill(job, "apiVersion", TrainJobAPI)
+	fill(job, "apiVersion", v1alpha1.TrainerAPIVersion)
 	fill(job, "kind", TrainJobKind)
 	if metadata := fill(job, "metadata", map[string]any{}); metadata != nil {
 		name := "job"
 		if prefix, _ := metadata["generateName"].(string); prefix != "" {
-			name = guard.Generated(prefix)
+			name = guard.GeneratedName(prefix)
 		}
 		fill(metadata, "name", name)
 		fill(metadata, "namespace", tenant)
@@ -100,9 +95,9 @@ func complete(job map[string]any, tenant string) {
 	if spec == nil {
 		return
 	}
-	fill(spec, "managedBy", "trainer.kubeflow.org/trainjob-controller")
+	fill(spec, "managedBy", v1alpha1.TrainJobController)
 	if ref := fill(spec, "runtimeRef", map[string]any{}); ref != nil {
-		fill(ref, "apiGroup", "trainer.kubeflow.org")
+		fill(ref, "apiGroup", v1alpha1.TrainerGroup)
 		fill(ref, "kind", "ClusterTrainingRuntime")
 	}
 }

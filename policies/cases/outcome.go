@@ -6,29 +6,30 @@ import (
 	"strings"
 )
 
-// Question is what an evaluator is asked: what becomes of some cases where these objects are.
-type Question struct {
+// Request asks an evaluator to evaluate the policies among some objects on cases.
+type Request struct {
 	Objects []map[string]any `json:"objects"`
 	Cases   []Case           `json:"cases"`
 }
 
-// Answer has an outcome for each case, or says why there are none.
-type Answer struct {
+// Response holds one outcome for each case, or an error.
+type Response struct {
 	Outcomes []Outcome `json:"outcomes,omitempty"`
 	Error    string    `json:"error,omitempty"`
 }
 
-// Outcome is what became of a case.
+// Outcome is the result of a case.
 type Outcome struct {
-	// Unbound says that no policy is bound to the case's namespace.
+	// Unbound reports that no policy is bound to the case's namespace.
 	Unbound bool `json:"unbound,omitempty"`
-	// Rules are the names of the rules that refuse it, and Messages what they say, in the same order.
+	// Rules are the names of the rules that refuse the TrainJob. Messages are their messages, in the same order.
 	Rules    []string `json:"rules,omitempty"`
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Unlike says how an outcome differs from what a case expects, and by which of its keys; empty if it does not.
-func (o Outcome) Unlike(c Case) (key, how string) {
+// Mismatch describes how an outcome differs from the expectation of a case, and returns the case's key with that expectation. Both are empty if
+// the outcome is as expected.
+func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:
 		return "tenant", fmt.Sprintf("namespace %s has no rules for TrainJobs", c.Tenant)
@@ -39,7 +40,7 @@ func (o Outcome) Unlike(c Case) (key, how string) {
 	case !slices.Equal(o.Rules, c.Refused):
 		return "refused", "want it refused by " + strings.Join(c.Refused, ", ") + ", got: " + strings.Join(o.Messages, "; ")
 	case c.Says != "" && !strings.Contains(o.Messages[0], c.Says):
-		return "says", fmt.Sprintf("want it to say %q, got: %s", c.Says, o.Messages[0])
+		return "says", fmt.Sprintf("want %q in the message, got: %s", c.Says, o.Messages[0])
 	}
 	return "", ""
 }

@@ -1,40 +1,33 @@
 package guard_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainyard/trainyard/generator/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
-	"github.com/trainyard/trainyard/policies/internal/acme"
-	"github.com/trainyard/trainyard/test/guarded"
+	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// versionsOf says for which versions of Trainer the files of policies/testdata are.
+// versionsOf are the versions of Trainer for each file of policies/testdata.
 var versionsOf = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy: what the policy refuses in its own tests, guard refuses by the same rules,
-// and what it admits, it admits; updates and exempt users are among them.
+// TestCasesOfThePolicy tests that guard refuses and admits the cases of the policy's own tests by the same rules. The cases
+// include updates and exempt users.
 func TestCasesOfThePolicy(t *testing.T) {
-	objects := acme.Objects(t)
-	files, err := trainjob.ReadCases("../testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, all := range files {
-		versions := versionsOf[filepath.Base(file)]
+	objects := guardtest.Objects(t)
+	for _, file := range guardtest.Files(t) {
+		versions := versionsOf[file]
 		if len(versions) == 0 {
-			t.Errorf("%s is for no version of Trainer", file)
+			t.Errorf("%s has no versions of Trainer", file)
 		}
 		for _, version := range versions {
-			for _, c := range all {
+			for _, c := range guardtest.Cases(t, file) {
 				t.Run(version+"/"+c.Name, func(t *testing.T) {
-					if diff := cmp.Diff(c.Refused, rulesBroken(t, objects, version, c.Case)); diff != "" {
+					if diff := cmp.Diff(c.Refused, rulesBroken(t, objects, version, c)); diff != "" {
 						t.Errorf("-policy +guard:\n%s", diff)
 					}
 				})
@@ -43,10 +36,10 @@ func TestCasesOfThePolicy(t *testing.T) {
 	}
 }
 
-// rulesBroken are the rules that guard finds broken with a version of Trainer.
+// rulesBroken returns the rules that a case breaks with a version of Trainer, according to guard.
 func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases.Case) []string {
 	t.Helper()
-	parameters, _, err := guard.Find(objects, c.Tenant)
+	parameters, _, err := guard.FindParameters(objects, c.Tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,22 +47,22 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	if err != nil {
 		t.Fatal(err)
 	}
-	return guarded.Rules(t, reader, parameters, c)
+	return guardtest.Rules(t, reader, parameters, c)
 }
 
-// TestSlotConfigurationMismatch is the edge case of that name, before anybody submits: more processes
-// on a node than the runtime allows, whether the TrainJob counts them or Trainer does.
+// TestSlotConfigurationMismatch tests the edge case of that name: more processes per node than the runtime allows, set by the TrainJob or
+// by Trainer's default.
 func TestSlotConfigurationMismatch(t *testing.T) {
-	objects := acme.Objects(t)
+	objects := guardtest.Objects(t)
 	for name, tc := range map[string]struct {
 		trainer map[string]any
 		want    []string
 	}{
-		"as many as there may be":     {map[string]any{"numProcPerNode": int64(8)}, nil},
-		"one more":                    {map[string]any{"numProcPerNode": int64(9)}, []string{"processes"}},
-		"none":                        {map[string]any{"numProcPerNode": int64(0)}, []string{"processes"}},
-		"one for each of many GPUs":   {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(9)}}}, []string{"processes", "gpus"}},
-		"one for each of enough GPUs": {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(8)}}}, nil},
+		"the limit":                     {map[string]any{"numProcPerNode": int64(8)}, nil},
+		"one more than the limit":       {map[string]any{"numProcPerNode": int64(9)}, []string{"process-limit"}},
+		"zero":                          {map[string]any{"numProcPerNode": int64(0)}, []string{"process-limit"}},
+		"one for each of too many GPUs": {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(9)}}}, []string{"process-limit", "gpu-limit"}},
+		"one for each of enough GPUs":   {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(8)}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := cases.Case{Tenant: "team-vision", TrainJob: map[string]any{

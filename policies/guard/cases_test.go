@@ -2,13 +2,13 @@ package guard
 
 import "strings"
 
-// ruleCase is what a rule accepts and refuses.
+// ruleCase holds TrainJobs that a rule accepts and refuses.
 type ruleCase struct {
 	rule             Rule
-	data             map[string]string // other than limits
-	only             string            // versions, if not all
+	data             map[string]string // parameters, by default limits
+	only             string            // versions of Trainer, by default all
 	accepts, refuses []submitted
-	at, says         string // where refusals point, and a part of what they say
+	at, says         string // prefix of the path, and part of the message, of each denial
 }
 
 func specs(texts ...string) []submitted {
@@ -28,136 +28,136 @@ func pods(texts ...string) []submitted {
 }
 
 var cases = map[string]ruleCase{
-	"runtimes are those that are listed": {
-		rule: RuleRuntime, at: "spec.runtimeRef.name", says: "name one of: mpi, team-mpi",
+	"listed runtimes": {
+		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: "name one of: mpi, team-mpi",
 		accepts: specs(`{runtimeRef: {name: mpi}}`, `{runtimeRef: {name: team-mpi, kind: TrainingRuntime, apiGroup: trainer.kubeflow.org}}`),
 		refuses: specs(`{runtimeRef: {name: torch}}`, `{runtimeRef: {}}`, `{runtimeRef: {name: own, kind: TrainingRuntime}}`, `{runtimeRef: {name: Exempt}}`),
 	},
-	"a runtime that is nearly listed is offered": {
-		rule: RuleRuntime, at: "spec.runtimeRef.name", says: "did you mean team-mpi?", refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
+	"a misspelled runtime is suggested": {
+		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: "did you mean team-mpi?", refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
 	},
-	"a listed name of another kind is another runtime": {
-		rule: RuleRuntime, at: "spec.runtimeRef", says: "mpi is a ClusterTrainingRuntime of trainer.kubeflow.org",
+	"a listed name with another kind": {
+		rule: RuleUnlistedRuntime, at: "spec.runtimeRef", says: "mpi is a ClusterTrainingRuntime of trainer.kubeflow.org",
 		refuses: specs(`{runtimeRef: {name: mpi, kind: TrainingRuntime}}`, `{runtimeRef: {name: mpi, apiGroup: acme.example}}`),
 	},
-	"runtimes of the team's own are granted": {
-		rule: RuleRuntime, data: granting("ownRuntimes", "true"), at: "spec.runtimeRef", says: "name",
+	"runtimes of the tenant with a grant": {
+		rule: RuleUnlistedRuntime, data: with("ownRuntimes", "true"), at: "spec.runtimeRef", says: "name",
 		accepts: specs(`{runtimeRef: {name: own, kind: TrainingRuntime}, trainer: {image: any, numNodes: 3}}`),
 		refuses: specs(`{runtimeRef: {name: own}}`, `{runtimeRef: {name: own, kind: Other}}`, `{runtimeRef: {name: own, kind: TrainingRuntime, apiGroup: acme.example}}`),
 	},
-	"runtimes of the team's own have the platform's ceilings": {
-		rule: RuleNodes, data: granting("ownRuntimes", "true"), at: "spec.trainer.numNodes", says: "want 1 to 3",
+	"runtimes of the tenant have the platform's ceilings": {
+		rule: RuleNodeLimit, data: with("ownRuntimes", "true"), at: "spec.trainer.numNodes", says: "want 1 to 3",
 		refuses: specs(`{runtimeRef: {name: own, kind: TrainingRuntime}, trainer: {numNodes: 4}}`),
 	},
-	"names leave room for those of pods": {
-		rule: RuleJobName, at: "metadata.name", says: "at most 44",
+	"length of names": {
+		rule: RuleJobNameLength, at: "metadata.name", says: "at most 44",
 		accepts: []submitted{{metadata: "{name: " + strings.Repeat("a", 44) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 39) + "}"}},
 		refuses: []submitted{{metadata: "{name: " + strings.Repeat("a", 45) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 90) + "}"}},
 	},
-	"fields are known": {
-		rule: RuleFields, at: "spec", says: "leave it out",
+	"allowed fields": {
+		rule: RuleDisallowedField, at: "spec", says: "leave it out",
 		accepts: specs(`{suspend: true, trainer: {command: [a], args: [b], resourcesPerNode: null}, initializer: {dataset: {storageUri: a, secretRef: {name: b}}}}`),
 		refuses: specs(`{color: red}`, `{runtimeRef: {name: mpi, version: 1}}`, `{trainer: {priority: 1}}`, `{trainer: {resourcesPerNode: {claims: [{name: a}]}}}`,
 			`{initializer: {other: {}}}`, `{initializer: {model: {path: a}}}`, `{trainer: {env: [{name: A, from: b}]}}`),
 	},
-	"a field that is nearly known is offered": {
-		rule: RuleFields, at: "spec.trainer.numNode", says: "write numNodes", refuses: specs(`{trainer: {numNode: 3}}`),
+	"a misspelled field is suggested": {
+		rule: RuleDisallowedField, at: "spec.trainer.numNode", says: "write numNodes", refuses: specs(`{trainer: {numNode: 3}}`),
 	},
-	"fields of other versions are not known": {
-		rule: RuleFields, only: "2.1", at: "spec", says: "since 2.2",
+	"fields of later versions": {
+		rule: RuleDisallowedField, only: "2.1", at: "spec", says: "since 2.2",
 		accepts: specs(`{labels: {team: a}}`), refuses: specs(`{runtimePatches: []}`, `{activeDeadlineSeconds: 60}`),
 	},
-	"fields of earlier versions are not known": {
-		rule: RuleFields, only: "2.2 2.3", at: "spec", says: "write it into runtimePatches",
+	"fields of earlier versions": {
+		rule: RuleDisallowedField, only: "2.2 2.3", at: "spec", says: "write it into runtimePatches",
 		accepts: specs(`{activeDeadlineSeconds: 60}`), refuses: specs(`{podTemplateOverrides: []}`, `{labels: {team: a}}`),
 	},
-	"nodes are bounded": {
-		rule: RuleNodes, at: "spec.trainer.numNodes", says: "want 1 to 8, which is what mpi allows, got",
+	"number of nodes": {
+		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8, which is what mpi allows, got",
 		accepts: specs(`{}`, `{trainer: {numNodes: 1}}`, `{trainer: {numNodes: 8}}`),
 		refuses: specs(`{trainer: {numNodes: 9}}`, `{trainer: {numNodes: 0}}`, `{trainer: {numNodes: -1}}`),
 	},
-	"processes are bounded": {
-		rule: RuleProcesses, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, which is what mpi allows, got",
+	"number of processes": {
+		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, which is what mpi allows, got",
 		accepts: specs(`{trainer: {numProcPerNode: 1}}`, `{trainer: {numProcPerNode: 4}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 5}}`, `{trainer: {numProcPerNode: 0}}`),
 	},
-	"processes are no words": {
-		rule: RuleProcesses, only: "2.1", at: "spec.trainer.numProcPerNode", says: "want 1 to 4",
+	"words for the number of processes": {
+		rule: RuleProcessLimit, only: "2.1", at: "spec.trainer.numProcPerNode", says: "want 1 to 4",
 		refuses: specs(`{trainer: {numProcPerNode: auto}}`, `{trainer: {numProcPerNode: "2"}}`),
 	},
-	"processes that Trainer counts are bounded": {
-		rule: RuleProcesses, data: granting("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got none, for which Trainer takes the number of GPUs, 5",
+	"default number of processes": {
+		rule: RuleProcessLimit, data: with("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got none, for which Trainer uses the number of GPUs, 5",
 		accepts: specs(`{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 4}}}}`, `{trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 5000m}}}}`),
 	},
-	"processes of a runtime that names them are not counted": {
-		rule: RuleProcesses, data: granting("team-mpi.maxGPUsPerNode", "100"), at: "spec",
+	"number of processes of the runtime": {
+		rule: RuleProcessLimit, data: with("team-mpi.maxGPUsPerNode", "100"), at: "spec",
 		accepts: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`),
 		refuses: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {numProcPerNode: 5}}`),
 	},
-	"GPUs are bounded": {
-		rule: RuleGPUs, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, which is what mpi allows, got",
+	"number of GPUs": {
+		rule: RuleGPULimit, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, which is what mpi allows, got",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4000m, cpu: 64}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 2}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 0, amd.com/GPU: 4}}}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {numProcPerNode: 1, resourcesPerNode: {requests: {nvidia.com/gpu: "4001m"}}}}`,
 			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1Ki}}}}`,
 			`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5, amd.com/gpu: -4}}}}`),
 	},
-	"GPUs are laid over the runtime's": {
-		rule: RuleGPUs, only: "2.3", at: "spec.trainer.resourcesPerNode", says: "got 5",
+	"GPUs are added to the runtime's": {
+		rule: RuleGPULimit, only: "2.3", at: "spec.trainer.resourcesPerNode", says: "got 5",
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 3}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 3}}}}`),
 	},
-	"GPUs take the place of the runtime's": {
-		rule: RuleGPUs, only: "2.1 2.2", at: "spec.trainer.resourcesPerNode", says: "got 5",
+	"GPUs replace the runtime's": {
+		rule: RuleGPULimit, only: "2.1 2.2", at: "spec.trainer.resourcesPerNode", says: "got 5",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 3}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 4}}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 	},
-	"nodes have CPU and memory": {
-		rule: RuleResources, only: "2.1 2.2", data: granting("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
+	"CPU and memory are required": {
+		rule: RuleMissingResources, only: "2.1 2.2", data: with("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, memory: 1Gi}}}}`, `{trainer: {resourcesPerNode: {limits: {memory: 1Gi}, requests: {cpu: 1}}}}`,
 			`{trainer: {resourcesPerNode: null}}`, `{trainer: {resourcesPerNode: {limits: null}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`, `{trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}}`),
 	},
-	"nodes keep the CPU and memory of the runtime": {
-		rule: RuleResources, only: "2.3", data: granting("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"),
+	"CPU and memory of the runtime are kept": {
+		rule: RuleMissingResources, only: "2.3", data: with("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"),
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`),
 	},
-	"what is encrypted does not go by RDMA": {
-		rule: RuleEncryption, data: granting("encryption", "ipsec"), at: "spec.trainer.resourcesPerNode", says: "goes around the pod network, which ipsec encrypts here",
+	"RDMA with encryption": {
+		rule: RuleUnencryptedRDMA, data: with("encryption", "ipsec"), at: "spec.trainer.resourcesPerNode", says: "bypasses the pod network, which ipsec encrypts here",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, nvidia.com/gpu: 1, acme.example/fibre: 1}}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {rdma/hca_shared: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {vpc.amazonaws.com/efa: 1}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {openshift.io/mlnx_ib: 0}}}}`),
 	},
-	"what is plain may go by RDMA": {
-		rule: RuleEncryption, accepts: specs(`{trainer: {resourcesPerNode: {limits: {rdma/hca_shared: 1}}}}`),
+	"RDMA without encryption": {
+		rule: RuleUnencryptedRDMA, accepts: specs(`{trainer: {resourcesPerNode: {limits: {rdma/hca_shared: 1}}}}`),
 	},
-	"images are the runtime's": {
-		rule: RuleImage, at: "spec.trainer.image", says: "nodes would run quay.io/acme/mpi:1 all the same",
+	"image of the runtime": {
+		rule: RuleImageMismatch, at: "spec.trainer.image", says: "nodes would still run quay.io/acme/mpi:1",
 		accepts: specs(`{trainer: {image: "quay.io/acme/mpi:1"}}`, `{trainer: {image: ""}}`), refuses: specs(`{trainer: {image: other}}`),
 	},
-	"variables leave ranks where they are": {
-		rule: RuleEnvironment, at: "spec.trainer.env[1].name", says: "says where ranks run",
+	"reserved variables": {
+		rule: RuleReservedVariable, at: "spec.trainer.env[1].name", says: "controls where ranks run",
 		accepts: specs(`{trainer: {env: [{name: OMPI_MCA_btl, value: self}]}}`),
 		refuses: specs(`{trainer: {env: [{name: A}, {name: OMPI_MCA_orte_default_hostfile, value: /dev/null}]}}`),
 	},
-	"variables have known sources": {
-		rule: RuleEnvSources, at: "spec", says: "not among",
+	"sources of variables": {
+		rule: RuleDisallowedVariableSource, at: "spec", says: "not among",
 		accepts: append(specs(`{trainer: {env: [{name: A, valueFrom: {configMapKeyRef: {name: a, key: b}}}, {name: B, valueFrom: {secretKeyRef: {name: a, key: b}}}]}}`),
 			pods(`{spec: {containers: [{name: sidecar, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]}}`)...),
 		refuses: append(specs(`{trainer: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}`, `{initializer: {model: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}}`),
 			pods(`{spec: {initContainers: [{name: sidecar, env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}]}}`)...),
 	},
-	"managers run jobs": {
-		rule: RuleManager, at: "spec.managedBy", says: "want trainer.kubeflow.org/trainjob-controller, or none, got",
+	"managers": {
+		rule: RuleUnknownManager, at: "spec.managedBy", says: "want trainer.kubeflow.org/trainjob-controller, or none, got",
 		accepts: specs(`{managedBy: trainer.kubeflow.org/trainjob-controller}`), refuses: specs(`{managedBy: kueue.x-k8s.io/multikueue}`, `{managedBy: ""}`),
 	},
-	"MultiKueue runs jobs where Kueue is": {
-		rule: RuleManager, data: granting("managers", "trainer.kubeflow.org/trainjob-controller kueue.x-k8s.io/multikueue"), at: "spec.managedBy", says: " or ",
+	"MultiKueue as manager": {
+		rule: RuleUnknownManager, data: with("managers", "trainer.kubeflow.org/trainjob-controller kueue.x-k8s.io/multikueue"), at: "spec.managedBy", says: " or ",
 		accepts: specs(`{managedBy: kueue.x-k8s.io/multikueue}`), refuses: specs(`{managedBy: acme.example/me}`),
 	},
-	"keys of jobs are theirs": {
-		rule: RuleSSHKeys, at: "spec", says: "name none of them",
+	"SSH keys of jobs": {
+		rule: RuleSSHKeyAccess, at: "spec", says: "leave it out, because Trainer mounts",
 		accepts: append(specs(`{initializer: {dataset: {secretRef: {name: mine}}}}`), pods(`{spec: {volumes: [{name: a, secret: {secretName: mine}}]}}`)...),
 		refuses: append(specs(`{initializer: {dataset: {secretRef: {name: other-mpi-ssh-auth}}}}`,
 			`{trainer: {env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}}`),
@@ -165,8 +165,8 @@ var cases = map[string]ruleCase{
 				`{spec: {volumes: [{name: a, projected: {sources: [{configMap: {name: a}}, {secret: {name: other-mpi-ssh-auth}}]}}]}}`,
 				`{spec: {containers: [{name: a, env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}]}}`)...),
 	},
-	"patches are of known fields": {
-		rule: RulePatchFields, at: "spec.", says: "leave it out",
+	"allowed fields of patches": {
+		rule: RuleDisallowedPatchField, at: "spec.", says: "leave it out",
 		accepts: pods(`{metadata: {}, spec: {containers: [{name: a, env: [{name: A, value: b}], volumeMounts: [{name: a, mountPath: /a, subPath: b, readOnly: true}]}]}}`, `{spec: null}`),
 		refuses: pods(`{spec: {affinity: {}}}`, `{spec: {tolerations: []}}`, `{spec: {schedulingGates: [{name: a}]}}`, `{spec: {serviceAccountName: a}}`,
 			`{spec: {imagePullSecrets: [{name: a}]}}`, `{spec: {hostNetwork: true}}`, `{spec: {securityContext: {}}}`, `{spec: {terminationGracePeriodSeconds: 1}}`,
@@ -174,16 +174,16 @@ var cases = map[string]ruleCase{
 			`{spec: {containers: [{name: a, volumeMounts: [{name: a, mountPath: /a, mountPropagation: Bidirectional}]}]}}`,
 			`{metadata: {name: a}}`, `{metadata: {finalizers: [a]}}`, `{other: a}`),
 	},
-	"patches of whatever is around pods are of known fields": {
-		rule: RulePatchFields, only: "2.2 2.3", at: "spec.runtimePatches[0]", says: "leave it out",
+	"allowed fields of patches above pods": {
+		rule: RuleDisallowedPatchField, only: "2.2 2.3", at: "spec.runtimePatches[0]", says: "leave it out",
 		accepts: specs(`{runtimePatches: [{manager: a, time: "2026-01-31T12:00:00Z", trainingRuntimeSpec: {template: {metadata: {labels: {team: a}}}}}]}`),
 		refuses: specs(`{runtimePatches: [{other: a}]}`, `{runtimePatches: [{trainingRuntimeSpec: {mlPolicy: {}}}]}`,
 			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {network: {}}}}}]}`,
 			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, replicas: 4}]}}}}]}`,
 			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {parallelism: 4}}}]}}}}]}`),
 	},
-	"volumes are of the namespace": {
-		rule: RulePatchVolumes, at: "spec", says: "",
+	"volumes of the namespace": {
+		rule: RuleDisallowedVolume, at: "spec", says: "",
 		accepts: pods(`{spec: {volumes: [{name: a, persistentVolumeClaim: {claimName: b}}, {name: b, configMap: {name: b}}, {name: c, emptyDir: {medium: Memory, sizeLimit: 1Gi}}]}}`,
 			`{spec: {volumes: [{name: a, projected: {defaultMode: 256, sources: [{configMap: {name: a}}, {downwardAPI: {items: [{path: a, fieldRef: {fieldPath: metadata.name}}]}}]}}]}}`),
 		refuses: pods(`{spec: {volumes: [{name: a, hostPath: {path: /}}]}}`, `{spec: {volumes: [{name: a, nfs: {server: a, path: /}}]}}`, `{spec: {volumes: [{name: a, csi: {driver: a}}]}}`,
@@ -191,28 +191,28 @@ var cases = map[string]ruleCase{
 			`{spec: {volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: a}}]}}]}}`, `{spec: {volumes: [{name: a, projected: {sources: [{clusterTrustBundle: {path: a}}]}}]}}`,
 			`{spec: {volumes: [{name: mpi-ssh-auth, emptyDir: {}}]}}`, `{spec: {volumes: [{name: storage-data, emptyDir: {}}]}}`),
 	},
-	"mounts are of volumes that the job brings": {
-		rule: RulePatchMounts, at: "spec", says: "is a volume of the runtime",
+	"mounts of volumes of the TrainJob": {
+		rule: RuleRuntimeVolumeMount, at: "spec", says: "is a volume of the runtime",
 		accepts: pods(`{spec: {volumes: [{name: a, emptyDir: {}}], containers: [{name: node, volumeMounts: [{name: a, mountPath: /a, subPath: storage-data}]}]}}`),
 		refuses: pods(`{spec: {containers: [{name: node, volumeMounts: [{name: storage-data, mountPath: /all}]}]}}`,
 			`{spec: {initContainers: [{name: identity, volumeMounts: [{name: a, mountPath: /a}, {name: mpi-ssh-auth, mountPath: /keys}]}]}}`),
 	},
-	"labels and annotations are listed": {
-		rule: RulePatchLabels, at: "spec", says: "have it listed in spec.admission.",
+	"listed labels and annotations": {
+		rule: RuleUnlistedLabel, at: "spec", says: "have it listed in spec.admission.",
 		accepts: pods(`{metadata: {labels: {team: a, cost.acme.example/centre: b}, annotations: {kueue.x-k8s.io/podset-group-name: a}}}`),
 		refuses: pods(`{metadata: {labels: {app: a}}}`, `{metadata: {annotations: {team: a}}}`, `{metadata: {labels: {Team: a}}}`),
 	},
-	"labels of the JobSet are listed": {
-		rule: RulePatchLabels, only: "2.1", at: "spec.", says: `app is not among`,
+	"listed labels of the JobSet": {
+		rule: RuleUnlistedLabel, only: "2.1", at: "spec.", says: `app is not among`,
 		accepts: specs(`{labels: {team: a}}`), refuses: specs(`{labels: {app: a}}`, `{annotations: {app: a}}`),
 	},
-	"labels of the JobSet and of Jobs are listed": {
-		rule: RulePatchLabels, only: "2.2 2.3", at: "spec.runtimePatches[0].trainingRuntimeSpec.template", says: `app is not among`,
+	"listed labels of the JobSet and of Jobs": {
+		rule: RuleUnlistedLabel, only: "2.2 2.3", at: "spec.runtimePatches[0].trainingRuntimeSpec.template", says: `app is not among`,
 		refuses: specs(`{runtimePatches: [{trainingRuntimeSpec: {template: {metadata: {labels: {app: a}}}}}]}`,
 			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {annotations: {app: a}}}}]}}}}]}`),
 	},
-	"labels of nodes are listed": {
-		rule: RulePatchNodeSelector, at: "spec", says: `gpu is not among the node labels`,
+	"listed node labels": {
+		rule: RuleUnlistedNodeLabel, at: "spec", says: `gpu is not among the node labels`,
 		accepts: pods(`{spec: {nodeSelector: {zone: a}}}`), refuses: pods(`{spec: {nodeSelector: {zone: a, gpu: b}}}`),
 	},
 }

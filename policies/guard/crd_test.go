@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFieldsAreThoseOfTrainer holds the tables of fields against the CRD of each version: what we
-// know must be there, and what is there must have been decided on.
+// TestFieldsAreThoseOfTrainer compares the field schemas with the CRD of each version of Trainer: all allowed fields must exist,
+// and all existing fields must be reviewed.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
@@ -54,40 +54,40 @@ func trainJobSchema(t *testing.T, version string) *apiextensions.JSONSchemaProps
 	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
-func compareFields(t *testing.T, path string, ours shape, schema apiextensions.JSONSchemaProps) {
+func compareFields(t *testing.T, path string, guarded fieldSchema, schema apiextensions.JSONSchemaProps) {
 	t.Helper()
-	switch ours := ours.(type) {
+	switch guarded := guarded.(type) {
 	case list:
 		if schema.Items == nil {
-			t.Errorf("%s is a list here, and none in Trainer", path)
+			t.Errorf("%s is a list here, but not in Trainer", path)
 			return
 		}
-		compareFields(t, path+"[]", ours.of, *schema.Items.Schema)
+		compareFields(t, path+"[]", guarded.of, *schema.Items.Schema)
 	case mapping:
 		if schema.AdditionalProperties == nil {
-			t.Errorf("%s is a mapping here, and none in Trainer", path)
+			t.Errorf("%s is a mapping here, but not in Trainer", path)
 		}
 	case object:
-		compareObject(t, path, ours, schema)
+		compareObject(t, path, guarded, schema)
 	}
 }
 
-func compareObject(t *testing.T, path string, ours object, schema apiextensions.JSONSchemaProps) {
+func compareObject(t *testing.T, path string, guarded object, schema apiextensions.JSONSchemaProps) {
 	t.Helper()
-	for _, key := range ours.allowed() {
+	for _, key := range guarded.allowed() {
 		below, ok := schema.Properties[key]
 		if !ok {
 			t.Errorf("%s: Trainer has no field %s", path, key)
 			continue
 		}
-		compareFields(t, path+"."+key, ours.fields[key], below)
+		compareFields(t, path+"."+key, guarded.fields[key], below)
 	}
-	if ours.rule == RulePatchVolumes || ours.rule == RuleEnvSources {
-		return // the other kinds are refused, whatever they are
+	if guarded.rule == RuleDisallowedVolume || guarded.rule == RuleDisallowedVariableSource {
+		return // all other fields are refused
 	}
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
-		if _, ok := ours.fields[key]; !ok {
-			t.Errorf("%s: nobody has decided on the field %s of Trainer", path, key)
+		if _, ok := guarded.fields[key]; !ok {
+			t.Errorf("%s: the field %s of Trainer is not reviewed", path, key)
 		}
 	}
 }

@@ -2,67 +2,63 @@ package guard
 
 import "maps"
 
-// Tables are made when they are asked for: most runs of whoever links them look at no TrainJob.
+// Schemas are built on demand, because most runs of a program that links this package read no TrainJob.
 
-// trainJob is a TrainJob whose spec has these fields besides those that all versions of Trainer have.
-func trainJob(spec map[string]shape) object {
-	fields := map[string]shape{
-		"runtimeRef":  fieldsOf(RuleFields, map[string]shape{"apiGroup": text, "kind": text, "name": text}),
-		"initializer": fieldsOf(RuleFields, map[string]shape{"dataset": initializer(), "model": initializer()}),
-		"suspend":     truth,
+// trainJob returns the schema of a TrainJob: the fields of spec that all versions of Trainer have, and those given.
+func trainJob(versionFields fields) object {
+	spec := fields{
+		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": text}),
+		"initializer": jobObject(fields{"dataset": initializer(), "model": initializer()}),
+		"suspend":     boolean,
 		"managedBy":   text,
 	}
-	maps.Copy(fields, spec)
-	return fieldsOf(RuleFields, map[string]shape{
-		"apiVersion": text, "kind": text, "metadata": jobMetadata(), "status": anything,
-		"spec": fieldsOf(RuleFields, fields),
-	})
+	maps.Copy(spec, versionFields)
+	return jobObject(fields{"apiVersion": text, "kind": text, "metadata": jobMetadata(), "status": anything, "spec": jobObject(spec)})
 }
 
-func fieldsOf(rule Rule, fields map[string]shape) object { return object{rule, fields} }
+func jobObject(f fields) object { return object{RuleDisallowedField, f} }
 
-// jobMetadata is the TrainJob's own; what the API server fills in is its business.
-func jobMetadata() shape {
-	return fieldsOf(RuleFields, map[string]shape{
+// jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most of it.
+func jobMetadata() fieldSchema {
+	return jobObject(fields{
 		"name": text, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},
 		"finalizers": anything, "ownerReferences": anything, "managedFields": anything, "uid": anything, "resourceVersion": anything,
 		"generation": anything, "creationTimestamp": anything, "deletionTimestamp": anything, "deletionGracePeriodSeconds": anything, "selfLink": anything,
 	})
 }
 
-func initializer() shape {
-	return fieldsOf(RuleFields, map[string]shape{
-		"storageUri": text, "env": variables(RuleFields), "secretRef": fieldsOf(RuleFields, map[string]shape{"name": text}),
-	})
+func initializer() fieldSchema {
+	return jobObject(fields{"storageUri": text, "env": variables(RuleDisallowedField), "secretRef": jobObject(fields{"name": text})})
 }
 
-// trainer is spec.trainer, with what numProcPerNode may be.
-func trainer(processes shape) object {
-	return fieldsOf(RuleFields, map[string]shape{
-		"image": text, "command": list{text}, "args": list{text}, "env": variables(RuleFields), "numNodes": count, "numProcPerNode": processes,
-		"resourcesPerNode": fieldsOf(RuleFields, map[string]shape{
-			"limits": mapping{amount}, "requests": mapping{amount},
-			"claims": refused("nobody counts the devices of claims: leave it out, and ask for them in limits"),
+// trainer returns the schema of spec.trainer, in which the type of numProcPerNode depends on the version of Trainer.
+func trainer(numProcPerNode fieldSchema) object {
+	return jobObject(fields{
+		"image": text, "command": list{text}, "args": list{text}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
+		"resourcesPerNode": jobObject(fields{
+			"limits": mapping{quantity}, "requests": mapping{quantity},
+			"claims": forbidden("the limits do not count devices of claims: leave it out, and request the devices in limits"),
 		}),
 	})
 }
 
-// variables are those of a container. A rule forbids other fields than these, and another one other sources.
-func variables(rule Rule) shape {
-	key := fieldsOf(rule, map[string]shape{"name": text, "key": text, "optional": truth})
-	return list{fieldsOf(rule, map[string]shape{
+// variables returns the schema of a container's environment variables. Unknown fields of a variable break the given
+// rule, and unknown sources RuleDisallowedVariableSource.
+func variables(rule Rule) fieldSchema {
+	key := object{rule, fields{"name": text, "key": text, "optional": boolean}}
+	return list{object{rule, fields{
 		"name": text, "value": text,
-		"valueFrom": fieldsOf(RuleEnvSources, map[string]shape{
+		"valueFrom": object{RuleDisallowedVariableSource, fields{
 			"configMapKeyRef": key, "secretKeyRef": key,
-			"fieldRef": podField(rule), "resourceFieldRef": containerField(rule),
-		}),
-	})}
+			"fieldRef": podField(rule), "resourceFieldRef": containerResource(rule),
+		}},
+	}}}
 }
 
-func podField(rule Rule) shape {
-	return fieldsOf(rule, map[string]shape{"apiVersion": text, "fieldPath": text})
+func podField(rule Rule) fieldSchema {
+	return object{rule, fields{"apiVersion": text, "fieldPath": text}}
 }
 
-func containerField(rule Rule) shape {
-	return fieldsOf(rule, map[string]shape{"containerName": text, "resource": text, "divisor": amount})
+func containerResource(rule Rule) fieldSchema {
+	return object{rule, fields{"containerName": text, "resource": text, "divisor": quantity}}
 }

@@ -2,97 +2,87 @@ package guard
 
 import "maps"
 
-// patched is what patches have below them, by the rules about them.
-func patched(fields map[string]shape) object { return fieldsOf(RulePatchFields, fields) }
+func patchObject(f fields) object { return object{RuleDisallowedPatchField, f} }
 
-const elsewhere = ": leave it out, or name a runtime that has it"
+const orOtherRuntime = ": leave it out, or use a runtime that has it"
 
-// metadata is of pods, Jobs and JobSets.
-func metadata() shape {
-	return patched(map[string]shape{
+// patchMetadata returns the schema of patched metadata: of pods, Jobs and the JobSet.
+func patchMetadata() fieldSchema {
+	return patchObject(fields{
 		"labels": mapping{text}, "annotations": mapping{text},
-		"name":       refused("names are Trainer's to give: leave it out"),
-		"namespace":  refused("the namespace is the TrainJob's: leave it out"),
-		"finalizers": refused("finalizers are Trainer's to set: leave it out"),
+		"name":       forbidden("Trainer chooses the names: leave it out"),
+		"namespace":  forbidden("pods run in the namespace of the TrainJob: leave it out"),
+		"finalizers": forbidden("only Trainer sets finalizers: leave it out"),
 	})
 }
 
-// podSpec is what may be patched in pods, and what may not be in some versions of Trainer.
-func podSpec(not map[string]shape) shape {
-	fields := map[string]shape{
-		"volumes": list{volume()}, "containers": list{container(not)}, "initContainers": list{container(not)}, "nodeSelector": mapping{text},
-		"affinity":           refused("it replaces the runtime's as a whole" + elsewhere),
-		"tolerations":        refused("they replace the runtime's as a whole, and taints keep machines for others" + elsewhere),
-		"schedulingGates":    refused("they are Kueue's: leave it out"),
-		"serviceAccountName": refused("it gives a job the rights of another" + elsewhere),
-		"imagePullSecrets":   refused("the image is the runtime's, and so is how it is pulled" + elsewhere),
+// podSpec returns the schema of a patched pod spec. Some fields are forbidden only in some versions of Trainer.
+func podSpec(versionFields fields) fieldSchema {
+	spec := fields{
+		"volumes": list{volume()}, "containers": list{container(versionFields)}, "initContainers": list{container(versionFields)}, "nodeSelector": mapping{text},
+		"affinity":           forbidden("it replaces the whole affinity of the runtime" + orOtherRuntime),
+		"tolerations":        forbidden("they replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
+		"schedulingGates":    forbidden("only Kueue sets scheduling gates: leave it out"),
+		"serviceAccountName": forbidden("it gives a job the rights of another account" + orOtherRuntime),
+		"imagePullSecrets":   forbidden("the runtime decides the image and how to pull it" + orOtherRuntime),
 	}
-	maps.Copy(fields, not)
-	return patched(fields)
+	maps.Copy(spec, versionFields)
+	return patchObject(spec)
 }
 
-func container(not map[string]shape) shape {
-	fields := map[string]shape{"name": text, "env": variables(RulePatchFields), "volumeMounts": list{volumeMount()}}
-	if why, ok := not["securityContext"]; ok {
-		fields["securityContext"] = why
+func container(versionFields fields) fieldSchema {
+	f := fields{"name": text, "env": variables(RuleDisallowedPatchField), "volumeMounts": list{volumeMount()}}
+	if schema, ok := versionFields["securityContext"]; ok {
+		f["securityContext"] = schema
 	}
-	return patched(fields)
+	return patchObject(f)
 }
 
-func volumeMount() shape {
-	return patched(map[string]shape{
-		"name": text, "mountPath": text, "subPath": text, "readOnly": truth,
-		"mountPropagation":  refused("no training needs it: leave it out"),
-		"subPathExpr":       refused("no training needs it: write subPath, or leave it out"),
-		"recursiveReadOnly": refused("no training needs it: leave it out"),
+func volumeMount() fieldSchema {
+	return patchObject(fields{
+		"name": text, "mountPath": text, "subPath": text, "readOnly": boolean,
+		"mountPropagation":  forbidden("no training needs it: leave it out"),
+		"subPathExpr":       forbidden("no training needs it: write subPath, or leave it out"),
+		"recursiveReadOnly": forbidden("no training needs it: leave it out"),
 	})
 }
 
-// volume is one of what the namespace holds.
-func volume() shape {
-	return fieldsOf(RulePatchVolumes, map[string]shape{
+const orClaim = ": use a persistentVolumeClaim, or ask an admin to add the volume to a runtime"
+
+// volume returns the schema of a volume. Only volumes from the TrainJob's own namespace are allowed.
+func volume() fieldSchema {
+	const defaultMode = "defaultMode" // a key of several volumes
+	const noIdentity = forbidden("pods of runtimes have no identity in the cluster: leave it out")
+	return object{RuleDisallowedVolume, fields{
 		"name":                  text,
-		"persistentVolumeClaim": patched(map[string]shape{"claimName": text, "readOnly": truth}),
-		"configMap":             files("name"),
-		"secret":                files("secretName"),
-		"emptyDir":              patched(map[string]shape{"medium": text, "sizeLimit": amount}),
-		"downwardAPI":           podFiles(true),
-		"projected": fieldsOf(RulePatchVolumes, map[string]shape{
-			"defaultMode": count,
-			"sources": list{fieldsOf(RulePatchVolumes, map[string]shape{
-				"configMap": projectedFiles(), "secret": projectedFiles(), "downwardAPI": podFiles(false),
-				"serviceAccountToken": refused("pods of runtimes have no identity in the cluster: leave it out"),
-				"clusterTrustBundle":  refused("pods of runtimes have no identity in the cluster: leave it out"),
-				"podCertificate":      refused("pods of runtimes have no identity in the cluster: leave it out"),
-			})},
-		}),
-		"hostPath":  refused("it reaches the machine, and what others left there" + claim),
-		"nfs":       refused("it reaches storage of others" + claim),
-		"csi":       refused("it reaches storage of others" + claim),
-		"ephemeral": refused("it makes a claim of its own, which nobody deletes in time" + claim),
-	})
+		"persistentVolumeClaim": patchObject(fields{"claimName": text, "readOnly": boolean}),
+		"configMap":             volumeFiles(fields{"name": text, defaultMode: integer32}),
+		"secret":                volumeFiles(fields{"secretName": text, defaultMode: integer32}),
+		"emptyDir":              patchObject(fields{"medium": text, "sizeLimit": quantity}),
+		"downwardAPI":           patchObject(fields{"items": podFieldFiles(), defaultMode: integer32}),
+		"projected": object{RuleDisallowedVolume, fields{
+			defaultMode: integer32,
+			"sources": list{object{RuleDisallowedVolume, fields{
+				"configMap": volumeFiles(fields{"name": text}), "secret": volumeFiles(fields{"name": text}), "downwardAPI": patchObject(fields{"items": podFieldFiles()}),
+				"serviceAccountToken": noIdentity, "clusterTrustBundle": noIdentity, "podCertificate": noIdentity,
+			}}},
+		}},
+		"hostPath":  forbidden("it gives access to the cluster node and to files that others left there" + orClaim),
+		"nfs":       forbidden("it gives access to storage of others" + orClaim),
+		"csi":       forbidden("it gives access to storage of others" + orClaim),
+		"ephemeral": forbidden("it creates a claim that is not deleted in time" + orClaim),
+	}}
 }
 
-const claim = ": name a persistentVolumeClaim, or have an admin put it into a runtime"
-
-func items() shape {
-	return list{patched(map[string]shape{"key": text, "path": text, "mode": count})}
+// volumeFiles returns the schema of a volume with the files of a ConfigMap or Secret.
+func volumeFiles(f fields) fieldSchema {
+	f["items"], f["optional"] = list{patchObject(fields{"key": text, "path": text, "mode": integer32})}, boolean
+	return patchObject(f)
 }
 
-func files(name string) shape {
-	return patched(map[string]shape{name: text, "items": items(), "optional": truth, "defaultMode": count})
-}
-
-func projectedFiles() shape {
-	return patched(map[string]shape{"name": text, "items": items(), "optional": truth})
-}
-
-func podFiles(withMode bool) shape {
-	fields := map[string]shape{"items": list{patched(map[string]shape{
-		"path": text, "mode": count, "fieldRef": podField(RulePatchFields), "resourceFieldRef": containerField(RulePatchFields),
-	})}}
-	if withMode {
-		fields["defaultMode"] = count
-	}
-	return patched(fields)
+// podFieldFiles returns the schema of the files of a downwardAPI volume.
+func podFieldFiles() fieldSchema {
+	return list{patchObject(fields{
+		"path": text, "mode": integer32, "fieldRef": podField(RuleDisallowedPatchField), "resourceFieldRef": containerResource(RuleDisallowedPatchField),
+	})}
 }

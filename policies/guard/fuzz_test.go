@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzJudge: whatever JSON somebody sends, it is read and judged; and what is denied is denied
-// with a place and with words.
-func FuzzJudge(f *testing.F) {
+// FuzzCheck tests that any JSON object can be read and checked, and that each denial has a rule, a path and a message.
+func FuzzCheck(f *testing.F) {
 	for _, tc := range cases {
 		for _, s := range append(tc.accepts, tc.refuses...) {
 			for _, version := range versions {
@@ -23,7 +22,7 @@ func FuzzJudge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var fields map[string]any
 		if json.Unmarshal(text, &fields) != nil {
-			t.Skip("no JSON object: readers refuse it before guard sees it")
+			t.Skip("not a JSON object, which callers refuse before they call guard")
 		}
 		for _, version := range versions {
 			reader, err := ReaderFor(version)
@@ -31,9 +30,9 @@ func FuzzJudge(f *testing.F) {
 				t.Fatal(err)
 			}
 			job, _ := reader.Read(fields)
-			for _, d := range Judge(job, p) {
-				if d.Rule == "" || d.Path == "" || d.Says == "" {
-					t.Errorf("a denial without rule, place or words: %+v", d)
+			for _, d := range Check(job, p) {
+				if d.Rule == "" || d.Path == "" || d.Message == "" {
+					t.Errorf("a denial without rule, path or message: %+v", d)
 				}
 			}
 		}

@@ -6,64 +6,64 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule is a rule's name, the same in docs/admission.md, in messages and in reports.
+// Rule is the name of a rule. docs/admission.md, messages and reports use the same name.
 type Rule string
 
-// The rules, in the order in which the API server asks them.
+// The rules, in the order in which the API server evaluates them.
 const (
-	RuleRuntime           Rule = "runtime"
-	RuleJobName           Rule = "job-name"
-	RuleFields            Rule = "fields"
-	RuleNodes             Rule = "nodes"
-	RuleProcesses         Rule = "processes"
-	RuleGPUs              Rule = "gpus"
-	RuleResources         Rule = "resources"
-	RuleEncryption        Rule = "encryption"
-	RuleImage             Rule = "image"
-	RuleEnvironment       Rule = "environment"
-	RuleEnvSources        Rule = "env-sources"
-	RuleManager           Rule = "manager"
-	RuleSSHKeys           Rule = "ssh-keys"
-	RulePatchFields       Rule = "patch-fields"
-	RulePatchVolumes      Rule = "patch-volumes"
-	RulePatchMounts       Rule = "patch-mounts"
-	RulePatchLabels       Rule = "patch-labels"
-	RulePatchNodeSelector Rule = "patch-node-selector"
+	RuleUnlistedRuntime          Rule = "unlisted-runtime"
+	RuleJobNameLength            Rule = "job-name-length"
+	RuleDisallowedField          Rule = "disallowed-field"
+	RuleNodeLimit                Rule = "node-limit"
+	RuleProcessLimit             Rule = "process-limit"
+	RuleGPULimit                 Rule = "gpu-limit"
+	RuleMissingResources         Rule = "missing-resources"
+	RuleUnencryptedRDMA          Rule = "unencrypted-rdma"
+	RuleImageMismatch            Rule = "image-mismatch"
+	RuleReservedVariable         Rule = "reserved-variable"
+	RuleDisallowedVariableSource Rule = "disallowed-variable-source"
+	RuleUnknownManager           Rule = "unknown-manager"
+	RuleSSHKeyAccess             Rule = "ssh-key-access"
+	RuleDisallowedPatchField     Rule = "disallowed-patch-field"
+	RuleDisallowedVolume         Rule = "disallowed-volume"
+	RuleRuntimeVolumeMount       Rule = "runtime-volume-mount"
+	RuleUnlistedLabel            Rule = "unlisted-label"
+	RuleUnlistedNodeLabel        Rule = "unlisted-node-label"
 )
 
-// Definition is what a rule is.
+// Definition is a rule with its documentation and its check.
 type Definition struct {
 	Rule Rule
-	Doc  string // what it demands, in one sentence without a full stop
+	Doc  string // what the rule demands, in one sentence without a full stop
 
 	check func(Job, Parameters) field.ErrorList
 }
 
-// Rules lists all rules, in the order in which the API server asks them.
+// Rules lists all rules, in the order in which the API server evaluates them.
 func Rules() []Definition {
 	return []Definition{
-		{RuleRuntime, "A TrainJob names a runtime that its tenant may use", runtimeIsListed},
-		{RuleJobName, "A TrainJob's name is short enough for the names of its pods", nameIsShort},
-		{RuleFields, "A TrainJob sets only fields that somebody has decided on", odd(RuleFields)},
-		{RuleNodes, "A TrainJob asks for no more nodes than its runtime allows", nodesAreFew},
-		{RuleProcesses, "A TrainJob asks for no more processes on a node than its runtime allows", processesAreFew},
-		{RuleGPUs, "A TrainJob asks for no more GPUs on a node than its runtime allows", gpusAreFew},
-		{RuleResources, "A TrainJob that says what nodes get says their CPU and memory, where Trainer forgets those of the runtime", resourcesAreComplete},
-		{RuleEncryption, "A TrainJob asks for no RDMA where the network is encrypted, because RDMA is not", networkIsEncrypted},
-		{RuleImage, "A TrainJob runs the image of its runtime, because its nodes do so anyway", imageIsTheRuntimes},
-		{RuleEnvironment, "A TrainJob leaves it to its runtime to say where ranks run", environmentIsTheRuntimes},
-		{RuleEnvSources, "Variables come from sources that somebody has decided on", odd(RuleEnvSources)},
-		{RuleManager, "A TrainJob is managed by somebody who runs it", managerIsKnown},
-		{RuleSSHKeys, "A TrainJob does not read the SSH key of a job, which opens all pods of it", keysAreApart},
-		{RulePatchFields, "A TrainJob patches only fields that somebody has decided on", odd(RulePatchFields)},
-		{RulePatchVolumes, "A TrainJob brings volumes of what its namespace holds, under names of their own", volumesAreTheTeams},
-		{RulePatchMounts, "A TrainJob mounts the volumes that it brings, and leaves those of its runtime as they are mounted", mountsAreTheJobs},
-		{RulePatchLabels, "A TrainJob sets labels and annotations that the platform lists", labelsAreListed},
-		{RulePatchNodeSelector, "A TrainJob chooses nodes by labels that the platform lists", nodeLabelsAreListed},
+		{RuleUnlistedRuntime, "A TrainJob may only use runtimes that its tenant lists", unlistedRuntime},
+		{RuleJobNameLength, "A TrainJob's name must be short enough for the names of its pods", withRuntime(jobNameLength)},
+		{RuleDisallowedField, "Only reviewed TrainJob fields may be set", disallowed(RuleDisallowedField)},
+		{RuleNodeLimit, "A TrainJob may not request more nodes than its runtime allows", withRuntime(nodeLimit)},
+		{RuleProcessLimit, "A TrainJob may not request more processes per node than its runtime allows", withRuntime(processLimit)},
+		{RuleGPULimit, "A TrainJob may not request more GPUs per node than its runtime allows", withRuntime(gpuLimit)},
+		{RuleMissingResources, "A TrainJob that sets resourcesPerNode must include CPU and memory where Trainer drops those of the runtime", withRuntime(missingResources)},
+		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices where the network is encrypted, because RDMA traffic is not", unencryptedRDMA},
+		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because its nodes run that image", withRuntime(imageMismatch)},
+		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},
+		{RuleDisallowedVariableSource, "Variables may only come from reviewed sources", disallowed(RuleDisallowedVariableSource)},
+		{RuleUnknownManager, "A TrainJob may only be managed by a controller that runs TrainJobs", unknownManager},
+		{RuleSSHKeyAccess, "A TrainJob may not read the SSH keys of jobs, because such a key opens all pods of its job", sshKeyAccess},
+		{RuleDisallowedPatchField, "Only reviewed fields may be patched", disallowed(RuleDisallowedPatchField)},
+		{RuleDisallowedVolume, "Patches may only add volumes from the TrainJob's own namespace, under names that the runtime does not use", disallowedVolume},
+		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
+		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},
+		{RuleUnlistedNodeLabel, "Patches may only select nodes by labels that the platform lists", unlistedNodeLabel},
 	}
 }
 
-// Doc is what the rule demands, in one sentence without a full stop.
+// Doc returns what the rule demands, in one sentence without a full stop.
 func (r Rule) Doc() string {
 	for _, rule := range Rules() {
 		if rule.Rule == r {
@@ -73,18 +73,18 @@ func (r Rule) Doc() string {
 	return ""
 }
 
-// Denial is what a rule has against a TrainJob.
+// Denial is a violation of a rule.
 type Denial struct {
-	Rule Rule
-	Path string // where in the TrainJob, such as spec.trainer.numNodes
-	Says string // what is wrong, and what to change
+	Rule    Rule
+	Path    string // the field of the TrainJob, such as spec.trainer.numNodes
+	Message string // what is wrong, and what to change
 }
 
-// String says it as the API server does.
-func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Says) }
+// String formats the denial like the API server's message.
+func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Message) }
 
-// Judge asks all rules about a TrainJob that somebody submits. No denials mean that it is allowed.
-func Judge(job Job, p Parameters) []Denial {
+// Check evaluates all rules for a new TrainJob. The TrainJob is allowed if there are no denials.
+func Check(job Job, p Parameters) []Denial {
 	var denials []Denial
 	for _, rule := range Rules() {
 		for _, err := range rule.check(job, p) {
@@ -94,15 +94,43 @@ func Judge(job Job, p Parameters) []Denial {
 	return denials
 }
 
-// odd is a rule about fields that may not be set, which the shape of a TrainJob finds.
-func odd(rule Rule) func(Job, Parameters) field.ErrorList {
+// disallowed returns the check of a rule about disallowed fields, which Reader.Read has found.
+func disallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	return func(job Job, _ Parameters) field.ErrorList {
 		var errs field.ErrorList
-		for _, o := range job.Odd {
-			if o.Rule == rule {
-				errs = append(errs, field.Forbidden(o.Path, o.Says))
+		for _, f := range job.Disallowed {
+			if f.Rule == rule {
+				errs = append(errs, field.Forbidden(f.Path, f.Message))
 			}
 		}
 		return errs
 	}
+}
+
+// withRuntime adapts a check that compares a TrainJob with its runtime. RuleUnlistedRuntime denies TrainJobs
+// of other runtimes, so the check is skipped for them.
+func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
+	return func(job Job, p Parameters) field.ErrorList {
+		runtime, listed := p.runtime(job.Runtime)
+		if !listed {
+			return nil
+		}
+		return check(job, runtime)
+	}
+}
+
+// forbid returns one violation.
+func forbid(path *field.Path, format string, args ...any) field.ErrorList {
+	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
+}
+
+// forbidEach returns a violation for each name that violates a rule. The format's argument is the name.
+func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
+	var errs field.ErrorList
+	for _, n := range names {
+		if violates(n.Name) {
+			errs = append(errs, field.Forbidden(n.Path, fmt.Sprintf(format, printable(n.Name))))
+		}
+	}
+	return errs
 }

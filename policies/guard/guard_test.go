@@ -8,12 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// limits are the parameters that the tests judge by.
+// limits are the default parameters of the tests.
 var limits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
-	"managers": "trainer.kubeflow.org/trainjob-controller", "encryption": "none",
+	"managers": v1alpha1.TrainJobController, "encryption": "none",
 	"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": "8", "mpi.maxProcPerNode": "4",
 	"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "nvidia.com/gpu=2", "mpi.maxName": "44",
 	"team-mpi.kind": "TrainingRuntime", "team-mpi.image": "quay.io/acme/mpi:2", "team-mpi.maxNodes": "2", "team-mpi.maxProcPerNode": "4",
@@ -21,9 +23,8 @@ var limits = map[string]string{
 	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.maxName": "44",
 }
 
-// granting are limits with another value of a key.
-// granting are limits with other values of some keys, which stand before their values.
-func granting(pairs ...string) map[string]string {
+// with returns limits with other values of some keys. The arguments are keys, each followed by its value.
+func with(pairs ...string) map[string]string {
 	other := maps.Clone(limits)
 	for pair := range slices.Chunk(pairs, 2) {
 		other[pair[0]] = pair[1]
@@ -40,8 +41,8 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 	return p
 }
 
-// submitted is a TrainJob: spec and metadata are laid over one that is allowed, and pod, a pod
-// template, is patched into it as each version of Trainer does that.
+// submitted is a TrainJob: its metadata and spec, with defaults that are allowed, and a pod template, which becomes a patch
+// in the form of each version of Trainer.
 type submitted struct{ metadata, spec, pod string }
 
 func (s submitted) job(t testing.TB, version string) map[string]any {
@@ -61,7 +62,7 @@ func (s submitted) job(t testing.TB, version string) map[string]any {
 	if len(metadata) == 0 {
 		metadata["name"] = "train"
 	}
-	return map[string]any{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}
+	return map[string]any{"apiVersion": v1alpha1.TrainerAPIVersion, "kind": "TrainJob", "metadata": metadata, "spec": spec}
 }
 
 func patching21(pod map[string]any) (string, any) {
@@ -84,8 +85,8 @@ func parse(t testing.TB, text string) map[string]any {
 	return fields
 }
 
-// judge reads and judges a TrainJob that has no values of wrong types.
-func judge(t testing.TB, version string, fields map[string]any, p Parameters) []Denial {
+// check reads a TrainJob without type errors, and evaluates the rules.
+func check(t testing.TB, version string, fields map[string]any, p Parameters) []Denial {
 	t.Helper()
 	reader, err := ReaderFor(version)
 	if err != nil {
@@ -95,7 +96,7 @@ func judge(t testing.TB, version string, fields map[string]any, p Parameters) []
 	if len(errs) > 0 {
 		t.Fatalf("Read(): %v", errs.ToAggregate())
 	}
-	return Judge(job, p)
+	return Check(job, p)
 }
 
 var versions = []string{"2.1", "2.2", "2.3"}
@@ -124,71 +125,71 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// check holds a case: what is accepted has no denial, and what is refused has those of one rule.
+// check tests that the accepted TrainJobs have no denials, and that the refused ones have denials of one rule.
 func (tc ruleCase) check(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
-		if denials := judge(t, version, s.job(t, version), p); len(denials) > 0 {
+		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {
 			t.Errorf("%+v is denied: %v", s, denials)
 		}
 	}
 	for _, s := range tc.refuses {
-		denials := judge(t, version, s.job(t, version), p)
+		denials := check(t, version, s.job(t, version), p)
 		if len(denials) == 0 {
 			t.Errorf("%+v is allowed", s)
 		}
 		for _, d := range denials {
-			if d.Rule != tc.rule || !strings.HasPrefix(d.Path, tc.at) || !strings.Contains(d.Says, tc.says) || !advises(d.Says) {
+			if d.Rule != tc.rule || !strings.HasPrefix(d.Path, tc.at) || !strings.Contains(d.Message, tc.says) || !advises(d.Message) {
 				t.Errorf("%+v is denied with %v, want %s at %s that says %q and what to change", s, d, tc.rule, tc.at, tc.says)
 			}
 		}
 	}
 }
 
-// advises tells whether a message says what to change.
-func advises(says string) bool {
-	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "name none", "name a", "it has none"}, func(word string) bool {
-		return strings.Contains(says, word)
+// advises reports whether a message contains what to change.
+func advises(message string) bool {
+	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "it has none"}, func(word string) bool {
+		return strings.Contains(message, word)
 	})
 }
 
-func TestAllIsSaidAtOnce(t *testing.T) {
+func TestAllViolationsAreReported(t *testing.T) {
 	s := submitted{
 		spec: `{runtimeRef: {name: mpi}, nodes: 3, trainer: {numNodes: 9, image: other, env: [{name: OMPI_MCA_plm_rsh_args, value: x}]}}`,
 		pod:  `{metadata: {labels: {app: x, app2: z}}, spec: {nodeSelector: {gpu: a}, affinity: {}, volumes: [{name: tmp, hostPath: {path: /}}]}}`,
 	}
 	var got []string
-	for _, d := range judge(t, "2.1", s.job(t, "2.1"), parameters(t, limits)) {
+	for _, d := range check(t, "2.1", s.job(t, "2.1"), parameters(t, limits)) {
 		got = append(got, d.Path+" "+string(d.Rule))
 	}
 	want := []string{
-		"spec.nodes fields",
-		"spec.trainer.numNodes nodes",
-		"spec.trainer.image image",
-		"spec.trainer.env[0].name environment",
-		"spec.podTemplateOverrides[0].spec.affinity patch-fields",
-		"spec.podTemplateOverrides[0].spec.volumes[0].hostPath patch-volumes",
-		"spec.podTemplateOverrides[0].spec.volumes[0].name patch-volumes",
-		"spec.podTemplateOverrides[0].metadata.labels[app] patch-labels",
-		"spec.podTemplateOverrides[0].metadata.labels[app2] patch-labels",
-		"spec.podTemplateOverrides[0].spec.nodeSelector[gpu] patch-node-selector",
+		"spec.nodes disallowed-field",
+		"spec.trainer.numNodes node-limit",
+		"spec.trainer.image image-mismatch",
+		"spec.trainer.env[0].name reserved-variable",
+		"spec.podTemplateOverrides[0].spec.affinity disallowed-patch-field",
+		"spec.podTemplateOverrides[0].spec.volumes[0].hostPath disallowed-volume",
+		"spec.podTemplateOverrides[0].spec.volumes[0].name disallowed-volume",
+		"spec.podTemplateOverrides[0].metadata.labels[app] unlisted-label",
+		"spec.podTemplateOverrides[0].metadata.labels[app2] unlisted-label",
+		"spec.podTemplateOverrides[0].spec.nodeSelector[gpu] unlisted-node-label",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestWrongTypesAreNoDenials(t *testing.T) {
+func TestTypeErrorsAreNotDenials(t *testing.T) {
 	cases := map[string]struct{ spec, want string }{
-		"a number in quotes":       {`{trainer: {numNodes: "2"}}`, "spec.trainer.numNodes"},
-		"a number that is too big": {`{trainer: {numNodes: 3000000000}}`, "spec.trainer.numNodes"},
-		"half a node":              {`{trainer: {numNodes: 1.5}}`, "spec.trainer.numNodes"},
-		"half a CPU without words": {`{trainer: {resourcesPerNode: {limits: {cpu: 0.5}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
-		"no quantity":              {`{trainer: {resourcesPerNode: {limits: {cpu: many}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
-		"a quantity without end":   {`{trainer: {resourcesPerNode: {limits: {cpu: 1e999999}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
-		"text for a mapping":       {`{trainer: mpi}`, "spec.trainer"},
-		"a mapping for a list":     {`{trainer: {env: {A: b}}}`, "spec.trainer.env"},
-		"a list with a hole":       {`{trainer: {env: [null]}}`, "spec.trainer.env[0]"},
-		"no switch":                {`{suspend: "yes"}`, "spec.suspend"},
+		"a number in quotes":                 {`{trainer: {numNodes: "2"}}`, "spec.trainer.numNodes"},
+		"a number above the range":           {`{trainer: {numNodes: 3000000000}}`, "spec.trainer.numNodes"},
+		"a fraction of a node":               {`{trainer: {numNodes: 1.5}}`, "spec.trainer.numNodes"},
+		"a fraction of a CPU without quotes": {`{trainer: {resourcesPerNode: {limits: {cpu: 0.5}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
+		"a word for a quantity":              {`{trainer: {resourcesPerNode: {limits: {cpu: many}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
+		"a quantity with a huge exponent":    {`{trainer: {resourcesPerNode: {limits: {cpu: 1e999999}}}}`, "spec.trainer.resourcesPerNode.limits[cpu]"},
+		"text for a mapping":                 {`{trainer: mpi}`, "spec.trainer"},
+		"a mapping for a list":               {`{trainer: {env: {A: b}}}`, "spec.trainer.env"},
+		"a list with a null item":            {`{trainer: {env: [null]}}`, "spec.trainer.env[0]"},
+		"a word for a boolean":               {`{suspend: "yes"}`, "spec.suspend"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -206,23 +207,23 @@ func TestWrongTypesAreNoDenials(t *testing.T) {
 	}
 }
 
-func TestVersionsAreKnown(t *testing.T) {
+func TestReaderForRefusesUnknownVersions(t *testing.T) {
 	if _, err := ReaderFor("1.9"); err == nil || !strings.Contains(err.Error(), "2.1, 2.2, 2.3") {
 		t.Errorf("ReaderFor(1.9) = %v, want an error that names the versions there are", err)
 	}
 }
 
-func TestAJobNeedsAName(t *testing.T) {
+func TestReadRequiresAName(t *testing.T) {
 	reader, err := ReaderFor("2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, errs := reader.Read(map[string]any{}); len(errs) != 1 || errs[0].Field != "metadata.name" {
-		t.Errorf("Read() of nothing finds %v, want that it has no name", errs)
+		t.Errorf("Read() of an empty TrainJob finds %v, want an error about the name", errs)
 	}
 }
 
-func TestSomeWritesAreNotJudged(t *testing.T) {
+func TestExemptRequests(t *testing.T) {
 	over := submitted{spec: `{trainer: {numNodes: 9}}`}
 	suspended := submitted{spec: `{suspend: true, trainer: {numNodes: 9}}`}
 	patched := submitted{pod: `{spec: {tolerations: [{operator: Exists}]}}`}
@@ -232,15 +233,15 @@ func TestSomeWritesAreNotJudged(t *testing.T) {
 		before, now *submitted
 		want        []Rule
 	}{
-		"somebody's new job":                  {"eve", nil, &over, []Rule{RuleNodes}},
-		"a new job of who is exempt":          {"kueue", nil, &over, nil},
-		"suspending what is over its limits":  {"eve", &over, &suspended, nil},
-		"more nodes than before":              {"eve", &submitted{}, &over, []Rule{RuleNodes}},
-		"a patch that was there":              {"eve", &patched, &running, nil},
-		"a patch that was not there":          {"eve", &submitted{}, &running, []Rule{RulePatchFields}},
-		"a patch of who is exempt, by itself": {"kueue", &submitted{}, &running, nil},
+		"a new TrainJob":                         {"eve", nil, &over, []Rule{RuleNodeLimit}},
+		"a new TrainJob of an exempt user":       {"kueue", nil, &over, nil},
+		"suspending a TrainJob above its limits": {"eve", &over, &suspended, nil},
+		"an update to more nodes":                {"eve", &submitted{}, &over, []Rule{RuleNodeLimit}},
+		"an existing patch":                      {"eve", &patched, &running, nil},
+		"a new patch":                            {"eve", &submitted{}, &running, []Rule{RuleDisallowedPatchField}},
+		"a new patch of an exempt user":          {"kueue", &submitted{}, &running, nil},
 	}
-	p := parameters(t, granting("exempt", "trainer kueue"))
+	p := parameters(t, with("exempt", "trainer kueue"))
 	for name, tc := range cases {
 		for _, version := range versions {
 			t.Run(name+" in Trainer "+version, func(t *testing.T) {
@@ -252,13 +253,13 @@ func TestSomeWritesAreNotJudged(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				denials, wrong := reader.Judge(request, p)
+				denials, wrong := reader.Check(request, p)
 				var got []Rule
 				for _, d := range denials {
 					got = append(got, d.Rule)
 				}
 				if diff := cmp.Diff(tc.want, got); diff != "" || len(wrong) > 0 {
-					t.Errorf("Judge(): %v, -want +got:\n%s", wrong, diff)
+					t.Errorf("Check(): %v, -want +got:\n%s", wrong, diff)
 				}
 			})
 		}

@@ -1,7 +1,7 @@
-// Package guard judges TrainJobs by the rules of docs/admission.md: the same that the
-// ValidatingAdmissionPolicy of policies/admission holds in the cluster, as pure functions for
-// whoever asks before that. A Reader makes a Job of a TrainJob, which does not depend on the
-// version of Trainer; each rule looks at a Job, and at the Parameters of a tenant.
+// Package guard evaluates the rules of docs/admission.md on TrainJobs, before they are submitted. The
+// ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. A Reader converts a TrainJob of
+// one version of Trainer to a Job, which has the same form for all versions. Each rule is a pure function of a Job
+// and the Parameters of a tenant.
 package guard
 
 import (
@@ -10,12 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Job is what rules look at in a TrainJob. Texts are empty and pointers nil where the TrainJob
-// says nothing.
+// Job holds the values of a TrainJob that the rules check. Strings are empty and pointers nil for unset fields.
 type Job struct {
-	// Name is metadata.name or, if it is still to be made of generateName, one of the same length.
+	// Name is metadata.name. If only generateName is set, it is a placeholder as long as the generated name.
 	Name string
-	// Runtime is spec.runtimeRef, with the defaults that the API server fills in.
+	// Runtime is spec.runtimeRef, with the API server's defaults.
 	Runtime RuntimeRef
 	// ManagedBy is spec.managedBy.
 	ManagedBy *string
@@ -23,40 +22,40 @@ type Job struct {
 	Image string
 	// Nodes is spec.trainer.numNodes.
 	Nodes *int64
-	// Processes is spec.trainer.numProcPerNode, which could be a word up to Trainer 2.1.
+	// Processes is spec.trainer.numProcPerNode, which can be a word up to Trainer 2.1.
 	Processes *intstr.IntOrString
-	// Limits and Requests are spec.trainer.resourcesPerNode, by resource.
+	// Limits and Requests are the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
-	// Replaces is the version of Trainer, if it takes Limits and Requests for all that nodes get and they are given; 2.3 lays
-	// them over the runtime's.
+	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime: if one of them is set,
+	// and Trainer is older than 2.3. Trainer 2.3 merges them into the runtime's resources.
 	Replaces string
-	// Env are the trainer's variables.
+	// Env are the names of the trainer's variables.
 	Env []Named
-	// Secrets are those that the job reads, in whatever way.
+	// Secrets are the names of all Secrets that the job reads, from volumes, variables and initializers.
 	Secrets []Named
-	// Labels, Annotations and NodeLabels are keys: what Trainer is to write on the JobSet, Jobs and
-	// pods, and what pods choose nodes by.
+	// Labels and Annotations are the keys that Trainer sets on the JobSet, Jobs and pods. NodeLabels are the keys
+	// of node selectors.
 	Labels, Annotations, NodeLabels []Named
-	// Volumes are those that patches bring.
+	// Volumes are the names of the volumes that patches add.
 	Volumes []Named
 	// Mounts are the names of the volumes that patches mount.
 	Mounts []Named
-	// Odd are the fields that nobody has decided on, and those that were decided against.
-	Odd []Odd
+	// Disallowed are the fields that are unknown or forbidden.
+	Disallowed []DisallowedField
 }
 
-// RuntimeRef names a runtime.
+// RuntimeRef identifies a runtime.
 type RuntimeRef struct{ Group, Kind, Name string }
 
-// Named is a name that a TrainJob says, and where.
+// Named is a name or key in a TrainJob, with its path.
 type Named struct {
 	Name string
 	Path *field.Path
 }
 
-// Odd is a field that a TrainJob may not set.
-type Odd struct {
-	Path *field.Path
-	Rule Rule   // which forbids it
-	Says string // why, and what to do instead
+// DisallowedField is a field that a TrainJob must not set.
+type DisallowedField struct {
+	Path    *field.Path
+	Rule    Rule   // the rule that the field breaks
+	Message string // the reason, and what to do instead
 }

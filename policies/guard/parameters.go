@@ -6,51 +6,53 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Parameters are what a tenant's TrainJobs may ask for.
+// Parameters are the limits and lists that the rules compare a tenant's TrainJobs with.
 type Parameters struct {
-	// Runtimes are those that the tenant lists, by name.
+	// Runtimes are the runtimes that the tenant lists, by name.
 	Runtimes map[string]Runtime
-	// Own is what holds for TrainingRuntimes that the platform document does not know; nil where they are not granted.
+	// Own holds the limits for TrainingRuntimes that the tenant creates. It is nil if the tenant may not create any.
 	Own *Runtime
-	// Exempt are the users whose writes are not judged.
+	// Exempt are the users who can submit any TrainJob.
 	Exempt []string
-	// Labels and Annotations, and labels of nodes, are the keys that TrainJobs may set, and choose by.
+	// Labels and Annotations are the keys that patches may set, and NodeLabels the keys that node selectors may use.
 	Labels, Annotations, NodeLabels []string
-	// Managers are what managedBy may say.
+	// Managers are the allowed values of managedBy.
 	Managers []string
-	// Encryption is what encrypts the network, or none.
+	// Encryption is the method that encrypts the pod network: ipsec, wireguard or none.
 	Encryption string
 }
 
-// Runtime is what the rules need to know of a runtime.
+// Runtime holds the properties of a runtime that the rules use.
 type Runtime struct {
-	Kind, Image string // empty for one that the platform document does not know
-	// The most that a TrainJob may ask for.
+	Kind, Image string // both are empty for a runtime that the tenant created
+	// The highest values that a TrainJob may request.
 	MaxNodes, MaxProcPerNode, MaxGPUsPerNode int64
-	// NumProcPerNode and GPUs are the runtime's own, the latter by resource.
+	// NumProcPerNode and GPUs are the runtime's own values. GPUs are counted by resource name.
 	NumProcPerNode int64
 	GPUs           map[string]int64
-	// Resources are the amounts of CPU and memory that the runtime gives to nodes, by name.
+	// Resources are the amounts of CPU and memory that the runtime gives to each node, by resource name.
 	Resources map[string]string
-	// MaxName is how long a TrainJob's name may be.
+	// MaxName is the highest length of a TrainJob's name, in characters.
 	MaxName int64
 }
 
-// computed are the resources that each node computes with.
-var computed = []string{"cpu", "memory"}
+// basicResources are the resources that every node needs.
+var basicResources = []string{"cpu", "memory"}
 
-// own stands in keys for runtimes that the platform document does not know.
-const own = "_own"
+// ownRuntime replaces the runtime's name in the keys for runtimes that the tenant creates.
+const ownRuntime = "_own"
 
-// ReadParameters reads the data of a tenant's ConfigMap, in which each value has a key of its own.
+// ReadParameters reads the data of a tenant's parameter ConfigMap, which has one key for each value.
 func ReadParameters(data map[string]string) (Parameters, error) {
 	r := &parameterReader{data: data}
 	p := Parameters{
 		Runtimes: map[string]Runtime{},
-		Exempt:   r.words("exempt"), Labels: r.words("labels"), Annotations: r.words("annotations"), NodeLabels: r.words("nodeLabels"),
-		Managers: r.words("managers"), Encryption: r.text("encryption"),
+		Exempt:   r.list("exempt"), Labels: r.list("labels"), Annotations: r.list("annotations"), NodeLabels: r.list("nodeLabels"),
+		Managers: r.list("managers"), Encryption: r.text("encryption"),
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if name, ok := strings.CutSuffix(key, ".kind"); ok {
@@ -61,7 +63,7 @@ func ReadParameters(data map[string]string) (Parameters, error) {
 	}
 	switch granted := r.text("ownRuntimes"); granted {
 	case "true":
-		runtime := r.runtime(own)
+		runtime := r.runtime(ownRuntime)
 		p.Own = &runtime
 	case "false":
 	default:
@@ -70,7 +72,7 @@ func ReadParameters(data map[string]string) (Parameters, error) {
 	return p, r.err
 }
 
-// parameterReader remembers the first key that cannot be read.
+// parameterReader reads values, and records the first error.
 type parameterReader struct {
 	data map[string]string
 	err  error
@@ -90,7 +92,7 @@ func (r *parameterReader) text(key string) string {
 	return text
 }
 
-func (r *parameterReader) words(key string) []string { return strings.Fields(r.text(key)) }
+func (r *parameterReader) list(key string) []string { return strings.Fields(r.text(key)) }
 
 func (r *parameterReader) number(key string) int64 {
 	text := r.text(key)
@@ -108,12 +110,12 @@ func (r *parameterReader) runtime(name string) Runtime {
 		NumProcPerNode: r.number(at("numProcPerNode")), MaxName: r.number(at("maxName")),
 		GPUs: map[string]int64{}, Resources: map[string]string{},
 	}
-	for _, resource := range computed {
+	for _, resource := range basicResources {
 		if amount, given := r.data[at("resources."+resource)]; given {
 			runtime.Resources[resource] = amount
 		}
 	}
-	for _, word := range r.words(at("gpus")) {
+	for _, word := range r.list(at("gpus")) {
 		resource, count, _ := strings.Cut(word, "=")
 		n, err := strconv.ParseInt(count, 10, 64)
 		if err != nil {
@@ -124,9 +126,40 @@ func (r *parameterReader) runtime(name string) Runtime {
 	return runtime
 }
 
-// runtime is what holds for a runtime, and whether the tenant may use it.
+// NoParametersError reports that a namespace has no rules, because it has no parameter ConfigMap.
+type NoParametersError struct{ Tenant string }
+
+// Error names the namespace.
+func (e *NoParametersError) Error() string {
+	return fmt.Sprintf("namespace %s has no rules for TrainJobs", e.Tenant)
+}
+
+// FindParameters finds a tenant's parameters among the objects of a platform. It also returns the reader for the platform's version
+// of Trainer. The error is a *NoParametersError if the tenant has no parameters.
+func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader, error) {
+	for _, object := range objects {
+		v := value{content: object}
+		if v.get("kind").text() != "ConfigMap" || v.get("metadata", "namespace").text() != v1alpha1.SystemNamespace ||
+			v.get("metadata", "name").text() != v1alpha1.TenantObjectName(tenant) {
+			continue
+		}
+		data := map[string]string{}
+		for _, key := range v.get("data").keys() {
+			data[key] = v.get("data", key).text()
+		}
+		parameters, err := ReadParameters(data)
+		if err != nil {
+			return parameters, Reader{}, err
+		}
+		reader, err := ReaderFor(data["trainer"])
+		return parameters, reader, err
+	}
+	return Parameters{}, Reader{}, &NoParametersError{tenant}
+}
+
+// runtime returns the limits for a runtime, and whether the tenant may use it.
 func (p Parameters) runtime(ref RuntimeRef) (Runtime, bool) {
-	if ref.Group != "trainer.kubeflow.org" {
+	if ref.Group != v1alpha1.TrainerGroup {
 		return Runtime{}, false
 	}
 	if listed, ok := p.Runtimes[ref.Name]; ok && listed.Kind == ref.Kind {

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-func TestParametersAreRead(t *testing.T) {
-	got := parameters(t, granting("ownRuntimes", "true"))
+func TestReadParameters(t *testing.T) {
+	got := parameters(t, with("ownRuntimes", "true"))
 	want := Parameters{
 		Runtimes: map[string]Runtime{
 			"mpi": {
@@ -22,29 +24,29 @@ func TestParametersAreRead(t *testing.T) {
 		},
 		Own:    &Runtime{MaxNodes: 3, MaxProcPerNode: 4, MaxGPUsPerNode: 1, NumProcPerNode: 1, GPUs: map[string]int64{}, Resources: map[string]string{}, MaxName: 44},
 		Exempt: []string{}, Labels: []string{"team", "cost.acme.example/centre"}, Annotations: []string{"kueue.x-k8s.io/podset-group-name"},
-		NodeLabels: []string{"zone"}, Managers: []string{"trainer.kubeflow.org/trainjob-controller"}, Encryption: "none",
+		NodeLabels: []string{"zone"}, Managers: []string{v1alpha1.TrainJobController}, Encryption: "none",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ReadParameters(): -want +got:\n%s", diff)
 	}
 }
 
-func TestBadParametersAreErrors(t *testing.T) {
+func TestReadParametersRefusesInvalidValues(t *testing.T) {
 	cases := map[string]struct{ key, value, want string }{
 		"a word for a number":          {"mpi.maxNodes", "many", "mpi.maxNodes: want a whole number"},
-		"a word for a switch":          {"ownRuntimes", "yes", "ownRuntimes: want true or false"},
+		"a word for a boolean":         {"ownRuntimes", "yes", "ownRuntimes: want true or false"},
 		"GPUs without number":          {"mpi.gpus", "nvidia.com/gpu", "mpi.gpus: want RESOURCE=NUMBER"},
 		"a runtime without its limits": {"other.kind", "TrainingRuntime", "other.maxNodes: it is missing"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadParameters(granting(tc.key, tc.value))
+			_, err := ReadParameters(with(tc.key, tc.value))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("ReadParameters() = %v, want an error with %q", err, tc.want)
 			}
 		})
 	}
 	if _, err := ReadParameters(nil); err == nil {
-		t.Error("no data at all are parameters")
+		t.Error("ReadParameters() of no data returns no error")
 	}
 }

@@ -9,21 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Reader reads the TrainJobs of one minor version of Trainer.
+// Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
-	trainJob shape
-	// replaces is the version, if it takes a TrainJob's resources for all that nodes get.
+	trainJob fieldSchema
+	// replaces is the version if a TrainJob's resources replace all resources of the runtime, else "".
 	replaces string
-	// parts are where patches say what pods, and what is around them, are to be.
-	parts func(spec tree) parts
+	// patches finds the patches in the spec of a TrainJob.
+	patches func(spec value) patches
 }
 
-// parts are what patches change.
-type parts struct{ metadata, pods []tree }
+// patches are the patched pod specs, and the patched metadata of pods, Jobs and the JobSet.
+type patches struct{ metadata, pods []value }
 
-// readers make all of them, by version.
+// readers are the constructors of readers, by minor version of Trainer.
 var readers = map[string]func() Reader{"2.1": trainer21, "2.2": trainer22, "2.3": trainer23}
 
 // ReaderFor returns the reader for a minor version of Trainer, such as 2.3.
@@ -35,109 +37,105 @@ func ReaderFor(version string) (Reader, error) {
 	return reader(), nil
 }
 
-// Read reads a TrainJob as decoded JSON. Its errors are about what no API server takes, so that
-// it would not even come to the rules; the job is what could be read all the same.
-func (r Reader) Read(fields map[string]any) (Job, field.ErrorList) {
-	var f misfits
-	root := tree{value: fields}
-	r.trainJob.read(root, &f)
+// Read converts a TrainJob from decoded JSON. The errors are values of wrong types, which the API server refuses
+// before it evaluates any rule. The Job holds all values that could be read.
+func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
+	var f findings
+	root := value{content: trainJob}
+	r.trainJob.check(root, &f)
 	spec := root.get("spec")
-	job := Job{Name: nameOf(root.get("metadata")), Runtime: runtimeOf(spec.get("runtimeRef")), Odd: f.odd}
+	job := Job{Name: nameOf(root.get("metadata")), Runtime: runtimeOf(spec.get("runtimeRef")), Disallowed: f.disallowed}
 	if job.Name == "" {
-		f.wrong = append(f.wrong, field.Required(field.NewPath("metadata", "name"), "the API server wants a name: write one"))
+		f.typeErrors = append(f.typeErrors, field.Required(field.NewPath("metadata", "name"), "the API server requires a name: write one"))
 	}
-	if managedBy := spec.get("managedBy"); is[string](managedBy.value) {
+	if managedBy := spec.get("managedBy"); is[string](managedBy.content) {
 		text := managedBy.text()
 		job.ManagedBy = &text
 	}
-	job.trainer(spec.get("trainer"))
-	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").given() || resources.get("requests").given() {
+	job.readTrainer(spec.get("trainer"))
+	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").exists() || resources.get("requests").exists() {
 		job.Replaces = r.replaces
 	}
-	patches := r.parts(spec)
-	job.mark(append([]tree{spec}, patches.metadata...))
-	job.pods(patches.pods, spec)
-	return job, f.wrong
+	patches := r.patches(spec)
+	metadata := append([]value{spec}, patches.metadata...)
+	job.Labels, job.Annotations = keysOf(each(metadata, "labels")), keysOf(each(metadata, "annotations"))
+	job.readPods(patches.pods, spec)
+	return job, f.typeErrors
 }
 
-// suffix is how long what the API server puts behind a generateName is, and longest how long a name gets by that.
+// Lengths of generated names. Source: k8s.io/apiserver/pkg/storage/names/generate.go.
 const (
-	suffix  = 5
-	longest = 63
+	suffixLength  = 5
+	maxNameLength = 63
 )
 
-func nameOf(metadata tree) string {
+func nameOf(metadata value) string {
 	generated := metadata.get("generateName").text()
 	if name := metadata.get("name").text(); name != "" || generated == "" {
 		return name
 	}
-	return Generated(generated)
+	return GeneratedName(generated)
 }
 
-// Generated is a name such as the API server makes of a generateName.
-func Generated(prefix string) string {
-	return prefix[:min(len(prefix), longest-suffix)] + strings.Repeat("x", suffix)
+// GeneratedName returns a name as long as the one that the API server generates from a generateName.
+func GeneratedName(prefix string) string {
+	return prefix[:min(len(prefix), maxNameLength-suffixLength)] + strings.Repeat("x", suffixLength)
 }
 
-func runtimeOf(ref tree) RuntimeRef {
-	r := RuntimeRef{Group: "trainer.kubeflow.org", Kind: "ClusterTrainingRuntime", Name: ref.get("name").text()}
-	if group := ref.get("apiGroup"); group.given() {
+func runtimeOf(ref value) RuntimeRef {
+	r := RuntimeRef{Group: v1alpha1.TrainerGroup, Kind: "ClusterTrainingRuntime", Name: ref.get("name").text()}
+	if group := ref.get("apiGroup"); group.exists() {
 		r.Group = group.text()
 	}
-	if kind := ref.get("kind"); kind.given() {
+	if kind := ref.get("kind"); kind.exists() {
 		r.Kind = kind.text()
 	}
 	return r
 }
 
-func (j *Job) trainer(t tree) {
-	j.Image = t.get("image").text()
-	if n, ok := whole(t.get("numNodes").value); ok {
+func (j *Job) readTrainer(trainer value) {
+	j.Image = trainer.get("image").text()
+	if n, ok := wholeNumber(trainer.get("numNodes").content); ok {
 		j.Nodes = &n
 	}
-	if processes := t.get("numProcPerNode"); processes.given() {
-		j.Processes = numberOrWord(processes.value)
+	if processes := trainer.get("numProcPerNode"); processes.exists() {
+		j.Processes = numberOrWord(processes.content)
 	}
-	j.Limits, j.Requests = amounts(t.get("resourcesPerNode", "limits")), amounts(t.get("resourcesPerNode", "requests"))
-	j.Env = namedBy(each(t.get("env").items(), "name"))
+	resources := trainer.get("resourcesPerNode")
+	j.Limits, j.Requests = amounts(resources.get("limits")), amounts(resources.get("requests"))
+	j.Env = namesIn(each(trainer.get("env").items(), "name"))
 }
 
-// numberOrWord reads a value; what does not fit has been reported.
+// numberOrWord converts a value of any type. The schema has reported other types than numbers and words.
 func numberOrWord(v any) *intstr.IntOrString {
-	if n, ok := whole(v); ok && isCount(v) {
-		number := intstr.FromInt32(int32(n)) //nolint:gosec // isCount has looked at its size
+	if n, ok := wholeNumber(v); ok && isInt32(v) {
+		number := intstr.FromInt32(int32(n)) //nolint:gosec // isInt32 has checked the range
 		return &number
 	}
 	word := intstr.FromString(fmt.Sprint(v))
 	return &word
 }
 
-func amounts(t tree) map[string]resource.Quantity {
+func amounts(v value) map[string]resource.Quantity {
 	found := map[string]resource.Quantity{}
-	for _, name := range t.keys() {
-		if q, ok := quantity(t.get(name).value); ok {
+	for _, name := range v.keys() {
+		if q, ok := parseQuantity(v.get(name).content); ok {
 			found[name] = q
 		}
 	}
 	return found
 }
 
-// mark collects labels and annotations.
-func (j *Job) mark(metadata []tree) {
-	j.Labels = keysOf(each(metadata, "labels"))
-	j.Annotations = keysOf(each(metadata, "annotations"))
-}
-
-// pods collects what patches do to pods and, beside them, what initializers read.
-func (j *Job) pods(pods []tree, spec tree) {
+// readPods reads the patched pod specs, and the Secrets of the trainer and the initializers.
+func (j *Job) readPods(pods []value, spec value) {
 	j.NodeLabels = keysOf(each(pods, "nodeSelector"))
 	volumes := itemsOf(each(pods, "volumes"))
-	j.Volumes = namedBy(each(volumes, "name"))
-	initializers := append(each([]tree{spec}, "initializer", "dataset"), each([]tree{spec}, "initializer", "model")...)
+	j.Volumes = namesIn(each(volumes, "name"))
+	initializers := append(each([]value{spec}, "initializer", "dataset"), each([]value{spec}, "initializer", "model")...)
 	patched := append(itemsOf(each(pods, "initContainers")), itemsOf(each(pods, "containers"))...)
-	j.Mounts = namedBy(each(itemsOf(each(patched, "volumeMounts")), "name"))
-	containers := slices.Concat(initializers, each([]tree{spec}, "trainer"), patched)
-	j.Secrets = namedBy(slices.Concat(
+	j.Mounts = namesIn(each(itemsOf(each(patched, "volumeMounts")), "name"))
+	containers := slices.Concat(initializers, each([]value{spec}, "trainer"), patched)
+	j.Secrets = namesIn(slices.Concat(
 		each(itemsOf(each(containers, "env")), "valueFrom", "secretKeyRef", "name"),
 		each(initializers, "secretRef", "name"),
 		each(volumes, "secret", "secretName"),

@@ -8,25 +8,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Request is a TrainJob that somebody writes into the cluster, as decoded JSON.
+// Request is a request to create or update a TrainJob, as decoded JSON.
 type Request struct {
-	// User is who writes it.
+	// User is the name of the user who sends the request.
 	User string
-	// TrainJob is what is written, and Before what it takes the place of; nil where it is a new one.
+	// TrainJob is the new object. Before is the object that an update replaces, or nil for a new TrainJob.
 	TrainJob, Before map[string]any
 }
 
-// Judge reads and judges a request. Who is exempt is not judged, nor is an update that leaves the
-// spec as it was, but for suspend; nor are patches that were there before.
-func (r Reader) Judge(request Request, p Parameters) ([]Denial, field.ErrorList) {
+// Check evaluates the rules for a request. It allows all requests of exempt users, and all updates that change nothing of the
+// spec but suspend. It ignores patches that the TrainJob had before an update. It also returns the values of wrong types.
+func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) || request.Before != nil && request.keepsSpec() {
 		return nil, nil
 	}
-	job, wrong := r.Read(request.fresh())
-	return Judge(job, p), wrong
+	job, typeErrors := r.Read(request.withoutOldPatches())
+	return Check(job, p), typeErrors
 }
 
-// keepsSpec tells whether nothing of the spec changes but suspend.
+// keepsSpec reports whether an update changes nothing of the spec but suspend.
 func (r Request) keepsSpec() bool {
 	was, is := maps.Clone(specOf(r.Before)), maps.Clone(specOf(r.TrainJob))
 	delete(was, "suspend")
@@ -34,8 +34,9 @@ func (r Request) keepsSpec() bool {
 	return reflect.DeepEqual(was, is)
 }
 
-// fresh is the TrainJob with nothing in the place of each patch that was there before: Kueue may have written that.
-func (r Request) fresh() map[string]any {
+// withoutOldPatches returns the TrainJob with an empty patch in place of each patch that it had before, because Kueue can have written
+// such a patch.
+func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{"podTemplateOverrides", "runtimePatches"} {
 		patches, _ := spec[key].([]any)

@@ -7,62 +7,43 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// taken are the names of volumes that Trainer and our runtimes have; one of the same name would take its place.
-var taken = []string{"mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
+// runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. A volume of a patch with such a name would
+// replace the runtime's volume.
+var runtimeVolumes = []string{"mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
 
-// takenPrefix is of the names of our runtimes' claims.
-const takenPrefix = "storage-"
+// storagePrefix begins the volume names of a runtime's storage.
+const storagePrefix = "storage-"
 
-// volumesAreTheTeams: volumes of what the namespace holds, with names of their own.
-func volumesAreTheTeams(job Job, p Parameters) field.ErrorList {
-	errs := odd(RulePatchVolumes)(job, p)
-	for _, volume := range job.Volumes {
-		if isRuntimes(volume.Name) {
-			errs = append(errs, forbids(volume.Path, "the runtime's own volume may be called %s: write a name other than %s and %s*",
-				shown(volume.Name), strings.Join(taken, ", "), takenPrefix)...)
-		}
-	}
-	return errs
+// isRuntimeVolume reports whether a volume of the runtime can have that name.
+func isRuntimeVolume(volume string) bool {
+	return slices.Contains(runtimeVolumes, volume) || strings.HasPrefix(volume, storagePrefix)
 }
 
-// isRuntimes tells whether a volume of the runtime may have that name.
-func isRuntimes(volume string) bool {
-	return slices.Contains(taken, volume) || strings.HasPrefix(volume, takenPrefix)
+func disallowedVolume(job Job, p Parameters) field.ErrorList {
+	return append(disallowed(RuleDisallowedVolume)(job, p), forbidEach(job.Volumes, isRuntimeVolume,
+		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// mountsAreTheJobs: a mount of the runtime's own volume would reach what the runtime keeps from the
-// job: all of an export of which it mounts one folder, and for writing.
-func mountsAreTheJobs(job Job, _ Parameters) field.ErrorList {
-	var errs field.ErrorList
-	for _, mount := range job.Mounts {
-		if isRuntimes(mount.Name) {
-			errs = append(errs, forbids(mount.Path, "%s is a volume of the runtime, which mounts what the job may have of it: leave it out, or mount a volume of another name",
-				shown(mount.Name))...)
-		}
-	}
-	return errs
+// runtimeVolumeMount: the runtime can mount only one folder of an export, or mount it read-only. Another mount
+// of the same volume would bypass that.
+func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
+	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which mounts what jobs may use of it: leave it out, or mount another volume")
 }
 
-// labelsAreListed: network policies, injectors and schedulers go by labels and annotations.
-func labelsAreListed(job Job, p Parameters) field.ErrorList {
+// unlistedLabel: network policies, sidecar injectors and schedulers select pods by labels and annotations.
+func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	return append(
 		unlisted(job.Labels, p.Labels, "the labels that this platform lets jobs set", "labels"),
 		unlisted(job.Annotations, p.Annotations, "the annotations that this platform lets jobs set", "annotations")...,
 	)
 }
 
-// nodeLabelsAreListed: a nodeSelector could take jobs away from where the runtime puts them.
-func nodeLabelsAreListed(job Job, p Parameters) field.ErrorList {
-	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that this platform lets jobs choose by", "nodeLabels")
+// unlistedNodeLabel: a nodeSelector could move jobs away from the cluster nodes that the runtime selects.
+func unlistedNodeLabel(job Job, p Parameters) field.ErrorList {
+	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that this platform lets jobs select nodes by", "nodeLabels")
 }
 
-func unlisted(got []Named, listed []string, what, key string) field.ErrorList {
-	var errs field.ErrorList
-	for _, label := range got {
-		if !slices.Contains(listed, label.Name) {
-			errs = append(errs, forbids(label.Path, "%s is not among %s: leave it out, or have it listed in spec.admission.%s of the platform",
-				shown(label.Name), what, key)...)
-		}
-	}
-	return errs
+func unlisted(names []Named, listed []string, list, key string) field.ErrorList {
+	return forbidEach(names, func(name string) bool { return !slices.Contains(listed, name) },
+		"%s is not among "+list+": leave it out, or have it listed in spec.admission."+key+" of the platform")
 }

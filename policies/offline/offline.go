@@ -1,5 +1,5 @@
-// Package offline judges objects by ValidatingAdmissionPolicies as an API server would, without
-// one: Kubernetes' own evaluator compiles and runs their CEL, within its own budget.
+// Package offline evaluates ValidatingAdmissionPolicies on objects without an API server. It uses the API server's own CEL compiler,
+// evaluator and cost budget.
 package offline
 
 import (
@@ -16,29 +16,29 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Request is an object that somebody submits, as decoded JSON.
+// Request is a request to create or update an object, as decoded JSON.
 type Request struct {
-	// User is who submits it.
+	// User is the name of the user who sends the request.
 	User string
-	// Object is what is submitted, and Before what it takes the place of; nil for a new one.
+	// Object is the new object. Before is the object that an update replaces, or nil for a new object.
 	Object, Before map[string]any
-	// Resource is what its kind is called in URLs.
+	// Resource is the plural name of the kind in URLs, such as trainjobs.
 	Resource string
 }
 
-// Denial is what a policy has against a request.
+// Denial is a message of a policy that denies a request.
 type Denial struct {
 	Policy, Binding, Message string
 }
 
-// Policies are compiled, with what binds them to namespaces and what their parameters are.
+// Policies are compiled policies with their bindings and parameters.
 type Policies struct {
 	compiled   map[string]*policy
 	bindings   []*admissionv1.ValidatingAdmissionPolicyBinding
-	parameters map[string]*unstructured.Unstructured // by namespace and name
+	parameters map[string]*unstructured.Unstructured // ConfigMaps, by NAMESPACE/NAME
 }
 
-// Compile takes the policies, bindings and ConfigMaps among objects.
+// Compile compiles the policies among some objects. It also uses the bindings and ConfigMaps, and ignores all others.
 func Compile(objects []map[string]any) (*Policies, error) {
 	all := &Policies{compiled: map[string]*policy{}, parameters: map[string]*unstructured.Unstructured{}}
 	for _, fields := range objects {
@@ -71,31 +71,31 @@ func (p *Policies) addPolicy(fields map[string]any) error {
 	return err
 }
 
-// Bound tells whether any policy is bound to a namespace.
+// Bound reports whether a policy is bound to a namespace.
 func (p *Policies) Bound(namespace string) bool {
 	for _, binding := range p.bindings {
-		if is, err := selects(binding, namespace); err == nil && is {
+		if selected, err := selects(binding, namespace); err == nil && selected {
 			return true
 		}
 	}
 	return false
 }
 
-// Judge holds a request against all policies that are bound to its namespace.
-func (p *Policies) Judge(ctx context.Context, r Request) ([]Denial, error) {
+// Evaluate evaluates all policies that are bound to the namespace of a request.
+func (p *Policies) Evaluate(ctx context.Context, r Request) ([]Denial, error) {
 	attributes := attributesOf(r)
 	var denials []Denial
 	for _, binding := range p.bindings {
-		is, err := selects(binding, attributes.GetNamespace())
+		selected, err := selects(binding, attributes.GetNamespace())
 		if err != nil {
 			return nil, fmt.Errorf("reading binding %s: %w", binding.Name, err)
 		}
-		if !is {
+		if !selected {
 			continue
 		}
-		messages, err := p.judge(ctx, binding, attributes)
+		messages, err := p.evaluate(ctx, binding, attributes)
 		if err != nil {
-			return nil, fmt.Errorf("judging by binding %s: %w", binding.Name, err)
+			return nil, fmt.Errorf("evaluating binding %s: %w", binding.Name, err)
 		}
 		for _, message := range messages {
 			denials = append(denials, Denial{binding.Spec.PolicyName, binding.Name, message})
@@ -104,10 +104,10 @@ func (p *Policies) Judge(ctx context.Context, r Request) ([]Denial, error) {
 	return denials, nil
 }
 
-// judge holds a request against the policy of one binding.
-func (p *Policies) judge(ctx context.Context, binding *admissionv1.ValidatingAdmissionPolicyBinding, attributes *admission.VersionedAttributes) ([]string, error) {
-	policy, is := p.compiled[binding.Spec.PolicyName]
-	if !is {
+// evaluate evaluates the policy of one binding.
+func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.ValidatingAdmissionPolicyBinding, attributes *admission.VersionedAttributes) ([]string, error) {
+	policy, found := p.compiled[binding.Spec.PolicyName]
+	if !found {
 		return nil, fmt.Errorf("no policy %s", binding.Spec.PolicyName)
 	}
 	if !policy.matches(attributes) {
@@ -115,16 +115,16 @@ func (p *Policies) judge(ctx context.Context, binding *admissionv1.ValidatingAdm
 	}
 	var parameters runtime.Object
 	if ref := binding.Spec.ParamRef; ref != nil {
-		found, is := p.parameters[ref.Namespace+"/"+ref.Name]
-		if !is {
+		configMap, found := p.parameters[ref.Namespace+"/"+ref.Name]
+		if !found {
 			return []string{"no parameters " + ref.Namespace + "/" + ref.Name}, nil
 		}
-		parameters = found
+		parameters = configMap
 	}
-	return policy.judge(ctx, attributes, parameters), nil
+	return policy.evaluate(ctx, attributes, parameters), nil
 }
 
-// selects tells whether a binding holds in a namespace, of which nothing but the name is known.
+// selects reports whether a binding selects a namespace. Only the name of the namespace is known, so only the name's label can match.
 func selects(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace string) (bool, error) {
 	if binding.Spec.MatchResources == nil {
 		return true, nil
@@ -136,7 +136,7 @@ func selects(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace st
 	return binding.Spec.MatchResources.NamespaceSelector == nil || selector.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}), nil
 }
 
-// attributesOf is a request as the API server has it.
+// attributesOf converts a request to the API server's type.
 func attributesOf(r Request) *admission.VersionedAttributes {
 	object := &unstructured.Unstructured{Object: r.Object}
 	kind := object.GroupVersionKind()

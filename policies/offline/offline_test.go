@@ -6,61 +6,54 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/trainyard/trainyard/generator/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
-	"github.com/trainyard/trainyard/policies/internal/acme"
 	"github.com/trainyard/trainyard/policies/offline"
-	"github.com/trainyard/trainyard/test/guarded"
+	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestCasesAreJudgedAsTheySay: the policy refuses by the rules that it should, and says
-// what it should.
-func TestCasesAreJudgedAsTheySay(t *testing.T) {
-	policies, err := offline.Compile(acme.Objects(t))
+// TestCases tests that the policy refuses each case by the expected rules, with the expected message.
+func TestCases(t *testing.T) {
+	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := trainjob.ReadCases("../testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, all := range files {
-		for _, c := range all {
+	for _, file := range guardtest.Files(t) {
+		for _, c := range guardtest.Cases(t, file) {
 			t.Run(file+"/"+c.Name, func(t *testing.T) {
-				outcome, err := policies.Try(t.Context(), c.Case)
+				outcome, err := policies.Run(t.Context(), c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if unlike, is := c.Unlike(outcome); is {
-					t.Error(unlike)
+				if _, how := outcome.Mismatch(c); how != "" {
+					t.Error(how)
 				}
 			})
 		}
 	}
 }
 
-// expectJudges has the policy and guard say of a case what it says itself. Guard reads it as the platform's version of Trainer does.
-func expectJudges(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
+// expect tests that the policy and guard refuse a case by the expected rules. Guard uses the platform's version of Trainer.
+func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
 	t.Helper()
-	outcome, err := policies.Try(t.Context(), c)
+	outcome, err := policies.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, how := outcome.Unlike(c); how != "" {
+	if _, how := outcome.Mismatch(c); how != "" {
 		t.Error(how)
 	}
-	parameters, reader, err := guard.Find(objects, c.Tenant)
+	parameters, reader, err := guard.FindParameters(objects, c.Tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := guarded.Rules(t, reader, parameters, c); !slices.Equal(got, c.Refused) {
-		t.Errorf("guard has %v against it, want %v", got, c.Refused)
+	if got := guardtest.Rules(t, reader, parameters, c); !slices.Equal(got, c.Refused) {
+		t.Errorf("guard finds the broken rules %v, want %v", got, c.Refused)
 	}
 }
 
-// unqueued has nothing of Kueue, and a network that is encrypted.
-const unqueued = `
+// encryptedWithoutKueue is a layer that removes Kueue and encrypts the network.
+const encryptedWithoutKueue = `
 spec:
   target: {gang: none, kueue: null}
   queues: null
@@ -69,9 +62,9 @@ spec:
   tenants: {team-vision: {queues: null}, team-speech: {queues: null}, team-physics: {queues: null}}
 `
 
-// TestRulesOfOtherPlatforms are those that the example's own objects never see broken.
+// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the example platform itself.
 func TestRulesOfOtherPlatforms(t *testing.T) {
-	objects := acme.Objects(t, unqueued)
+	objects := guardtest.Objects(t, encryptedWithoutKueue)
 	policies, err := offline.Compile(objects)
 	if err != nil {
 		t.Fatal(err)
@@ -84,47 +77,46 @@ func TestRulesOfOtherPlatforms(t *testing.T) {
 		return map[string]any{"resourcesPerNode": map[string]any{"limits": amounts}}
 	}
 	for name, c := range map[string]cases.Case{
-		"a controller that nobody runs": {
-			TrainJob: spec("managedBy", "kueue.x-k8s.io/multikueue"), Refused: []string{"manager"}, Says: "want trainer.kubeflow.org/trainjob-controller, or none",
+		"the manager MultiKueue without Kueue": {
+			TrainJob: spec("managedBy", "kueue.x-k8s.io/multikueue"), Refused: []string{"unknown-manager"}, Says: "want trainer.kubeflow.org/trainjob-controller, or none",
 		},
-		"RDMA beside encryption": {
-			TrainJob: spec("trainer", limits("rdma/hca_shared")), Refused: []string{"encryption"}, Says: "rdma/hca_shared goes around the pod network, which ipsec encrypts here",
+		"RDMA with encryption": {
+			TrainJob: spec("trainer", limits("rdma/hca_shared")), Refused: []string{"unencrypted-rdma"}, Says: "rdma/hca_shared bypasses the pod network, which ipsec encrypts here",
 		},
-		"GPUs beside encryption": {TrainJob: spec("trainer", limits("nvidia.com/gpu")), Admitted: true},
+		"GPUs with encryption": {TrainJob: spec("trainer", limits("nvidia.com/gpu")), Admitted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Name, c.Tenant = name, "team-vision"
-			expectJudges(t, policies, objects, c.Completed())
+			expect(t, policies, objects, c.Completed())
 		})
 	}
 }
 
-// TestVolumesOfRuntimesAreTaken: a TrainJob brings none under the name of one that pods have already,
-// whatever volumes runtimes come to have.
-func TestVolumesOfRuntimesAreTaken(t *testing.T) {
-	objects := acme.Objects(t)
+// TestNamesOfRuntimeVolumesAreReserved tests that a TrainJob cannot add a volume with the name of any volume of a runtime.
+func TestNamesOfRuntimeVolumesAreReserved(t *testing.T) {
+	objects := guardtest.Objects(t)
 	policies, err := offline.Compile(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := volumeNames(objects)
 	if len(names) < 4 {
-		t.Fatalf("runtimes have the volumes %v: too few to be all", names)
+		t.Fatalf("runtimes have only the volumes %v, want at least 4", names)
 	}
 	for _, name := range append(names, "mpi-ssh-auth", "mpi-hostfile") { // Trainer's own
 		t.Run(name, func(t *testing.T) {
 			patch := map[string]any{"targetJobs": []any{map[string]any{"name": "node"}}, "spec": map[string]any{
 				"volumes": []any{map[string]any{"name": name, "emptyDir": map[string]any{}}},
 			}}
-			c := cases.Case{Name: name, Tenant: "team-vision", Refused: []string{"patch-volumes"}, TrainJob: map[string]any{"spec": map[string]any{
+			c := cases.Case{Name: name, Tenant: "team-vision", Refused: []string{"disallowed-volume"}, TrainJob: map[string]any{"spec": map[string]any{
 				"runtimeRef": map[string]any{"name": "mpi-horovod-gpu"}, "podTemplateOverrides": []any{patch},
 			}}}.Completed()
-			expectJudges(t, policies, objects, c)
+			expect(t, policies, objects, c)
 		})
 	}
 }
 
-// volumeNames are those of all pods of runtimes, each once.
+// volumeNames returns the names of all volumes in pods of runtimes, each once.
 func volumeNames(objects []map[string]any) []string {
 	var names []string
 	for _, o := range objects {

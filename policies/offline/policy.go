@@ -3,6 +3,7 @@ package offline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,28 +18,29 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// policy is a policy whose expressions are compiled. Validations and messages are in the same order.
+// policy is a ValidatingAdmissionPolicy with compiled expressions. Each validation has the message of the same index.
+// The API server's own type for this (plugin/policy/validating) would more than double the size of the program.
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
 	conditions, validations, messages cel.ConditionEvaluator
 }
 
-// expression is one of CEL, of a certain type and perhaps with a name.
+// expression is a CEL expression with its type. Variables also have a name.
 type expression struct {
 	name, text string
 	returns    *celgo.Type
 }
 
-// GetExpression is the text.
+// GetExpression returns the text of the expression.
 func (e expression) GetExpression() string { return e.text }
 
-// ReturnTypes are those that the expression may have.
+// ReturnTypes returns the types that the expression can have.
 func (e expression) ReturnTypes() []*celgo.Type { return []*celgo.Type{e.returns} }
 
-// GetName is the name of a variable.
+// GetName returns the name of a variable.
 func (e expression) GetName() string { return e.name }
 
-// compile compiles a policy. An expression that does not compile is an error.
+// compile compiles all expressions of a policy. The error lists all expressions that do not compile.
 func compile(source *admissionv1.ValidatingAdmissionPolicy) (*policy, error) {
 	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
@@ -47,9 +49,9 @@ func compile(source *admissionv1.ValidatingAdmissionPolicy) (*policy, error) {
 	options := cel.OptionalVariableDeclarations{HasParams: source.Spec.ParamKind != nil}
 	var errs []error
 	for _, v := range source.Spec.Variables {
-		found := compiler.CompileAndStoreVariable(expression{v.Name, v.Expression, celgo.AnyType}, options, environment.StoredExpressions)
-		if found.Error != nil {
-			errs = append(errs, errors.New("variable "+v.Name+": "+found.Error.Error()))
+		result := compiler.CompileAndStoreVariable(expression{v.Name, v.Expression, celgo.AnyType}, options, environment.StoredExpressions)
+		if result.Error != nil {
+			errs = append(errs, fmt.Errorf("variable %s: %w", v.Name, result.Error))
 		}
 	}
 	var conditions, validations, messages []cel.ExpressionAccessor
@@ -64,18 +66,16 @@ func compile(source *admissionv1.ValidatingAdmissionPolicy) (*policy, error) {
 		}
 		messages = append(messages, expression{"", text, celgo.StringType})
 	}
-	p := &policy{source: source}
-	for _, part := range []struct {
-		into *cel.ConditionEvaluator
-		of   []cel.ExpressionAccessor
-	}{{&p.conditions, conditions}, {&p.validations, validations}, {&p.messages, messages}} {
-		*part.into = compiler.CompileCondition(part.of, options, environment.StoredExpressions)
-		errs = append(errs, (*part.into).CompilationErrors()...)
+	evaluator := func(expressions []cel.ExpressionAccessor) cel.ConditionEvaluator {
+		compiled := compiler.CompileCondition(expressions, options, environment.StoredExpressions)
+		errs = append(errs, compiled.CompilationErrors()...)
+		return compiled
 	}
+	p := &policy{source, evaluator(conditions), evaluator(validations), evaluator(messages)}
 	return p, errors.Join(errs...)
 }
 
-// matches tells whether a policy is about such requests at all.
+// matches reports whether the policy applies to the resource and operation of a request.
 func (p *policy) matches(attributes *admission.VersionedAttributes) bool {
 	resource, operation := attributes.GetResource(), admissionv1.OperationType(attributes.GetOperation())
 	return slices.ContainsFunc(p.source.Spec.MatchConstraints.ResourceRules, func(rule admissionv1.NamedRuleWithOperations) bool {
@@ -84,15 +84,15 @@ func (p *policy) matches(attributes *admission.VersionedAttributes) bool {
 	})
 }
 
-// judge returns the messages of the validations that do not hold. What cannot be evaluated does not
-// hold either: that is what failurePolicy Fail means.
-func (p *policy) judge(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object) []string {
+// evaluate returns the messages of all validations that deny a request. A validation that cannot be evaluated denies it too,
+// as failurePolicy Fail demands.
+func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
 	inputs := cel.OptionalVariableBindings{VersionedParams: parameters}
 	budget := int64(celconfig.RuntimeCELCostBudgetMatchConditions)
-	evaluate := func(of cel.ConditionEvaluator) []cel.EvaluationResult {
-		results, left, err := of.ForInput(ctx, attributes, request, inputs, nil, budget)
+	run := func(expressions cel.ConditionEvaluator) []cel.EvaluationResult {
+		results, left, err := expressions.ForInput(ctx, attributes, request, inputs, nil, budget)
 		if err != nil {
 			return []cel.EvaluationResult{{Error: err}}
 		}
@@ -100,10 +100,10 @@ func (p *policy) judge(ctx context.Context, attributes *admission.VersionedAttri
 		return results
 	}
 	var failed []string
-	for _, result := range evaluate(p.conditions) {
+	for _, result := range run(p.conditions) {
 		switch {
 		case result.EvalResult == types.False:
-			return nil // whatever becomes of the others
+			return nil // the policy does not apply, even if other conditions failed
 		case result.Error != nil:
 			failed = append(failed, result.Error.Error())
 		}
@@ -112,21 +112,21 @@ func (p *policy) judge(ctx context.Context, attributes *admission.VersionedAttri
 		return failed[:1]
 	}
 	budget = celconfig.RuntimeCELCostBudget
-	verdicts := evaluate(p.validations)
-	messages := evaluate(p.messages)
-	var said []string
-	for i, verdict := range verdicts {
+	results := run(p.validations)
+	messages := run(p.messages)
+	var denials []string
+	for i, result := range results {
 		switch {
-		case verdict.Error != nil:
-			said = append(said, verdict.Error.Error())
-		case verdict.EvalResult != types.True:
-			said = append(said, p.message(i, messages))
+		case result.Error != nil:
+			denials = append(denials, result.Error.Error())
+		case result.EvalResult != types.True:
+			denials = append(denials, p.message(i, messages))
 		}
 	}
-	return said
+	return denials
 }
 
-// message is what a validation says that does not hold, as the API server chooses it.
+// message returns the message of a validation, by the rules of the API server: an empty, long or multi-line message expression is ignored.
 func (p *policy) message(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

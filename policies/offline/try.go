@@ -12,50 +12,49 @@ import (
 	"github.com/trainyard/trainyard/policies/cases"
 )
 
-// Answer reads a question from in and writes the answer to out, both as JSON. What is wrong with the
-// question is part of the answer.
-func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
-	outcomes, err := answer(ctx, in)
-	a := cases.Answer{Outcomes: outcomes}
+// Serve reads a cases.Request from in and writes the cases.Response to out, both as JSON. The response reports errors of the request.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	outcomes, err := evaluate(ctx, in)
+	response := cases.Response{Outcomes: outcomes}
 	if err != nil {
-		a = cases.Answer{Error: err.Error()}
+		response = cases.Response{Error: err.Error()}
 	}
-	if err := json.NewEncoder(out).Encode(a); err != nil {
-		return fmt.Errorf("answering: %w", err)
+	if err := json.NewEncoder(out).Encode(response); err != nil {
+		return fmt.Errorf("writing the response: %w", err)
 	}
 	return nil
 }
 
-func answer(ctx context.Context, in io.Reader) ([]cases.Outcome, error) {
+func evaluate(ctx context.Context, in io.Reader) ([]cases.Outcome, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, fmt.Errorf("reading the question: %w", err)
+		return nil, fmt.Errorf("reading the request: %w", err)
 	}
-	var question cases.Question
-	if err := utiljson.Unmarshal(text, &question); err != nil {
-		return nil, fmt.Errorf("reading the question: %w", err)
+	var request cases.Request
+	if err := utiljson.Unmarshal(text, &request); err != nil {
+		return nil, fmt.Errorf("reading the request: %w", err)
 	}
-	policies, err := Compile(question.Objects)
+	policies, err := Compile(request.Objects)
 	if err != nil {
 		return nil, err
 	}
-	outcomes := make([]cases.Outcome, len(question.Cases))
-	for i, c := range question.Cases {
-		if outcomes[i], err = policies.Try(ctx, c.Completed()); err != nil {
+	outcomes := make([]cases.Outcome, len(request.Cases))
+	for i, c := range request.Cases {
+		if outcomes[i], err = policies.Run(ctx, c.Completed()); err != nil {
 			return nil, err
 		}
 	}
 	return outcomes, nil
 }
 
-// Try judges the TrainJob of a case.
-func (p *Policies) Try(ctx context.Context, c cases.Case) (cases.Outcome, error) {
+// Run evaluates the policies on the TrainJob of a case.
+func (p *Policies) Run(ctx context.Context, c cases.Case) (cases.Outcome, error) {
 	if !p.Bound(c.Tenant) {
 		return cases.Outcome{Unbound: true}, nil
 	}
-	denials, err := p.Judge(ctx, Request{User: c.User, Object: c.TrainJob, Before: c.Before, Resource: "trainjobs"})
+	denials, err := p.Evaluate(ctx, Request{User: c.User, Object: c.TrainJob, Before: c.Before, Resource: "trainjobs"})
 	if err != nil {
-		return cases.Outcome{}, fmt.Errorf("trying %q: %w", c.Name, err)
+		return cases.Outcome{}, fmt.Errorf("evaluating case %q: %w", c.Name, err)
 	}
 	var o cases.Outcome
 	for _, denial := range denials {
@@ -65,9 +64,9 @@ func (p *Policies) Try(ctx context.Context, c cases.Case) (cases.Outcome, error)
 	return o, nil
 }
 
-// ruleOf is the rule that a message names, as in "spec.trainer.numNodes: nodes: want ...".
+// ruleOf returns the rule in a message such as "spec.trainer.numNodes: node-limit: want ...".
 func ruleOf(message string) string {
-	if rest, is := strings.CutPrefix(message, "breaks the rule "); is { // what it says is too long
+	if rest, found := strings.CutPrefix(message, "breaks the rule "); found { // the default message, if the usual one is too long
 		rule, _, _ := strings.Cut(rest, " ")
 		return rule
 	}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// forge is a Git server by a name that nobody else knows: whoever is to find it goes through its proxy, and
-// takes its certificate. Git's own way, url.BASE.insteadOf, is none, because the library that Argo CD asks for branches does not read it.
+// forge is a Git server with a host name that no DNS has. Clients use its proxy and trust its certificate. Git's setting
+// url.BASE.insteadOf is not enough, because the library with which Argo CD lists branches does not read it.
 type forge struct{ proxy, certificate string }
 
 // newForge serves an empty repository as https://HOST/platform.git until the test ends.
@@ -42,7 +42,7 @@ func newForge(t *testing.T, host string) forge {
 	return forge{proxy: proxy.URL, certificate: certificate}
 }
 
-// connector is a proxy that leads to one server by a name of it, and nowhere else.
+// connector is a proxy that connects to one server, by the server's name.
 func connector(name, address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect || r.Host != name {

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// backend is Git's own program that serves repositories over HTTP.
+// backend is the path of git-http-backend, Git's own HTTP server.
 const backend = "/usr/lib/git-core/git-http-backend"
 
-// repository is one that somebody works in, and that is served to others.
+// repository is a Git repository with a working copy, which a server publishes.
 type repository struct {
 	dir string // the working copy
 	url string
@@ -30,7 +30,7 @@ func newRepository(t *testing.T) repository {
 	return repository{dir: dir, url: server.URL + "/platform.git"}
 }
 
-// newBare makes an empty repository in a folder, and returns what serves it; everybody may push.
+// newBare creates an empty repository in a folder, and returns an HTTP handler that lets everybody read and push.
 func newBare(t *testing.T, served string) http.Handler {
 	t.Helper()
 	bare := filepath.Join(served, "platform.git")
@@ -39,7 +39,7 @@ func newBare(t *testing.T, served string) http.Handler {
 	return &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + served, "GIT_HTTP_EXPORT_ALL=1"}}
 }
 
-// push publishes what the working copy holds.
+// push commits and pushes the working copy.
 func (r repository) push(t *testing.T, message string) {
 	t.Helper()
 	git(t, r.dir, "add", "-A")

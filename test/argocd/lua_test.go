@@ -10,19 +10,19 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// settings are those that the example for Argo CD's own installation brings.
+// settings is the ConfigMap of an example for Argo CD.
 const settings = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
 
-// withLibraries lets scripts use Lua's libraries, as the tests of Argo CD's own scripts do.
+// withLibraries lets scripts use Lua's standard libraries, as the tests of Argo CD's own scripts do.
 const withLibraries = `
   resource.customizations.useOpenLibs.trainer.kubeflow.org_TrainJob: "true"
   resource.customizations.useOpenLibs.jobset.x-k8s.io_JobSet: "true"
 `
 
-// health is what Argo CD is to say of an object.
+// health contains objects with their expected health.
 var health = map[string]struct{ object, status, message string }{
-	"a TrainJob that nobody has seen": {trainJob(""), "Progressing", "Waiting for Trainer"},
-	"a TrainJob without pods":         {trainJob("{conditions: []}"), "Progressing", "Waiting for its pods"},
+	"a TrainJob without a status": {trainJob(""), "Progressing", "Waiting for Trainer"},
+	"a TrainJob without pods":     {trainJob("{conditions: []}"), "Progressing", "Waiting for its pods"},
 	"a TrainJob that runs": {
 		trainJob("{jobsStatus: [{name: launcher, active: 1, ready: 1}, {name: node, active: 4, ready: 3, failed: 1}]}"),
 		"Progressing", "launcher: 1 active, 1 ready; node: 4 active, 3 ready, 1 failed",
@@ -59,21 +59,21 @@ func jobSet(status string) string {
 	return "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a, namespace: b}, status: " + status + "}"
 }
 
-// TestHealthIsTold by Argo CD itself, which runs scripts without Lua's libraries, and with them where an admin lets it.
-func TestHealthIsTold(t *testing.T) {
+// TestHealth runs the health checks in Argo CD itself, with and without Lua's standard libraries, which an admin can allow.
+func TestHealth(t *testing.T) {
 	for libraries, more := range map[string]string{"without libraries": "", "with libraries": withLibraries} {
 		for name, tc := range health {
 			t.Run(name+" "+libraries, func(t *testing.T) {
 				said := ask(t, more, tc.object, "health")
 				if want := "STATUS: " + tc.status + "\nMESSAGE: " + tc.message + "\n"; said != want {
-					t.Errorf("Argo CD says\n%swant\n%s", said, want)
+					t.Errorf("Argo CD reports\n%swant\n%s", said, want)
 				}
 			})
 		}
 	}
 }
 
-// TestTrainJobsAreSuspendedAndResumed by Argo CD, and those that have ended are neither.
+// TestTrainJobsAreSuspendedAndResumed checks the actions suspend and resume, which are disabled for TrainJobs that have ended.
 func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	running := trainJob("{}")
 	suspended := strings.Replace(running, "suspend: false", "suspend: true", 1)
@@ -99,24 +99,24 @@ func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	}
 }
 
-// TestWhatKueueWritesIsNoDifference: Argo CD would write it back for ever.
-func TestWhatKueueWritesIsNoDifference(t *testing.T) {
+// TestFieldsOfKueueAreNoDifference checks that Argo CD ignores the fields that Kueue writes. Otherwise it would revert them for ever.
+func TestFieldsOfKueueAreNoDifference(t *testing.T) {
 	job := `{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: true, runtimeRef: {name: mpi},
 		runtimePatches: [{manager: kueue.x-k8s.io/manager, time: "2026-01-01T00:00:00Z"}, {manager: somebody}], podTemplateOverrides: [{targetJobs: [{name: node}]}]}}`
 	said := ask(t, "", job, "ignore-differences")
 	for _, gone := range []string{"suspend: true", "kueue.x-k8s.io/manager", "podTemplateOverrides"} {
 		if !strings.Contains(said, gone) {
-			t.Errorf("Argo CD minds %s:\n%s", gone, said)
+			t.Errorf("Argo CD does not ignore %s:\n%s", gone, said)
 		}
 	}
 	for line := range strings.Lines(said) {
 		if strings.HasPrefix(line, "<") && strings.Contains(line, "somebody") {
-			t.Errorf("Argo CD does not mind what somebody else has written:\n%s", said)
+			t.Errorf("Argo CD ignores the fields of another manager:\n%s", said)
 		}
 	}
 }
 
-// ask has Argo CD's own command apply the settings to an object.
+// ask runs Argo CD's own command, which applies the settings to an object.
 func ask(t *testing.T, more, object string, question ...string) string {
 	t.Helper()
 	dir := t.TempDir()

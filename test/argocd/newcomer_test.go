@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/test/controlplane"
-	"github.com/trainyard/trainyard/test/pages"
+	"github.com/trainyard/trainyard/test/doctest"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// person is the Git configuration of somebody who has a name, and goes through a proxy.
+// person is a Git configuration with a user name and a proxy.
 const person = `[user]
 	name = newcomer
 	email = newcomer@acme.example
@@ -24,15 +24,15 @@ const person = `[user]
 	proxy = %s
 `
 
-// TestNewcomerFollowsThePage to its end, word for word, and has nothing else than Argo CD, a cluster with Trainer, and an empty
-// repository at the address that the page gives.
+// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. It starts with Argo CD, a cluster with Trainer, and an empty
+// repository at the address in the page.
 func TestNewcomerFollowsThePage(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "docs/argocd.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cp := controlplane.Start(t, controlplane.Alone("newcomer"))
-	reader, forge := pages.NewReader(t, t.TempDir()), newForge(t, "git.acme.example")
+	reader, forge := doctest.NewReader(t, t.TempDir()), newForge(t, "git.acme.example")
 	w := &world{ControlPlane: cp, repository: repository{dir: reader.Private("/tmp/argocd")}}
 	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)
@@ -46,13 +46,13 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 		"PATH=" + filepath.Dir(cp.Tool("kubectl")) + ":" + os.Getenv("PATH"), "KUBECONFIG=" + cp.Kubeconfig(),
 		"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_SYSTEM=/dev/null", "GIT_SSL_CAINFO=" + forge.certificate,
 	}
-	for _, step := range pages.Parse(t, string(text)) {
+	for _, step := range doctest.Parse(t, string(text)) {
 		reader.Follow(t, step)
 	}
 	w.expectDelivered(t, "dev")
 }
 
-// expectDelivered: Argo CD has applied the commit that was pushed, with all objects of an environment.
+// expectDelivered checks that Argo CD has applied the pushed commit, with all objects of an environment.
 func (w *world) expectDelivered(t *testing.T, environment string) {
 	t.Helper()
 	delivered := w.inSync(w.head(t))

@@ -13,15 +13,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestObjectsAreTaken, strictly, by the schemas of Argo CD and of OpenShift GitOps' operator: whatever the examples
-// have for Argo CD itself.
+// TestObjectsAreTaken applies the resources of the examples for Argo CD itself with strict validation, by the CRDs of Argo CD and of the
+// OpenShift GitOps operator.
 func TestObjectsAreTaken(t *testing.T) {
 	cp := controlplane.Start(t)
 	crds := []string{
 		filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds"),
 		filepath.Join(moduleOf(t, "argocd-operator", "github.com/argoproj-labs/argocd-operator"), "config", "crd", "bases", "argoproj.io_argocds.yaml"),
 	}
-	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: crds, ErrorIfPathMissing: true, MaxTime: patience}); err != nil {
+	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: crds, ErrorIfPathMissing: true, MaxTime: timeout}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{namespace, "openshift-gitops"} {

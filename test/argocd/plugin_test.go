@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPluginFitsArgoCD: the component goes on Argo CD's own manifests, and the API server takes what comes of it.
+// TestPluginFitsArgoCD adds the plugin's component to Argo CD's own manifests, and applies the result to the API server.
 func TestPluginFitsArgoCD(t *testing.T) {
 	dir := t.TempDir()
 	install, err := os.ReadFile(filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "install.yaml"))

@@ -16,10 +16,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// patience is how long a server may take to start, and Argo CD to do what it should.
-const patience = 4 * time.Minute
+// timeout is the time for a server to start, and for Argo CD to reach an expected state.
+const timeout = 4 * time.Minute
 
-// servers are those of an Argo CD, until the test ends.
+// servers are the servers of an Argo CD, which run until the test ends.
 type servers struct {
 	cp                *controlplane.ControlPlane
 	logs, plugins     string // folders; plugins has a socket for each plugin
@@ -42,7 +42,7 @@ func startArgoCD(t *testing.T, cp *controlplane.ControlPlane, environment ...str
 	return s
 }
 
-// startSets starts what makes Applications of ApplicationSets.
+// startSets starts the applicationset-controller.
 func (s servers) startSets(t *testing.T) {
 	t.Helper()
 	probes := freePort(t)
@@ -51,7 +51,7 @@ func (s servers) startSets(t *testing.T) {
 		"--probe-addr", "127.0.0.1:"+probes, "--metrics-addr", "127.0.0.1:"+freePort(t), "--webhook-addr", "127.0.0.1:"+freePort(t)))
 }
 
-// startPlugin starts what runs a plugin, whose settings are in a folder and whose programs are in another.
+// startPlugin starts the server of a plugin, with one folder of its settings and one of its programs.
 func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	t.Helper()
 	cmd := s.component(t, "argocd-cmp-server", "--config-dir-path", settings)
@@ -59,7 +59,7 @@ func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	s.serve(t, "plugin", address{"unix", filepath.Join(s.plugins, name+".sock")}, cmd)
 }
 
-// component is one of Argo CD's servers: its program is all of them, by the name that it is told.
+// component returns the command of one of Argo CD's servers. One program contains all servers, and its name selects one.
 func (s servers) component(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "argocd"), args...)
@@ -71,12 +71,12 @@ func (s servers) component(t *testing.T, name string, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// address is where a server answers.
+// address is the address of a server.
 type address struct{ network, address string }
 
 func port(number string) address { return address{"tcp", "127.0.0.1:" + number} }
 
-// serve runs a server until the test ends, and waits until it answers.
+// serve runs a server until the test ends, and waits until it responds.
 func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.logs, name+".log"))
@@ -93,7 +93,7 @@ func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 			t.Log(process.Tail(child.LogPath()))
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	err = process.WaitFor(ctx, child, func(context.Context) error {
 		connection, err := net.Dial(at.network, at.address)
@@ -107,7 +107,7 @@ func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 	}
 }
 
-// freePort is one of the loopback interface that nobody has now.
+// freePort returns an unused port of the loopback interface.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

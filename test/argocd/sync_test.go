@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
@@ -29,12 +30,11 @@ func TestMain(m *testing.M) {
 var (
 	quotaKind   = schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
 	spaceKind   = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	runtimeKind = schema.GroupVersionKind{Group: "trainer.kubeflow.org", Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
+	runtimeKind = schema.GroupVersionKind{Group: v1alpha1.TrainerGroup, Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
 )
 
-// TestArgoCDKeepsThePlatform is the life of a platform: it is applied and stays as it is, what
-// somebody changes by hand is mended, what leaves Git leaves the cluster, but for namespaces,
-// and runtimes only once a person has said so.
+// TestArgoCDKeepsThePlatform follows a platform: Argo CD applies it, changes nothing afterwards, reverts manual changes, and deletes
+// objects that leave Git, except namespaces. It deletes runtimes only after a confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
 	w.eventually(t, "the platform is applied", w.inSync(w.head(t)))
@@ -45,7 +45,7 @@ func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w.expectRuntimeStays(t)
 }
 
-// expectAllObjects compares what Argo CD tracks with what the bundle holds.
+// expectAllObjects compares the objects that Argo CD tracks with the objects of the bundle.
 func (w *world) expectAllObjects(t *testing.T) {
 	t.Helper()
 	app, err := w.application(t.Context())
@@ -60,7 +60,7 @@ func (w *world) expectAllObjects(t *testing.T) {
 	}
 }
 
-// expectRest refreshes, after which there is nothing to do.
+// expectRest refreshes, and checks that Argo CD changes nothing.
 func (w *world) expectRest(t *testing.T) {
 	t.Helper()
 	finished := func() string {
@@ -81,7 +81,7 @@ func (w *world) expectRest(t *testing.T) {
 	}
 }
 
-// expectHealing has somebody edit an object.
+// expectHealing edits an object, and checks that Argo CD reverts the edit.
 func (w *world) expectHealing(t *testing.T) {
 	t.Helper()
 	quota := &corev1.ResourceQuota{}
@@ -104,7 +104,7 @@ func (w *world) expectHealing(t *testing.T) {
 	})
 }
 
-// expectTenantGoes takes a team away, whose namespace stays.
+// expectTenantGoes removes a team, and checks that its namespace stays.
 func (w *world) expectTenantGoes(t *testing.T) {
 	t.Helper()
 	w.layer(t, "removed.yaml", "spec: {tenants: {team-new: null}}\n")
@@ -127,7 +127,7 @@ func (w *world) expectTenantGoes(t *testing.T) {
 	}
 }
 
-// expectRuntimeStays takes a runtime away, which goes when a person says so.
+// expectRuntimeStays removes a runtime, and checks that Argo CD deletes it only after a confirmation.
 func (w *world) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	key := client.ObjectKey{Name: "mpi-deepspeed"}

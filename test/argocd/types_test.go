@@ -10,10 +10,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// operators are files for the operator of OpenShift GitOps, which has types of its own.
+// operators are files for the OpenShift GitOps operator, which has its own types.
 const operators = "argocd.yaml"
 
-// TestTypesOfTwoHoldEverything: Go programs of admins have Argo CD 2.14's types, and these have all fields that we say.
+// TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14, which programs of admins use, have all fields of the bundles.
 func TestTypesOfTwoHoldEverything(t *testing.T) {
 	var files []string
 	for _, file := range repo.Files(t) {
@@ -35,7 +35,7 @@ func TestTypesOfTwoHoldEverything(t *testing.T) {
 	}
 }
 
-// TestTypesOfTwoAreStrict: fields that came later are no fields there.
+// TestTypesOfTwoAreStrict checks that these types refuse fields of later versions.
 func TestTypesOfTwoAreStrict(t *testing.T) {
 	for name, text := range map[string]string{
 		"an Application that names automated.enabled": "{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {syncPolicy: {automated: {enabled: true}}}}",

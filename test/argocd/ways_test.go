@@ -17,11 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// ways is a platform that gets to clusters in every way there is, one in each environment. Nobody applies it: Argo CD says what it would.
+// ways is a platform with a different way of delivery in each environment. Argo CD compares its objects with the cluster, and applies none.
 const ways = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -38,7 +39,7 @@ spec:
     prod: {}
 `
 
-// newWays has an Argo CD that is told of all of them, and the repository of a team.
+// newWays starts an Argo CD with the resources of all environments, and the repository of a team.
 func newWays(t *testing.T) (w *world, s servers, team repository, registry string) {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
@@ -79,7 +80,7 @@ func (w *world) trainyard(t *testing.T) {
 	}
 }
 
-// secret tells Argo CD of something.
+// secret adds a cluster or a repository to Argo CD, as a Secret.
 func (w *world) secret(t *testing.T, about string, data map[string]string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: about, Labels: map[string]string{"argocd.argoproj.io/secret-type": about}}
@@ -88,20 +89,20 @@ func (w *world) secret(t *testing.T, about string, data map[string]string) {
 	}
 }
 
-// sees tells whether Argo CD has found so many objects, all of which it would apply.
+// sees returns the condition that Argo CD has found a number of objects, without an error.
 func sees(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {
 			return fmt.Errorf("%d objects, want %d", got, n)
 		}
 		if conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions"); len(conditions) > 0 {
-			return fmt.Errorf("it says %v", conditions)
+			return fmt.Errorf("its conditions are %v", conditions)
 		}
 		return nil
 	}
 }
 
-// TestArgoCDFindsEveryWay: sets make Applications of clusters and folders, artifacts are read, and a plugin renders.
+// TestArgoCDFindsEveryWay checks ApplicationSets of clusters and folders, artifacts, and the plugin.
 func TestArgoCDFindsEveryWay(t *testing.T) {
 	w, s, team, registry := newWays(t)
 	for _, environment := range []string{"folders", "clusters"} {
@@ -112,22 +113,22 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 	w.expectPlugin(t, s)
 }
 
-// made is what a set says in an Application.
+// made contains the fields of an Application that an ApplicationSet sets.
 type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
-// expectSets: what a team calls its folders changes nothing of what decides on rights.
+// expectSets checks that the names of a team's folders do not change the fields that grant rights.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) made {
 		return made{"acme-folders.team-a", team.url, path, "HEAD", "https://kubernetes.default.svc", "team-a"}
 	}
 	want := map[string]made{
-		"acme-folders":                       {"acme-folders", w.url, "deploy/folders/objects", "HEAD", "https://kubernetes.default.svc", "trainyard-system"},
+		"acme-folders":                       {"acme-folders", w.url, "deploy/folders/objects", "HEAD", "https://kubernetes.default.svc", v1alpha1.SystemNamespace},
 		"acme-folders.team-a.bert-2":         job("jobs/Bert 2"),
 		"acme-folders.team-a.nested":         job("jobs/nested"),
 		"acme-folders.team-a.values.repourl": job("jobs/{{.values.repoURL}}"),
-		"acme-clusters.here":                 {"acme-clusters", w.url, "deploy/clusters/objects", "HEAD", "https://kubernetes.default.svc", "trainyard-system"},
-		"acme-clusters.there":                {"acme-clusters", w.url, "deploy/clusters/objects", "next", "elsewhere", "trainyard-system"},
+		"acme-clusters.here":                 {"acme-clusters", w.url, "deploy/clusters/objects", "HEAD", "https://kubernetes.default.svc", v1alpha1.SystemNamespace},
+		"acme-clusters.there":                {"acme-clusters", w.url, "deploy/clusters/objects", "next", "elsewhere", v1alpha1.SystemNamespace},
 	}
 	w.eventuallyMade(t, want)
 	w.eventuallyNamed(t, "acme-clusters.here", "Argo CD has all objects", sees(w.objectFiles(t, "clusters")))
@@ -142,10 +143,10 @@ func (w *world) expectSets(t *testing.T, team repository) {
 	w.eventuallyMade(t, want)
 }
 
-// eventuallyMade waits until there are these Applications, which take nothing away when they go.
+// eventuallyMade waits for Applications, and checks that their deletion keeps their objects.
 func (w *world) eventuallyMade(t *testing.T, want map[string]made) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(time.Second) {
+	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
 		diff := cmp.Diff(want, w.made(t))
 		if diff == "" {
 			return
@@ -181,7 +182,7 @@ func (w *world) made(t *testing.T) map[string]made {
 	return all
 }
 
-// expectArtifact publishes the objects, and has Argo CD read them from the registry.
+// expectArtifact publishes the objects, and checks that Argo CD reads them from the registry.
 func (w *world) expectArtifact(t *testing.T, registry string) {
 	t.Helper()
 	run(t, w.dir, w.program, "publish", "oci", "oci://"+registry, "-f", "platform/platform.yaml", "--env", "artifact")
@@ -197,10 +198,10 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 	}
 }
 
-// plugin is the example of one.
+// plugin is the folder of the example plugin.
 const plugin = "examples/argocd-plugin"
 
-// expectPlugin has a plugin render the document, and fail where that is impossible: what it does not print, Argo CD takes away.
+// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. Argo CD deletes objects that the plugin does not print.
 func (w *world) expectPlugin(t *testing.T, s servers) {
 	t.Helper()
 	s.startPlugin(t, "trainyard", repo.Path(t, plugin), filepath.Dir(w.program))

@@ -23,10 +23,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// namespace is where Argo CD's own objects are.
+// namespace is the namespace of Argo CD.
 const namespace = "argocd"
 
-// local is laid over the example acme: a cluster that can be had here, and a team whose namespace is made.
+// local is a layer over the example acme: it sets a local cluster, and creates the namespace of a team.
 const local = `
 spec:
   target: {openshift: false}
@@ -38,14 +38,14 @@ spec:
     prod: {delivery: {argocd: {cluster: null, revision: null}}}
 `
 
-// world is a cluster, a repository, and Argo CD between them.
+// world is a cluster, a repository, and an Argo CD that delivers from one to the other.
 type world struct {
 	*controlplane.ControlPlane
 	repository
 	program, layers string
 }
 
-// newWorld has Argo CD apply the example acme, as an admin sets that up.
+// newWorld sets up Argo CD as an admin does, and has it apply the example acme.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods()), repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
@@ -66,7 +66,7 @@ func (w *world) layer(t *testing.T, name, text string) {
 	}
 }
 
-// generate writes the bundle into the working copy, as a person does who has changed a layer.
+// generate writes the bundle to the working copy, as a user does after a change of a layer.
 func (w *world) generate(t *testing.T, args ...string) {
 	t.Helper()
 	all := []string{"generate", "-f", repo.Path(t, "examples/acme/platform.yaml"), "-f", repo.Path(t, "examples/layers/trainer-2.3.yaml")}
@@ -83,7 +83,7 @@ func (w *world) generate(t *testing.T, args ...string) {
 	}
 }
 
-// namespaces makes those that are there before the platform.
+// namespaces creates the namespaces that must exist before the platform.
 func (w *world) namespaces(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{namespace, "team-vision", "team-speech", "team-physics"} {
@@ -93,11 +93,11 @@ func (w *world) namespaces(t *testing.T) {
 	}
 }
 
-// install makes what Argo CD's servers find in its namespace, but for the settings that the bundle brings.
+// install creates the objects that Argo CD's servers need in its namespace, except the settings in the bundle.
 func (w *world) install(t *testing.T) {
 	t.Helper()
 	crds := filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
-	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true, MaxTime: patience}); err != nil {
+	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true, MaxTime: timeout}); err != nil {
 		t.Fatal(err)
 	}
 	ours := metav1.ObjectMeta{Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"}}
@@ -113,7 +113,7 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleOf is the source of a module that a folder below tools/ pins, of which manifests are read.
+// moduleOf returns the source folder of a module that a folder in tools/ pins, to read its manifests.
 func moduleOf(t *testing.T, tools, module string) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
@@ -127,7 +127,7 @@ func moduleOf(t *testing.T, tools, module string) string {
 	return found.Dir
 }
 
-// applyFiles applies what an admin applies by hand.
+// applyFiles applies files as an admin does.
 func (w *world) applyFiles(t *testing.T, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -143,12 +143,12 @@ func (w *world) applyFiles(t *testing.T, pattern string) {
 	}
 }
 
-// application is what Argo CD says of the platform.
+// application reads the Application of the platform.
 func (w *world) application(ctx context.Context) (*unstructured.Unstructured, error) {
 	return w.named(ctx, "Application", "acme-prod")
 }
 
-// named is an object of Argo CD's own.
+// named reads a resource of Argo CD.
 func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	app := &unstructured.Unstructured{}
 	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: kind})
@@ -156,7 +156,7 @@ func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Uns
 	return app, err
 }
 
-// annotate asks Argo CD for something.
+// annotate sets an annotation that Argo CD acts on.
 func (w *world) annotate(t *testing.T, key, value string) {
 	t.Helper()
 	w.annotateNamed(t, "Application", "acme-prod", key, value)
@@ -174,7 +174,7 @@ func (w *world) annotateNamed(t *testing.T, kind, name, key, value string) {
 	}
 }
 
-// refresh has Argo CD look at Git now, and waits until it has.
+// refresh makes Argo CD read Git now, and waits for it.
 func (w *world) refresh(t *testing.T) {
 	t.Helper()
 	w.annotate(t, "argocd.argoproj.io/refresh", "normal")
@@ -186,16 +186,16 @@ func (w *world) refresh(t *testing.T) {
 	})
 }
 
-// eventually waits until something holds of the Application.
+// eventually waits until the Application meets a condition.
 func (w *world) eventually(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	w.eventuallyNamed(t, "acme-prod", what, holds)
 }
 
-// eventuallyNamed waits until something holds of another Application.
+// eventuallyNamed waits until another Application meets a condition.
 func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(time.Second) {
+	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
 		app, err := w.named(t.Context(), "Application", name)
 		if err == nil {
 			err = holds(app)
@@ -204,13 +204,13 @@ func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app 
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s: %v\n%s", what, err, told(app))
+			t.Fatalf("%s: %v\n%s", what, err, statusOf(app))
 		}
 	}
 }
 
-// told is what Argo CD says, for messages.
-func told(app *unstructured.Unstructured) string {
+// statusOf returns the status of an Application, for messages.
+func statusOf(app *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
 	message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message")
 	var lines []string
@@ -222,7 +222,7 @@ func told(app *unstructured.Unstructured) string {
 	return fmt.Sprintf("conditions %v\noperation %s\n%s", conditions, message, strings.Join(lines, "\n"))
 }
 
-// resource is an object, as Argo CD sees it.
+// resource is an object in the status of an Application.
 type resource struct {
 	Group, Kind, Namespace, Name, Status string
 
@@ -238,7 +238,7 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// in tells whether the platform is as Git says, and healthy.
+// inSync returns the condition that an Application is Synced and Healthy, at a commit if one is given.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
@@ -251,7 +251,7 @@ func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error
 	}
 }
 
-// head is the commit that was pushed last.
+// head returns the last commit.
 func (w *world) head(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("git", "rev-parse", "HEAD")
@@ -263,14 +263,14 @@ func (w *world) head(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// has tells whether the cluster has an object.
+// has reports whether the cluster has an object.
 func (w *world) has(ctx context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) bool {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk)
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
 }
 
-// objectFiles are how many files of objects an environment has.
+// objectFiles returns the number of files of objects of an environment.
 func (w *world) objectFiles(t *testing.T, environment string) int {
 	t.Helper()
 	n := 0

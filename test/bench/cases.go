@@ -7,19 +7,19 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// Case is one thing to measure.
+// Case is one measurement.
 type Case struct {
 	ID      string
-	What    string
-	Objects int // how many come of it; 0 where that is no matter
+	Title   string
+	Objects int // the number of objects that it generates; 0 if that does not matter
 
-	prepare  func() error // before each run, outside of the measurement; may be nil
+	prepare  func() error // runs before each sample, and is not measured; can be nil
 	commands []Command    // run one after the other
-	verify   func() error // what they made; nil if that is no matter
-	turns    int          // how often it is measured in each round
+	verify   func() error // checks the output; can be nil
+	turns    int          // how often the case is measured in each round
 }
 
-// The cases that others are compared with.
+// IDs of the cases that comparisons refer to.
 const (
 	caseVersion    = "version"
 	caseMinimal    = "minimal"
@@ -37,68 +37,68 @@ const (
 	caseByRuntimes = "3w-runtimes"
 )
 
-// fresh is a case that writes into a folder that is not there, all of a document
-// unless it verifies something else.
-func (b *bench) fresh(id, what string, objects int, run func(dir string) Command) Case {
-	dir := b.path("fresh-" + id)
+// newFolder is a case that writes all objects of a document into a new folder. It verifies their number,
+// unless the caller replaces verify.
+func (b *bench) newFolder(id, title string, objects int, run func(dir string) Command) Case {
+	dir := b.path("new-" + id)
 	return Case{
-		ID: id, What: what, Objects: objects,
-		prepare:  func() error { return b.putAside(dir) },
+		ID: id, Title: title, Objects: objects,
+		prepare:  func() error { return b.moveAside(dir) },
 		commands: []Command{run(dir)},
-		verify:   func() error { return b.counts(dir, objects) },
+		verify:   func() error { return b.hasObjects(dir, objects) },
 	}
 }
 
-// starts are cases that are about starting, not about objects.
+// starts returns the cases about startup time.
 func (b *bench) starts() []Case {
 	version := Command{Args: []string{b.programs["trainyard"], "version"}, Output: b.path("output.yaml")}
 	return []Case{
-		{ID: caseVersion, What: "`trainyard version`", commands: []Command{version}},
+		{ID: caseVersion, Title: "`trainyard version`", commands: []Command{version}},
 		{
-			ID: caseMinimal, What: "`examples/minimal` to standard output", Objects: 1,
+			ID: caseMinimal, Title: "`examples/minimal` to standard output", Objects: 1,
 			commands: []Command{b.trainyard("--example", "minimal")},
 		},
-		b.fresh("minimal-folder", "`examples/minimal` to a new folder", 1, func(dir string) Command {
+		b.newFolder("minimal-folder", "`examples/minimal` to a new folder", 1, func(dir string) Command {
 			return b.trainyard("--example", "minimal", "-o", dir)
 		}),
-		b.fresh("acme-folder", "`examples/acme`, 2 environments, to a new folder", b.acme, func(dir string) Command {
+		b.newFolder("acme-folder", "`examples/acme`, 2 environments, to a new folder", b.acme, func(dir string) Command {
 			return b.trainyard("--example", "acme", "-o", dir)
 		}),
 	}
 }
 
-// works are the cases on W.
+// works returns the cases of workload W.
 func (b *bench) works() []Case {
 	all := workload.W.Objects()
-	plain := b.fresh(casePlain, "W to a new folder, one stream for each environment", all, func(dir string) Command {
+	plain := b.newFolder(casePlain, "W to a new folder, one stream for each environment", all, func(dir string) Command {
 		return b.inFormat("W", "plain", dir)
 	})
-	plain.verify = func() error { return b.holds(b.path("fresh-"+casePlain), "manifests.yaml") }
-	single := b.fresh("w-kustomize", "W to a new folder, one file for each object", all, func(dir string) Command {
+	plain.verify = func() error { return b.matchesBundle(b.path("new-"+casePlain), "manifests.yaml") }
+	single := b.newFolder("w-kustomize", "W to a new folder, one file for each object", all, func(dir string) Command {
 		return b.inFormat("W", "kustomize", dir)
 	})
-	single.verify = func() error { return b.holds(b.path("fresh-w-kustomize"), objectFiles) }
+	single.verify = func() error { return b.matchesBundle(b.path("new-w-kustomize"), objectFiles) }
 	return []Case{
 		plain, single,
 		{
-			ID: "w-check", What: "W with nothing changed, `--check`", Objects: all,
+			ID: "w-check", Title: "W with nothing changed, `--check`", Objects: all,
 			commands: []Command{b.inFormat("W", "kustomize", b.path("checked"), "--check")},
 		},
 		{
-			ID: "w-change", What: "W with one value changed, which is in 25 files", Objects: all,
+			ID: "w-change", Title: "W after a change of one value, which is in 25 files", Objects: all,
 			prepare:  b.revise,
 			commands: []Command{b.inFormat("revised", "kustomize", b.path("revised"))},
-			verify:   b.isRevised,
+			verify:   b.verifyRevision,
 		},
 		{
-			ID: caseTenant, What: "one tenant of one environment of W to standard output", Objects: workload.W.OfTenant(),
+			ID: caseTenant, Title: "one tenant of one environment of W to standard output", Objects: workload.W.OfTenant(),
 			commands: []Command{b.workload("W", "--only", "tenant/"+workload.Tenant(0), "--env", workload.Environment(0))},
-			verify:   func() error { return b.isTenant(b.path("output.yaml")) },
+			verify:   func() error { return b.verifyTenant(b.path("output.yaml")) },
 		},
 	}
 }
 
-// scales are the cases on other sizes than W.
+// scales returns the cases of other sizes than W.
 func (b *bench) scales() []Case {
 	var cases []Case
 	for _, s := range []struct{ id, name string }{
@@ -106,11 +106,11 @@ func (b *bench) scales() []Case {
 		{caseHalf, "W/2-runtimes"}, {caseByRuntimes, "3W-runtimes"},
 	} {
 		size := workload.Sizes()[s.name]
-		what := fmt.Sprintf("%s: %d runtimes × %d tenants × %d environments", s.name, size.Runtimes, size.Tenants, size.Environments)
+		title := fmt.Sprintf("%s: %d runtimes × %d tenants × %d environments", s.name, size.Runtimes, size.Tenants, size.Environments)
 		if size.Environments == 1 {
-			what = strings.TrimSuffix(what, "s")
+			title = strings.TrimSuffix(title, "s")
 		}
-		cases = append(cases, b.fresh(s.id, what, size.Objects(), func(dir string) Command {
+		cases = append(cases, b.newFolder(s.id, title, size.Objects(), func(dir string) Command {
 			return b.inFormat(s.name, "plain", dir)
 		}))
 	}

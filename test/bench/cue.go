@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// stream makes every object in CUE itself, as generator does it in Go once for
-// each shape. The tenants of W ask for nothing, so that their policies look at nothing.
+// stream generates every object in CUE, while trainyard evaluates each shape once and fills in parameters
+// in Go. The tenants of W use no settings, so that their policies do not read any.
 const stream = `package generator
 
 import (
@@ -47,8 +47,7 @@ stream: yaml.MarshalStream([
 ])
 `
 
-// cue is the same objects by cue export, which makes those of one environment at
-// a time.
+// cue returns the cases that generate the same objects with cue export, one environment at a time.
 func (b *bench) cue() []Case {
 	var exports []Command
 	for e := range workload.W.Environments {
@@ -58,14 +57,14 @@ func (b *bench) cue() []Case {
 	all := workload.W.Objects()
 	return []Case{
 		{
-			ID: caseCUE, What: fmt.Sprintf("`cue export` of W, %d exports of %d objects", len(exports), all/len(exports)), Objects: all,
+			ID: caseCUE, Title: fmt.Sprintf("`cue export` of W, %d exports of %d objects", len(exports), all/len(exports)), Objects: all,
 			commands: exports,
-			verify:   func() error { return b.built("exported", "%s.yaml") },
+			verify:   func() error { return b.matchesOutput("exported", "%s.yaml") },
 		},
 		{
-			ID: caseCUETenant, What: "`cue export` of one tenant of one environment of W", Objects: workload.W.OfTenant(),
+			ID: caseCUETenant, Title: "`cue export` of one tenant of one environment of W", Objects: workload.W.OfTenant(),
 			commands: []Command{b.export(0, 1, one)},
-			verify:   func() error { return b.isTenant(one) },
+			verify:   func() error { return b.verifyTenant(one) },
 		},
 	}
 }
@@ -78,12 +77,12 @@ func (b *bench) export(environment, tenants int, output string) Command {
 	}
 }
 
-// resolved is the document of one environment for a number of tenants.
+// resolved is the path of the document of one environment with the first tenants only.
 func (b *bench) resolved(environment, tenants int) string {
 	return b.document(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
-// writeModule copies our CUE module, and adds what makes the objects.
+// writeModule copies our CUE module and adds the expression that generates all objects.
 func (b *bench) writeModule() error {
 	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -2,14 +2,16 @@ package bench
 
 import (
 	"fmt"
+	"os"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// witnessed is a kustomization that makes objects by trainyard-fn, or fails.
-const witnessed = `apiVersion: kustomize.config.k8s.io/v1beta1
+// functionKustomization generates objects with trainyard-fn, or fails.
+const functionKustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 generators: [platform.yaml]
 sortOptions: {order: fifo}
@@ -18,20 +20,21 @@ replacements:
   targets: [{select: {kind: FunctionRun, name: workload}, fieldPaths: [function]}]
 `
 
-// function is W by kustomize that has trainyard-fn make it, where the others read what is committed.
+// function returns the case that generates W with trainyard-fn in kustomize; other kustomize cases read
+// committed files.
 func (b *bench) function() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {
 		name := workload.Environment(e)
-		build := b.build(b.path("function", name), b.path("functioned", name+".yaml"))
+		build := b.build(b.path("function", name), b.path("function-output", name+".yaml"))
 		build.Args = append(build.Args, "--enable-alpha-plugins", "--enable-exec")
 		builds = append(builds, build)
 	}
 	all := workload.W.Objects()
 	return []Case{{
-		ID: caseFunction, What: fmt.Sprintf("`kustomize build` of W by `trainyard-fn`, %d builds of %d objects", len(builds), all/len(builds)), Objects: all,
+		ID: caseFunction, Title: fmt.Sprintf("`kustomize build` of W by `trainyard-fn`, %d builds of %d objects", len(builds), all/len(builds)), Objects: all,
 		commands: builds,
-		verify:   func() error { return b.built("functioned", "%s.yaml") },
+		verify:   func() error { return b.matchesOutput("function-output", "%s.yaml") },
 	}}
 }
 
@@ -49,28 +52,28 @@ func (b *bench) writeFunctions() error {
 		}
 		document["metadata"].(map[string]any)["annotations"] = map[string]string{
 			"config.kubernetes.io/function": fmt.Sprintf("exec: {path: %q}", b.path("trainyard-fn")),
-			"trainyard.dev/environment":     name,
+			v1alpha1.EnvironmentKey:         name,
 		}
 		platform, err := yaml.Marshal(document)
 		if err != nil {
 			return err
 		}
-		for file, text := range map[string][]byte{"platform.yaml": platform, "kustomization.yaml": []byte(witnessed)} {
+		for file, text := range map[string][]byte{"platform.yaml": platform, "kustomization.yaml": []byte(functionKustomization)} {
 			if err := b.write(b.path("function", name, file), text); err != nil {
 				return err
 			}
 		}
 	}
-	return b.write(b.path("functioned", "README"), nil) // which makes the folder
+	return os.MkdirAll(b.path("function-output"), 0o755)
 }
 
-// overhead says what the function costs where what it makes could be committed.
+// overhead compares the function with kustomize that reads committed files.
 func (r *Report) overhead() section {
 	s := section{title: "The function in kustomize"}
 	function, measured := r.find(caseFunction)
 	flat, ok := r.find(caseFlat)
 	if measured && ok {
-		s.words = []string{fmt.Sprintf("W by the function takes kustomize and it together %s of CPU, and kustomize %s where what is generated is committed: %s times as much.",
+		s.lines = []string{fmt.Sprintf("With the function, `kustomize build` of W takes %s of CPU, function included; with committed files, it takes %s. That is %s times as much.",
 			duration(function.CPU.Median), duration(flat.CPU.Median), times(float64(function.CPU.Median)/float64(flat.CPU.Median)))}
 	}
 	return s

@@ -7,11 +7,12 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomize is the same objects by kustomize, in two shapes. One build of all
-// environments is no third: their objects have the same names.
+// kustomize returns the cases that build the same objects with kustomize, in two layouts. There is no third
+// layout with one build for all environments, because their objects have the same names.
 func (b *bench) kustomize() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {
@@ -25,14 +26,14 @@ func (b *bench) kustomize() []Case {
 	all := workload.W.Objects()
 	return []Case{
 		{
-			ID: caseFlat, What: fmt.Sprintf("`kustomize build` of W, %d builds of %d objects", len(flat), all/len(flat)), Objects: all,
+			ID: caseFlat, Title: fmt.Sprintf("`kustomize build` of W, %d builds of %d objects", len(flat), all/len(flat)), Objects: all,
 			commands: flat,
-			verify:   func() error { return b.built("flat", "%s.yaml") },
+			verify:   func() error { return b.matchesOutput("flat", "%s.yaml") },
 		},
 		{
-			ID: caseOverlays, What: fmt.Sprintf("`kustomize build` of W, %d overlays of %d objects", len(overlays), all/len(overlays)), Objects: all,
+			ID: caseOverlays, Title: fmt.Sprintf("`kustomize build` of W, %d overlays of %d objects", len(overlays), all/len(overlays)), Objects: all,
 			commands: overlays,
-			verify:   func() error { return b.built("built", "%s/*.yaml") },
+			verify:   func() error { return b.matchesOutput("built", "%s/*.yaml") },
 		},
 	}
 }
@@ -41,7 +42,7 @@ func (b *bench) build(dir, output string) Command {
 	return Command{Args: []string{b.programs["kustomize"], "build", dir}, Output: output}
 }
 
-// kustomization is what we write of kustomize's own file.
+// kustomization has the fields of kustomize's file that benchmarks use.
 type kustomization struct {
 	Namespace   string            `json:"namespace,omitempty"`
 	Labels      []labels          `json:"labels,omitempty"`
@@ -62,9 +63,8 @@ func (b *bench) writeKustomization(dir string, k kustomization) error {
 	return b.write(filepath.Join(dir, "kustomization.yaml"), text)
 }
 
-// writeOverlays makes what a person would write: in each environment a base
-// with the runtimes of no tenant, and an overlay for each tenant. It reads the
-// kustomizations that trainyard wrote.
+// writeOverlays writes the layout that a person would write: for each environment, a base with the objects
+// of one tenant, and an overlay for each tenant. It reads the kustomizations that trainyard wrote.
 func (b *bench) writeOverlays() error {
 	for e := range workload.W.Environments {
 		environment := workload.Environment(e)
@@ -75,7 +75,7 @@ func (b *bench) writeOverlays() error {
 			tenant := workload.Tenant(t)
 			err := b.writeKustomization(b.path("overlays", environment, tenant), kustomization{
 				Namespace: tenant,
-				Labels:    []labels{{map[string]string{"trainyard.dev/tenant": tenant}}},
+				Labels:    []labels{{map[string]string{v1alpha1.TenantLabel: tenant}}},
 				Resources: []string{"../base"},
 			})
 			if err != nil {
@@ -111,7 +111,7 @@ func (b *bench) writeBase(environment string) error {
 	return b.writeKustomization(base, kustomization{Resources: names})
 }
 
-// withoutTenant is the object in a file without what a tenant adds to it.
+// withoutTenant reads an object from a file and removes the fields that depend on the tenant.
 func withoutTenant(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -123,12 +123,12 @@ func withoutTenant(file string) ([]byte, error) {
 	}
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
-	for _, subject := range subjects { // kustomize fills in that of an account which is part of the build
-		if of := subject.(map[string]any); of["namespace"] == metadata["namespace"] {
-			delete(of, "namespace")
+	for _, subject := range subjects { // kustomize fills in the namespace of accounts in the build
+		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
+			delete(s, "namespace")
 		}
 	}
 	delete(metadata, "namespace")
-	delete(metadata["labels"].(map[string]any), "trainyard.dev/tenant")
+	delete(metadata["labels"].(map[string]any), v1alpha1.TenantLabel)
 	return yaml.Marshal(o)
 }

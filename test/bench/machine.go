@@ -13,13 +13,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Machine is where a run was made, as far as it matters to the figures.
+// Machine describes the machine of a run, as far as it affects the figures.
 type Machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
 	Memory     string `json:"memory"`
 	System     string `json:"system"`
-	FileSystem string `json:"fileSystem"` // of the folder that bundles were written to
+	FileSystem string `json:"fileSystem"` // the file system that bundles were written to
 }
 
 func thisMachine(dir string) Machine {
@@ -32,7 +32,7 @@ func thisMachine(dir string) Machine {
 	}
 }
 
-// first is what a pattern finds in a file of the kernel.
+// first returns the first match of a pattern in a file of the kernel.
 func first(file, pattern, otherwise string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -52,10 +52,10 @@ func gigabytes(kilobytes string) string {
 	return fmt.Sprintf("%.0f GiB", n/(1<<20))
 }
 
-// load is how many processes wanted to run in the last minute, on average.
+// load is the average number of processes that were ready to run in the last minute.
 func load() string { return first("/proc/loadavg", `^([0-9.]+)`, "unknown") }
 
-// versions names the programs of a run.
+// versions returns the versions of the programs of a run.
 func versions(programs map[string]string) (map[string]string, error) {
 	found := map[string]string{"Go": strings.TrimPrefix(runtime.Version(), "go")}
 	for name, path := range programs {
@@ -70,7 +70,7 @@ func versions(programs map[string]string) (map[string]string, error) {
 	return found, err
 }
 
-// commit names what trainyard was built from.
+// commit identifies the commit that trainyard was built from.
 func commit() (string, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -80,10 +80,10 @@ func commit() (string, error) {
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("asking git for the commit: %w", err)
+		return "", fmt.Errorf("reading the commit: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
 
-// today is the day of a run.
+// today is the date of a run.
 func today() string { return time.Now().UTC().Format(time.DateOnly) }

@@ -1,27 +1,25 @@
 package bench
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
 
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// objects are digests of objects, without order of keys, white space and syntax,
-// by environment, kind, namespace and name.
+// objects maps the environment, kind, namespace and name of objects to digests. Digests do not depend on
+// the order of keys, on white space or on syntax.
 type objects map[string][sha256.Size]byte
 
-// reader reads objects. Texts that it has seen before it does not parse again.
-type reader struct {
+// parser parses objects. It parses equal texts only once.
+type parser struct {
 	seen map[[sha256.Size]byte]parsed
 }
 
@@ -30,46 +28,40 @@ type parsed struct {
 	digest [sha256.Size]byte
 }
 
-// add reads files of YAML into a set, which an object may join once.
-func (r *reader) add(set objects, environment string, files ...string) error {
+// add adds the objects of YAML files to a set. It fails if an object is added twice.
+func (p *parser) add(set objects, environment string, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if err := r.addText(set, environment, text); err != nil {
+		if err := p.addText(set, environment, text); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
 	return nil
 }
 
-func (r *reader) addText(set objects, environment string, text []byte) error {
-	for stream := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
-		document, err := stream.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading objects: %w", err)
-		}
-		p, err := r.parse(document)
+func (p *parser) addText(set objects, environment string, text []byte) error {
+	return upstream.EachDocument(text, func(document []byte) error {
+		object, err := p.parse(document)
 		if err != nil {
 			return fmt.Errorf("reading an object: %w", err)
 		}
-		id := environment + " " + p.id
+		id := environment + " " + object.id
 		if _, twice := set[id]; twice {
-			return fmt.Errorf("%s is there twice", id)
+			return fmt.Errorf("%s occurs twice", id)
 		}
-		set[id] = p.digest
-	}
+		set[id] = object.digest
+		return nil
+	})
 }
 
-// parse reads one object.
-func (r *reader) parse(document []byte) (parsed, error) {
+// parse parses one object.
+func (p *parser) parse(document []byte) (parsed, error) {
 	key := sha256.Sum256(document)
-	if p, ok := r.seen[key]; ok {
-		return p, nil
+	if o, ok := p.seen[key]; ok {
+		return o, nil
 	}
 	text, err := canonical(document)
 	if err != nil {
@@ -82,16 +74,16 @@ func (r *reader) parse(document []byte) (parsed, error) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		return parsed{}, err
 	}
-	p := parsed{fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name), sha256.Sum256(text)}
-	if r.seen == nil {
-		r.seen = map[[sha256.Size]byte]parsed{}
+	result := parsed{fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name), sha256.Sum256(text)}
+	if p.seen == nil {
+		p.seen = map[[sha256.Size]byte]parsed{}
 	}
-	r.seen[key] = p
-	return p, nil
+	p.seen[key] = result
+	return result, nil
 }
 
-// canonical is an object as JSON with sorted keys, also in annotations that are
-// JSON themselves: CUE writes fields in the order in which it meets them.
+// canonical returns an object as JSON with sorted keys, also inside annotations that contain JSON: CUE
+// writes fields in the order of evaluation.
 func canonical(document []byte) ([]byte, error) {
 	text, err := yaml.YAMLToJSON(document)
 	if err != nil {
@@ -114,7 +106,7 @@ func canonical(document []byte) ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// differs says how a set is not the one that it should be.
+// differs returns an error that describes the first difference between two sets.
 func differs(want, got objects) error {
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		digest, ok := got[id]
@@ -122,12 +114,12 @@ func differs(want, got objects) error {
 			return fmt.Errorf("%s is missing (%d objects, want %d)", id, len(got), len(want))
 		}
 		if digest != want[id] {
-			return fmt.Errorf("%s is another object", id)
+			return fmt.Errorf("%s has other fields", id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(got)) {
 		if _, ok := want[id]; !ok {
-			return fmt.Errorf("%s should not be there", id)
+			return fmt.Errorf("%s is unexpected", id)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ metadata:
 spec: {nodes: [1, 2]}
 `
 
-func TestDiffers(t *testing.T) {
+func TestDiffersComparesObjectsNotText(t *testing.T) {
 	cases := map[string]struct {
 		other string
 		equal bool
@@ -25,18 +25,18 @@ func TestDiffers(t *testing.T) {
 		"the same text": {object, true},
 		"keys in another order and another syntax": {`{"spec": {"nodes": [1, 2]}, "kind": "TrainingRuntime",
 			"metadata": {"namespace": "team-a", "name": "mpi", "annotations": {"limits": "{\"maxGPUs\": 2, \"maxNodes\": 1}"}}}`, true},
-		"another value":                   {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a}\nspec: {nodes: [1, 3]}\n", false},
-		"a list in another order":         {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":1,\"maxGPUs\":2}'}}\nspec: {nodes: [2, 1]}\n", false},
-		"another value in an annotation":  {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":9,\"maxGPUs\":2}'}}\nspec: {nodes: [1, 2]}\n", false},
-		"an object of another namespace":  {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-b}\n", false},
-		"an object more":                  {object + "---\nkind: TrainingRuntime\nmetadata: {name: other}\n", false},
-		"no object":                       {"", false},
-		"a number that is a text instead": {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":1,\"maxGPUs\":2}'}}\nspec: {nodes: ['1', 2]}\n", false},
+		"another value":                  {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a}\nspec: {nodes: [1, 3]}\n", false},
+		"a list in another order":        {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":1,\"maxGPUs\":2}'}}\nspec: {nodes: [2, 1]}\n", false},
+		"another value in an annotation": {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":9,\"maxGPUs\":2}'}}\nspec: {nodes: [1, 2]}\n", false},
+		"an object in another namespace": {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-b}\n", false},
+		"an additional object":           {object + "---\nkind: TrainingRuntime\nmetadata: {name: other}\n", false},
+		"no object":                      {"", false},
+		"a string instead of a number":   {"kind: TrainingRuntime\nmetadata: {name: mpi, namespace: team-a, annotations: {limits: '{\"maxNodes\":1,\"maxGPUs\":2}'}}\nspec: {nodes: ['1', 2]}\n", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if err := differs(set(t, object), set(t, tc.other)); (err == nil) != tc.equal {
-				t.Errorf("differs() = %v", err)
+				t.Errorf("differs() = %v, want equal %v", err, tc.equal)
 			}
 		})
 	}
@@ -44,16 +44,17 @@ func TestDiffers(t *testing.T) {
 
 func set(t *testing.T, text string) objects {
 	t.Helper()
-	var r reader
+	var p parser
 	found := objects{}
-	if err := r.addText(found, "dev", []byte(text)); err != nil {
+	if err := p.addText(found, "dev", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	return found
 }
 
-// TestCUEIsOurs: cue export is compared with the CUE that trainyard is built with.
-func TestCUEIsOurs(t *testing.T) {
+// TestCUEVersionMatchesGoMod checks that cue export is compared with the same version of CUE as in
+// trainyard.
+func TestCUEVersionMatchesGoMod(t *testing.T) {
 	pinned := regexp.MustCompile(`cuelang.org/go (v\S+)`)
 	var versions []string
 	for _, file := range []string{repo.Path(t, "go.mod"), repo.Path(t, "tools", "cue", "go.mod")} {
@@ -68,9 +69,9 @@ func TestCUEIsOurs(t *testing.T) {
 	}
 }
 
-func TestAnObjectIsThereOnce(t *testing.T) {
-	var r reader
-	if err := r.addText(objects{}, "dev", []byte(object+object)); err == nil {
-		t.Error("the same object twice passes")
+func TestDuplicateObjectsAreRejected(t *testing.T) {
+	var p parser
+	if err := p.addText(objects{}, "dev", []byte(object+object)); err == nil {
+		t.Error("addText() accepts the same object twice, want an error")
 	}
 }

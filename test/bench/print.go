@@ -15,7 +15,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range r.sections() {
 		fmt.Fprintf(table, "\n%s\n", strings.ToUpper(s.title))
-		for _, line := range s.words {
+		for _, line := range s.lines {
 			fmt.Fprintln(table, line)
 		}
 		if s.header != nil {
@@ -42,12 +42,12 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	}{r, r.Ratios(), r.Exponents()})
 }
 
-// Markdown is the report as a part of a Markdown file.
+// Markdown returns the report as sections of a Markdown file.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	for _, s := range r.sections() {
 		fmt.Fprintf(&b, "\n### %s\n\n", s.title)
-		for _, line := range s.words {
+		for _, line := range s.lines {
 			fmt.Fprintf(&b, "* %s\n", line)
 		}
 		if s.header == nil {
@@ -61,10 +61,10 @@ func (r *Report) Markdown() string {
 	return b.String() + "\n"
 }
 
-// What the figures stand between, in a Markdown file.
+// Comments that enclose the figures in a Markdown file.
 const (
-	marginAbove = "<!-- From here on `make bench-docs` writes. -->\n"
-	marginBelow = "<!-- Up to here. -->\n"
+	figuresBegin = "<!-- Figures: begin. Written by `make bench-docs`. -->\n"
+	figuresEnd   = "<!-- Figures: end. -->\n"
 )
 
 // UpdateDocs replaces the figures in a Markdown file.
@@ -81,10 +81,10 @@ func (r *Report) UpdateDocs(file string) error {
 }
 
 func replaceFigures(text, figures string) (string, error) {
-	above, rest, begins := strings.Cut(text, marginAbove)
-	_, below, ends := strings.Cut(rest, marginBelow)
+	above, rest, begins := strings.Cut(text, figuresBegin)
+	_, below, ends := strings.Cut(rest, figuresEnd)
 	if !begins || !ends {
-		return "", errors.New("the comments between which figures stand are gone")
+		return "", errors.New("the comments that enclose the figures are missing")
 	}
-	return above + marginAbove + figures + marginBelow + below, nil
+	return above + figuresBegin + figures + figuresEnd + below, nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Report is what a run found.
+// Report holds the results of a run.
 type Report struct {
 	Date     string            `json:"date"`
 	Machine  Machine           `json:"machine"`
@@ -16,10 +16,10 @@ type Report struct {
 	Writer   []WriterResult    `json:"writer,omitempty"`
 }
 
-// Result is what one case took.
+// Result holds the samples of one case.
 type Result struct {
 	ID      string                `json:"id"`
-	What    string                `json:"what"`
+	Title   string                `json:"title"`
 	Objects int                   `json:"objects,omitempty"`
 	CPU     Spread[time.Duration] `json:"cpu"`
 	Wall    Spread[time.Duration] `json:"wall"`
@@ -29,7 +29,7 @@ type Result struct {
 
 func newResult(c Case, samples []Sample) Result {
 	return Result{
-		ID: c.ID, What: c.What, Objects: c.Objects, Samples: samples,
+		ID: c.ID, Title: c.Title, Objects: c.Objects, Samples: samples,
 		CPU:  spread(samples, func(s Sample) time.Duration { return s.CPU }),
 		Wall: spread(samples, wall),
 		RSS:  spread(samples, func(s Sample) int64 { return s.RSS }),
@@ -38,7 +38,7 @@ func newResult(c Case, samples []Sample) Result {
 
 func wall(s Sample) time.Duration { return s.Wall }
 
-// PerObject is the CPU time of one object, in milliseconds.
+// PerObject is the CPU time per object, in milliseconds.
 func (r Result) PerObject() float64 {
 	return milliseconds(r.CPU.Median) / float64(r.Objects)
 }
@@ -55,19 +55,19 @@ func (r *Report) find(id string) (Result, bool) {
 	return Result{}, false
 }
 
-// Exponent says how the cost grows with the number of objects.
+// Exponent describes how the cost grows with the number of objects.
 type Exponent struct {
-	What         string  `json:"what"`
-	Whole        float64 `json:"whole"`        // of whole processes
-	WithoutStart float64 `json:"withoutStart"` // after taking off what examples/minimal takes
+	Title        string  `json:"title"`
+	Whole        float64 `json:"whole"`        // of the CPU time of whole processes
+	WithoutStart float64 `json:"withoutStart"` // after subtracting the CPU time of examples/minimal
 }
 
-// Exponents are those of the sizes that were measured, where the figures tell.
+// Exponents returns the exponents of all series that were measured completely.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {
-		what string
-		ids  []string
+		title string
+		ids   []string
 	}{
 		{"more of everything: W/10, W, 5W", []string{caseTenth, casePlain, caseFiveTimes}},
 		{"more tenants: W/5, W, 5W", []string{caseFifth, casePlain, caseFiveTimes}},
@@ -78,7 +78,7 @@ func (r *Report) Exponents() []Exponent {
 		if !ok || !started {
 			continue
 		}
-		e := Exponent{series.what, exponent(points), exponent(less(points, start.CPU.Median.Seconds()))}
+		e := Exponent{series.title, exponent(points), exponent(less(points, start.CPU.Median.Seconds()))}
 		if !math.IsNaN(e.Whole + e.WithoutStart) {
 			found = append(found, e)
 		}
@@ -98,29 +98,28 @@ func (r *Report) points(ids []string) ([]point, bool) {
 	return points, true
 }
 
-// Ratio says how many times the CPU time of trainyard another program takes for
-// the same objects.
+// Ratio is the CPU time of another program divided by that of trainyard for the same objects.
 type Ratio struct {
-	What  string  `json:"what"`
+	Title string  `json:"title"`
 	Times float64 `json:"times"`
-	Best  bool    `json:"best,omitempty"` // whether this is the better shape of kustomize
+	Best  bool    `json:"best,omitempty"` // whether this is the faster layout of kustomize
 }
 
-// Ratios compare those that were measured.
+// Ratios returns the ratios of all pairs that were measured.
 func (r *Report) Ratios() []Ratio {
 	var found []Ratio
-	best := -1 // of kustomize
-	for _, pair := range []struct{ other, ours string }{
+	best := -1 // index of kustomize's faster layout
+	for _, pair := range []struct{ other, trainyard string }{
 		{caseFlat, casePlain}, {caseOverlays, casePlain}, {caseCUE, casePlain}, {caseCUETenant, caseTenant},
 	} {
 		other, ok := r.find(pair.other)
-		ours, measured := r.find(pair.ours)
+		own, measured := r.find(pair.trainyard)
 		if !ok || !measured {
 			continue
 		}
-		ratio := Ratio{What: other.What, Times: float64(other.CPU.Median) / float64(ours.CPU.Median)}
-		shape := pair.other == caseFlat || pair.other == caseOverlays
-		if shape && (best < 0 || ratio.Times < found[best].Times) {
+		ratio := Ratio{Title: other.Title, Times: float64(other.CPU.Median) / float64(own.CPU.Median)}
+		isKustomize := pair.other == caseFlat || pair.other == caseOverlays
+		if isKustomize && (best < 0 || ratio.Times < found[best].Times) {
 			best = len(found)
 		}
 		found = append(found, ratio)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// measured is a report with as much CPU time for each case as is given.
+// measured returns a report with these CPU times of cases.
 func measured(cpu map[string]time.Duration) *Report {
 	r := &Report{}
 	for id, objects := range map[string]int{
@@ -17,17 +17,17 @@ func measured(cpu map[string]time.Duration) *Report {
 		caseFunction: 2000,
 	} {
 		if d, ok := cpu[id]; ok {
-			r.Results = append(r.Results, newResult(Case{ID: id, What: id, Objects: objects}, []Sample{{CPU: d, Wall: d}}))
+			r.Results = append(r.Results, newResult(Case{ID: id, Title: id, Objects: objects}, []Sample{{CPU: d, Wall: d}}))
 		}
 	}
 	return r
 }
 
-func TestTheRatioIsToTheBetterShape(t *testing.T) {
+func TestBestRatioIsOfTheFasterLayout(t *testing.T) {
 	r := measured(map[string]time.Duration{casePlain: time.Second, caseFlat: 30 * time.Second, caseOverlays: 20 * time.Second, caseCUE: 2 * time.Second})
 	for _, ratio := range r.Ratios() {
-		if want := ratio.What == caseOverlays; ratio.Best != want {
-			t.Errorf("%s: better shape is %v, want %v", ratio.What, ratio.Best, want)
+		if want := ratio.Title == caseOverlays; ratio.Best != want {
+			t.Errorf("%s: faster layout is %v, want %v", ratio.Title, ratio.Best, want)
 		}
 	}
 	if len(r.Ratios()) != 3 {
@@ -35,46 +35,46 @@ func TestTheRatioIsToTheBetterShape(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotMeasuredIsNotReported(t *testing.T) {
+func TestUnmeasuredCasesAreNotReported(t *testing.T) {
 	r := measured(map[string]time.Duration{casePlain: time.Second, caseTenth: time.Second})
 	if found := len(r.Exponents()) + len(r.Ratios()); found != 0 {
 		t.Errorf("found %d exponents and ratios, want none", found)
 	}
-	if text := r.Markdown(); strings.Contains(text, "How it grows") || !strings.Contains(text, "| w-plain | 2000 | 1.00 s |") {
-		t.Errorf("the report is\n%s", text)
+	if text := r.Markdown(); strings.Contains(text, "Growth") || !strings.Contains(text, "| w-plain | 2000 | 1.00 s |") {
+		t.Errorf("report without growth and with w-plain expected, got\n%s", text)
 	}
 }
 
-func TestTheFunctionIsHeldAgainstWhatIsCommitted(t *testing.T) {
+func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
 	r := measured(map[string]time.Duration{caseFunction: 3 * time.Second, caseFlat: 2 * time.Second})
-	if text := r.Markdown(); !strings.Contains(text, "together 3.00 s of CPU, and kustomize 2.00 s where what is generated is committed: 1.5 times as much.") {
-		t.Errorf("the report is\n%s", text)
+	if text := r.Markdown(); !strings.Contains(text, "takes 3.00 s of CPU, function included; with committed files, it takes 2.00 s. That is 1.5 times as much.") {
+		t.Errorf("report with a ratio of 1.5 expected, got\n%s", text)
 	}
 }
 
-// TestProgramsCanReadTheReport: JSON has no place for a figure that is none.
-func TestProgramsCanReadTheReport(t *testing.T) {
-	faster := measured(map[string]time.Duration{caseTenth: time.Second, casePlain: 2 * time.Second, caseFiveTimes: 3 * time.Second, caseMinimal: 5 * time.Second})
+// TestReportIsReadableJSON checks figures that are not numbers, which JSON cannot represent.
+func TestReportIsReadableJSON(t *testing.T) {
+	report := measured(map[string]time.Duration{caseTenth: time.Second, casePlain: 2 * time.Second, caseFiveTimes: 3 * time.Second, caseMinimal: 5 * time.Second})
 	var b strings.Builder
-	if err := faster.WriteJSON(&b); err != nil {
+	if err := report.WriteJSON(&b); err != nil {
 		t.Fatal(err)
 	}
 	var read struct{ Results []Result }
 	if err := json.Unmarshal([]byte(b.String()), &read); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(faster.Results, read.Results); diff != "" {
-		t.Errorf("-measured +read:\n%s", diff)
+	if diff := cmp.Diff(report.Results, read.Results); diff != "" {
+		t.Errorf("results: -written +read:\n%s", diff)
 	}
 }
 
 func TestReplaceFigures(t *testing.T) {
-	before := "# Speed\n" + marginAbove + "old\n" + marginBelow + "More.\n"
+	before := "# Speed\n" + figuresBegin + "old\n" + figuresEnd + "More.\n"
 	got, err := replaceFigures(before, "new\n")
 	if want := strings.Replace(before, "old", "new", 1); err != nil || got != want {
 		t.Errorf("replaceFigures() = %q, %v, want %q", got, err, want)
 	}
 	if _, err := replaceFigures("# Speed\n", "new\n"); err == nil {
-		t.Error("a file without the comments passes")
+		t.Error("replaceFigures() of a file without the comments succeeded, want an error")
 	}
 }

@@ -1,7 +1,6 @@
-// Package bench measures trainyard from outside, as a person or a pipeline sees
-// it: whole processes, beside other programs that make the same objects on the
-// same machine in the same minutes. Nothing is measured before all of them are
-// known to make the same. What the figures mean is said in docs/benchmarks.md.
+// Package bench measures trainyard as a person or a pipeline runs it: as whole processes, next to other
+// programs that generate the same objects on the same machine in the same minutes. Before it measures, it
+// checks that all programs generate the same objects. docs/benchmarks.md explains the figures.
 package bench
 
 import (
@@ -16,24 +15,24 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Options are what a run can be told.
+// Options configure a run.
 type Options struct {
-	Rounds  int            // how often each case is measured, and quick ones more often
-	Cases   *regexp.Regexp // the cases to measure, by ID
-	Starter string         // a program that calls Start when its first argument is StartWord
-	Words   io.Writer      // says what is being done
+	Rounds   int            // number of measurements of each case; quick cases have more
+	Cases    *regexp.Regexp // the cases to measure, by ID
+	Starter  string         // a program that calls Start when its first argument is StartArgument
+	Progress io.Writer      // receives a line for each step
 }
 
-// Run measures. The programs must be there: `make bench` builds them.
+// Run measures and returns a report. `make bench` builds the programs that it needs.
 func Run(o Options) (*Report, error) {
 	dir, err := os.MkdirTemp("", "trainyard-bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left is in a folder for what is left
+	defer func() { _ = os.RemoveAll(dir) }() // a folder for temporary files, which can stay if that fails
 	began := time.Now()
-	b := &bench{dir: dir, starter: o.Starter, tell: func(format string, arguments ...any) {
-		fmt.Fprintf(o.Words, "%5.0fs  "+format+"\n", append([]any{time.Since(began).Seconds()}, arguments...)...)
+	b := &bench{dir: dir, starter: o.Starter, progress: func(format string, arguments ...any) {
+		fmt.Fprintf(o.Progress, "%5.0fs  "+format+"\n", append([]any{time.Since(began).Seconds()}, arguments...)...)
 	}}
 	if b.programs, err = b.findPrograms(); err != nil {
 		return nil, err
@@ -58,13 +57,13 @@ func Run(o Options) (*Report, error) {
 	return r, err
 }
 
-// findPrograms builds trainyard and its function as the others have been built, without C, and finds those.
+// findPrograms builds trainyard and trainyard-fn without cgo, like the other programs, and locates those.
 func (b *bench) findPrograms() (map[string]string, error) {
 	root, err := repo.Root()
 	if err != nil {
 		return nil, err
 	}
-	b.tell("building trainyard")
+	b.progress("building trainyard")
 	found := map[string]string{"trainyard": b.path("trainyard")}
 	cmd := exec.Command("go", "build", "-o", b.dir, "./cmd/trainyard", "./cmd/trainyard-fn")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
@@ -74,15 +73,15 @@ func (b *bench) findPrograms() (map[string]string, error) {
 	for _, name := range []string{"kustomize", "cue"} {
 		found[name] = filepath.Join(root, ".tools", "bin", name)
 		if _, err := os.Stat(found[name]); err != nil {
-			return nil, fmt.Errorf("%w: run `make bench`, which builds it", err)
+			return nil, fmt.Errorf("%w: run `make bench` to build it", err)
 		}
 	}
 	return found, nil
 }
 
-// prepare makes what cases read.
+// prepare writes the input files of all cases.
 func (b *bench) prepare() error {
-	b.tell("writing documents and what other programs read")
+	b.progress("writing the input of all programs")
 	if err := b.writeDocuments(); err != nil {
 		return err
 	}
@@ -101,13 +100,13 @@ func (b *bench) prepare() error {
 		return err
 	}
 	var err error
-	if b.acme, err = ofACME(); err != nil {
+	if b.acme, err = acmeObjects(); err != nil {
 		return err
 	}
-	return b.learn()
+	return b.readWanted()
 }
 
-// check runs each case once and compares what it makes.
+// check runs each case once and verifies its output.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	var cases []Case
 	for _, group := range [][]Case{b.starts(), b.works(), b.scales(), b.kustomize(), b.function(), b.cue()} {
@@ -115,7 +114,7 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 			if !wanted.MatchString(c.ID) {
 				continue
 			}
-			b.tell("looking whether all make the same objects: %s", c.ID)
+			b.progress("checking the output of %s", c.ID)
 			s, err := b.sample(c)
 			if err != nil {
 				return nil, err
@@ -123,7 +122,7 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 			c.turns = turns(s)
 			if c.verify != nil {
 				if err := c.verify(); err != nil {
-					return nil, fmt.Errorf("%s makes something else, so nothing is measured: %w", c.ID, err)
+					return nil, fmt.Errorf("%s has another output, so nothing is measured: %w", c.ID, err)
 				}
 			}
 			cases = append(cases, c)
@@ -132,28 +131,27 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	return cases, nil
 }
 
-// A case that is quick is measured often in each round. What else goes on in such a machine doubles the time
-// of one run, or does not, and costs little to ask for again.
+// Quick cases are measured several times in each round: other load on the machine can double the time of
+// one run, and more runs of a quick case cost little.
 const (
-	quick = 5 * time.Second // of CPU
-	often = 3
+	quick      = 5 * time.Second // of CPU
+	quickTurns = 3
 )
 
-// turns is how often a case is measured in a round.
+// turns returns how often a case is measured in each round.
 func turns(s Sample) int {
 	if s.CPU < quick {
-		return often
+		return quickTurns
 	}
 	return 1
 }
 
-// measure takes the cases in turns, so that what else the machine does falls on
-// all alike.
+// measure runs the cases in turns, so that other load on the machine affects all cases equally.
 func (b *bench) measure(r *Report, cases []Case) error {
 	samples := make([][]Sample, len(cases))
 	r.Load = append(r.Load, load())
 	for round := range r.Rounds {
-		for turn := range often {
+		for turn := range quickTurns {
 			for i, c := range cases {
 				if turn >= c.turns {
 					continue
@@ -162,7 +160,7 @@ func (b *bench) measure(r *Report, cases []Case) error {
 				if err != nil {
 					return err
 				}
-				b.tell("round %d of %d: %-18s %7.3f s of CPU, %7.3f s", round+1, r.Rounds, c.ID, s.CPU.Seconds(), s.Wall.Seconds())
+				b.progress("round %d of %d: %-18s %7.3f s of CPU, %7.3f s", round+1, r.Rounds, c.ID, s.CPU.Seconds(), s.Wall.Seconds())
 				samples[i] = append(samples[i], s)
 			}
 		}

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// section is a part of a report, for people.
+// section is a section of a report for people.
 type section struct {
 	title  string
-	words  []string
+	lines  []string
 	header []string
 	rows   [][]string
 }
 
-// sections are the report in the order in which it is read.
+// sections returns the sections of the report in reading order.
 func (r *Report) sections() []section {
-	all := []section{r.setting(), r.aims(), r.comparison(), r.overhead()}
+	all := []section{r.setting(), r.targets(), r.comparison(), r.overhead()}
 	all = append(all, r.cases(), r.growth(), r.folders())
-	return slices.DeleteFunc(all, func(s section) bool { return len(s.words) == 0 && len(s.rows) == 0 })
+	return slices.DeleteFunc(all, func(s section) bool { return len(s.lines) == 0 && len(s.rows) == 0 })
 }
 
 func (r *Report) setting() section {
@@ -30,7 +30,7 @@ func (r *Report) setting() section {
 		names = append(names, name+" "+r.Versions[name])
 	}
 	m := r.Machine
-	return section{title: "Where and when", words: []string{
+	return section{title: "Machine and versions", lines: []string{
 		fmt.Sprintf("%s, %d rounds.", r.Date, r.Rounds),
 		fmt.Sprintf("%s, %d cores, %s, %s, %s.", m.CPU, m.Cores, m.Memory, m.System, m.FileSystem),
 		strings.Join(names, ", ") + ".",
@@ -38,11 +38,11 @@ func (r *Report) setting() section {
 	}}
 }
 
-// aims holds the figures against what we want them to be.
-func (r *Report) aims() section {
-	s := section{title: "What we aim for", header: []string{"figure", "aim", "measured", ""}}
-	add := func(what, aim, measured string, met bool) {
-		s.rows = append(s.rows, []string{what, aim, measured, map[bool]string{true: "met", false: "missed"}[met]})
+// targets compares the figures with their targets.
+func (r *Report) targets() section {
+	s := section{title: "Targets", header: []string{"figure", "target", "measured", ""}}
+	add := func(title, target, measured string, met bool) {
+		s.rows = append(s.rows, []string{title, target, measured, map[bool]string{true: "met", false: "missed"}[met]})
 	}
 	if w, ok := r.find(casePlain); ok {
 		add("CPU per object of W", "at most 0.45 ms", fmt.Sprintf("%.2f ms", w.PerObject()), w.PerObject() <= 0.45)
@@ -56,61 +56,61 @@ func (r *Report) aims() section {
 	}
 	for _, e := range r.Exponents() {
 		worst := max(e.Whole, e.WithoutStart)
-		add("exponent, "+e.What, "at most 1.1", fmt.Sprintf("%.2f", worst), worst <= 1.1)
+		add("exponent, "+e.Title, "at most 1.1", fmt.Sprintf("%.2f", worst), worst <= 1.1)
 	}
 	for _, ratio := range r.Ratios() {
 		if ratio.Best {
-			add("ratio to kustomize in its better shape", "at least 25", times(ratio.Times), ratio.Times >= 25)
+			add("ratio to kustomize in its faster layout", "at least 25", times(ratio.Times), ratio.Times >= 25)
 		}
 	}
 	return s
 }
 
 func (r *Report) comparison() section {
-	s := section{title: "Beside other programs", header: []string{"the same objects by", "CPU, times that of trainyard"}}
+	s := section{title: "Other programs", header: []string{"the same objects with", "CPU, times that of trainyard"}}
 	for _, ratio := range r.Ratios() {
 		better := ""
 		if ratio.Best {
-			better = " (its better shape)"
+			better = " (its faster layout)"
 		}
-		s.rows = append(s.rows, []string{ratio.What, times(ratio.Times) + better})
+		s.rows = append(s.rows, []string{ratio.Title, times(ratio.Times) + better})
 	}
 	return s
 }
 
 func (r *Report) cases() section {
-	s := section{title: "All cases", header: []string{"case", "objects", "CPU", "lowest–highest", "per object", "by the clock", "memory"}}
+	s := section{title: "All cases", header: []string{"case", "objects", "CPU", "lowest–highest", "per object", "elapsed", "memory"}}
 	for _, c := range r.Results {
 		objects, each := "", ""
 		if c.Objects > 0 {
 			objects, each = fmt.Sprint(c.Objects), fmt.Sprintf("%.3g ms", c.PerObject())
 		}
 		s.rows = append(s.rows, []string{
-			c.What, objects, duration(c.CPU.Median), between(c.CPU), each, duration(c.Wall.Median), megabytes(c.RSS.Median),
+			c.Title, objects, duration(c.CPU.Median), spreadText(c.CPU), each, duration(c.Wall.Median), megabytes(c.RSS.Median),
 		})
 	}
 	return s
 }
 
 func (r *Report) growth() section {
-	s := section{title: "How it grows", header: []string{"series", "exponent", "without what `examples/minimal` takes"}}
+	s := section{title: "Growth", header: []string{"series", "exponent", "without the time of `examples/minimal`"}}
 	for _, e := range r.Exponents() {
-		s.rows = append(s.rows, []string{e.What, fmt.Sprintf("%.2f", e.Whole), fmt.Sprintf("%.2f", e.WithoutStart)})
+		s.rows = append(s.rows, []string{e.Title, fmt.Sprintf("%.2f", e.Whole), fmt.Sprintf("%.2f", e.WithoutStart)})
 	}
 	return s
 }
 
 func (r *Report) folders() section {
-	s := section{title: "The writer by itself", header: []string{"3,000 files of 4 KB in a folder", "by the clock", "lowest–highest"}}
+	s := section{title: "The writer alone", header: []string{"3,000 files of 4 KB in a folder", "elapsed", "lowest–highest"}}
 	for _, w := range r.Writer {
-		s.rows = append(s.rows, []string{w.What, duration(w.Wall.Median), between(w.Wall)})
+		s.rows = append(s.rows, []string{w.Title, duration(w.Wall.Median), spreadText(w.Wall)})
 	}
 	return s
 }
 
-func between(s Spread[time.Duration]) string { return duration(s.Min) + "–" + duration(s.Max) }
+func spreadText(s Spread[time.Duration]) string { return duration(s.Min) + "–" + duration(s.Max) }
 
-// duration writes a time with as many digits as can be believed.
+// duration formats a time with its significant digits.
 func duration(d time.Duration) string {
 	if d < 100*time.Millisecond {
 		return fmt.Sprintf("%.1f ms", milliseconds(d))
@@ -121,7 +121,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// megabytes writes an amount of memory; unknown is a dash.
+// megabytes formats an amount of memory; an unknown amount is a dash.
 func megabytes(n int64) string {
 	if n == 0 {
 		return "–"

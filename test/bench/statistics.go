@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Spread is what several runs of one thing gave.
+// Spread summarizes several measurements.
 type Spread[T cmp.Ordered] struct {
-	Median T `json:"median"` // the lower one of two
+	Median T `json:"median"` // the lower of two middle values
 	Min    T `json:"min"`
 	Max    T `json:"max"`
 }
 
-// spread sums up one number of each sample, of which there is at least one.
+// spread summarizes one figure of each sample. There must be at least one sample.
 func spread[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
 	var values []T
 	for _, s := range samples {
@@ -23,15 +23,15 @@ func spread[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
 	return Spread[T]{Median: values[(len(values)-1)/2], Min: values[0], Max: values[len(values)-1]}
 }
 
-// point is what a number of objects cost.
+// point is the cost of a number of objects.
 type point struct {
 	objects int
 	seconds float64
 }
 
-// exponent is the slope of the line that fits the points best on a paper with
-// logarithmic scales: 1 where twice the objects take twice the time, 2 where they
-// take four times as much. It is NaN where the points do not tell.
+// exponent is the slope of the regression line through the points on logarithmic scales: 1 if twice the
+// objects take twice the time, 2 if they take four times as much. It is NaN if the points do not determine
+// a line.
 func exponent(points []point) float64 {
 	var n, x, y, xx, xy float64
 	for _, p := range points {
@@ -47,7 +47,7 @@ func exponent(points []point) float64 {
 	return math.NaN()
 }
 
-// less takes the cost of starting off each point.
+// less subtracts the startup cost from each point.
 func less(points []point, start float64) []point {
 	var left []point
 	for _, p := range points {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// peakMemory is the most memory that a process had, in bytes.
+// peakMemory returns the peak memory of a process, in bytes.
 func peakMemory(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -15,18 +15,18 @@ func peakMemory(state *os.ProcessState) int64 {
 	return usage.Maxrss << 10
 }
 
-// filesystems are those that people have, by the numbers in statfs(2).
+// filesystems maps numbers of statfs(2) to names of common file systems.
 var filesystems = map[int64]string{
 	0xEF53: "ext4", 0x58465342: "XFS", 0x9123683E: "Btrfs", 0x01021994: "tmpfs", 0x794C7630: "overlay",
 }
 
-// filesystem names the file system of a folder.
+// filesystem returns the name of a folder's file system.
 func filesystem(dir string) string {
 	var found syscall.Statfs_t
 	if err := syscall.Statfs(dir, &found); err != nil {
 		return "an unknown file system"
 	}
-	if name, ok := filesystems[int64(found.Type)]; ok { //nolint:unconvert // its width depends on the processor
+	if name, ok := filesystems[int64(found.Type)]; ok { //nolint:unconvert // the field's type depends on the processor
 		return name
 	}
 	return fmt.Sprintf("file system %#x", found.Type)

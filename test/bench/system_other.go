@@ -4,8 +4,8 @@ package bench
 
 import "os"
 
-// peakMemory is not known: systems count it in different units.
+// peakMemory is unknown: systems report it in different units.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
-// filesystem is not known.
+// filesystem is unknown on other systems.
 func filesystem(string) string { return "an unknown file system" }

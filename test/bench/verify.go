@@ -13,12 +13,11 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectFiles are the objects of a kustomization that trainyard wrote.
+// objectFiles matches the object files of a kustomization that trainyard wrote.
 const objectFiles = "namespaces/*/*.yaml"
 
-// counts holds the number of objects in a folder of streams against what it
-// should be.
-func (b *bench) counts(dir string, want int) error {
+// hasObjects checks the number of objects in a folder of YAML streams.
+func (b *bench) hasObjects(dir string, want int) error {
 	found, err := objectsIn(dir)
 	if err == nil && found != want {
 		err = fmt.Errorf("there are %d objects, want %d", found, want)
@@ -26,8 +25,8 @@ func (b *bench) counts(dir string, want int) error {
 	return err
 }
 
-// ofACME is how many objects examples/acme makes: those of its committed rendering.
-func ofACME() (int, error) {
+// acmeObjects returns the number of objects of examples/acme, from its committed rendering.
+func acmeObjects() (int, error) {
 	root, err := repo.Root()
 	if err != nil {
 		return 0, err
@@ -35,14 +34,14 @@ func ofACME() (int, error) {
 	return objectsIn(filepath.Join(root, "bundles", "rendered", "acme", "plain"))
 }
 
-// objectsIn counts the objects in a folder of streams.
+// objectsIn counts the objects in a folder of YAML streams.
 func objectsIn(dir string) (found int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "manifests.yaml" {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		found += bytes.Count(text, []byte("\nkind: ")) // nothing else stands at the margin
+		found += bytes.Count(text, []byte("\nkind: ")) // only an object's own kind is not indented
 		return err
 	})
 	if err != nil {
@@ -51,8 +50,7 @@ func objectsIn(dir string) (found int, err error) {
 	return found, nil
 }
 
-// read reads the objects of W from files, which a pattern finds in the folder of
-// each environment.
+// read reads the objects of W from files. The pattern locates the files of an environment.
 func (b *bench) read(pattern func(environment string) string) (objects, error) {
 	found := objects{}
 	for e := range workload.W.Environments {
@@ -61,15 +59,15 @@ func (b *bench) read(pattern func(environment string) string) (objects, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := b.reader.add(found, name, files...); err != nil {
+		if err := b.parser.add(found, name, files...); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// holds compares the files of a bundle with what W makes.
-func (b *bench) holds(dir, pattern string) error {
+// matchesBundle compares the files of a bundle with the objects of W.
+func (b *bench) matchesBundle(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return filepath.Join(dir, environment, pattern) })
 	if err != nil {
 		return err
@@ -77,8 +75,8 @@ func (b *bench) holds(dir, pattern string) error {
 	return differs(b.want, found)
 }
 
-// built compares what another program wrote with what W makes.
-func (b *bench) built(dir, pattern string) error {
+// matchesOutput compares the output of another program with the objects of W.
+func (b *bench) matchesOutput(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return b.path(dir, fmt.Sprintf(pattern, environment)) })
 	if err != nil {
 		return err
@@ -86,11 +84,10 @@ func (b *bench) built(dir, pattern string) error {
 	return differs(b.want, found)
 }
 
-// isTenant compares a file with what W makes for its first tenant in its first
-// environment.
-func (b *bench) isTenant(file string) error {
+// verifyTenant compares a file with the objects of W's first tenant in the first environment.
+func (b *bench) verifyTenant(file string) error {
 	found, want := objects{}, objects{}
-	if err := b.reader.add(found, workload.Environment(0), file); err != nil {
+	if err := b.parser.add(found, workload.Environment(0), file); err != nil {
 		return err
 	}
 	for id, digest := range b.want {
@@ -101,8 +98,8 @@ func (b *bench) isTenant(file string) error {
 	return differs(want, found)
 }
 
-// isRevised makes sure that one value changed what it should, and nothing else.
-func (b *bench) isRevised() error {
+// verifyRevision checks that a change of one value changed the right number of objects.
+func (b *bench) verifyRevision() error {
 	found, err := b.read(func(environment string) string { return b.path("revised", environment, objectFiles) })
 	if err != nil {
 		return err
@@ -119,14 +116,14 @@ func (b *bench) isRevised() error {
 	return nil
 }
 
-// learn reads what W makes, against which everything is held.
-func (b *bench) learn() error {
+// readWanted reads the objects of W, with which all output is compared.
+func (b *bench) readWanted() error {
 	found, err := b.read(func(environment string) string { return b.path("checked", environment, objectFiles) })
 	if err != nil {
 		return err
 	}
 	if len(found) != workload.W.Objects() {
-		return fmt.Errorf("workload W makes %d objects, want %d", len(found), workload.W.Objects())
+		return fmt.Errorf("workload W has %d objects, want %d", len(found), workload.W.Objects())
 	}
 	b.want = maps.Clone(found)
 	return nil

@@ -15,16 +15,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// WriterResult is what it takes to make a folder hold 3,000 files, without
-// making what is in them.
+// WriterResult is the time to write 3,000 files into a folder, without the time to generate their content.
 type WriterResult struct {
-	What string                `json:"what"`
-	Wall Spread[time.Duration] `json:"wall"`
+	Title string                `json:"title"`
+	Wall  Spread[time.Duration] `json:"wall"`
 }
 
-// writer runs the Go benchmark of bundles, whose figures are by the clock.
+// writer runs the Go benchmark of package bundles, which measures elapsed time.
 func (b *bench) writer(rounds int) ([]WriterResult, error) {
-	b.tell("measuring the writer")
+	b.progress("measuring the writer")
 	root, err := repo.Root()
 	if err != nil {
 		return nil, err
@@ -38,17 +37,17 @@ func (b *bench) writer(rounds int) ([]WriterResult, error) {
 	return readWriter(out)
 }
 
-// readWriter reads the lines of go test -bench.
+// readWriter parses the output of go test -bench.
 func readWriter(out []byte) ([]WriterResult, error) {
 	var order []string
 	samples := map[string][]Sample{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		line, err := parse.ParseLine(lines.Text())
 		if err != nil {
-			continue // it is about something else
+			continue // not a benchmark result
 		}
 		name := strings.TrimPrefix(line.Name, "BenchmarkReplace/")
-		if i := strings.LastIndex(name, "-"); i > 0 { // the number of processors
+		if i := strings.LastIndex(name, "-"); i > 0 { // the suffix is the number of processors
 			name = name[:i]
 		}
 		if !slices.Contains(order, name) {
@@ -57,7 +56,7 @@ func readWriter(out []byte) ([]WriterResult, error) {
 		samples[name] = append(samples[name], Sample{Wall: time.Duration(line.NsPerOp)})
 	}
 	if len(order) == 0 {
-		return nil, fmt.Errorf("no benchmark in what go test said: %s", out)
+		return nil, fmt.Errorf("no benchmark in the output of go test: %s", out)
 	}
 	var results []WriterResult
 	for _, name := range order {

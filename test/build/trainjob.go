@@ -1,5 +1,4 @@
-// Package build makes the objects that tests talk about, one short sentence per object.
-// It fills in nothing a test did not ask for, so a test shows all that matters to it.
+// Package build builds objects for tests. It sets no defaults, so each test shows all values that matter to it.
 package build
 
 import (
@@ -10,10 +9,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TrainJob is a TrainJob under construction.
+// TrainJob is a builder of a TrainJob.
 type TrainJob struct{ obj trainer.TrainJob }
 
-// MakeTrainJob starts a TrainJob with a name in a namespace and nothing else.
+// MakeTrainJob returns a builder of a TrainJob with a name and namespace.
 func MakeTrainJob(name, namespace string) *TrainJob {
 	return &TrainJob{trainer.TrainJob{
 		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind},
@@ -33,13 +32,13 @@ func (j *TrainJob) NamespacedRuntime(name string) *TrainJob {
 	return j
 }
 
-// Nodes asks for n nodes, the launcher included when the runtime runs it as a node.
+// Nodes requests n nodes. They include the launcher if the runtime runs it as a node.
 func (j *TrainJob) Nodes(n int32) *TrainJob {
 	j.trainer().NumNodes = &n
 	return j
 }
 
-// ProcPerNode asks for n MPI ranks on every node.
+// ProcPerNode requests n MPI ranks on every node.
 func (j *TrainJob) ProcPerNode(n int32) *TrainJob {
 	j.trainer().NumProcPerNode = &n
 	return j
@@ -51,13 +50,13 @@ func (j *TrainJob) Image(image string) *TrainJob {
 	return j
 }
 
-// Command is what the launcher runs.
+// Command sets the command of the launcher.
 func (j *TrainJob) Command(command ...string) *TrainJob {
 	j.trainer().Command = command
 	return j
 }
 
-// Args follow the command.
+// Args sets the arguments of the command.
 func (j *TrainJob) Args(args ...string) *TrainJob {
 	j.trainer().Args = args
 	return j
@@ -69,7 +68,7 @@ func (j *TrainJob) Env(name, value string) *TrainJob {
 	return j
 }
 
-// Resource requests a quantity of a resource on every node and limits the node to it.
+// Resource sets the request and the limit of a resource on every node.
 func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob {
 	if j.trainer().ResourcesPerNode == nil {
 		j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{
@@ -82,25 +81,25 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 	return j
 }
 
-// Label puts a label on the TrainJob itself.
+// Label sets a label of the TrainJob itself.
 func (j *TrainJob) Label(key, value string) *TrainJob {
 	metav1.SetMetaDataLabel(&j.obj.ObjectMeta, key, value)
 	return j
 }
 
-// Annotation puts an annotation on the TrainJob itself.
+// Annotation sets an annotation of the TrainJob itself.
 func (j *TrainJob) Annotation(key, value string) *TrainJob {
 	metav1.SetMetaDataAnnotation(&j.obj.ObjectMeta, key, value)
 	return j
 }
 
-// Suspended creates the job without starting it.
+// Suspended suspends the TrainJob, so that it does not start.
 func (j *TrainJob) Suspended() *TrainJob {
 	j.obj.Spec.Suspend = ptr.To(true)
 	return j
 }
 
-// Obj returns the finished TrainJob; the builder can go on to make others.
+// Obj returns a copy of the TrainJob. The builder can be used again.
 func (j *TrainJob) Obj() *trainer.TrainJob { return j.obj.DeepCopy() }
 
 func (j *TrainJob) trainer() *trainer.Trainer {

@@ -17,17 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRoot is the control group below which all pods are, in each hierarchy.
+// cgroupRoot is the parent control group of all pods, in each hierarchy.
 const cgroupRoot = "/trainyard-sandbox"
 
-// hierarchy is a mounted tree of control groups: version 1 has one for each controller or
-// so, version 2 has one for all.
+// hierarchy is a mounted tree of control groups. Version 1 has about one tree per controller, version 2 has
+// one tree for all.
 type hierarchy struct {
 	path        string
 	controllers []string
 }
 
-// hierarchies are all of this machine.
+// hierarchies lists the control group trees that this machine mounts.
 func hierarchies() ([]hierarchy, error) {
 	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
 		return m.FSType != "cgroup" && m.FSType != "cgroup2", false
@@ -50,24 +50,24 @@ func hierarchies() ([]hierarchy, error) {
 	return found, nil
 }
 
-// makeCgroup makes a control group, which the kubelet wants to find, in every hierarchy.
-func makeCgroup(group string) error {
+// createCgroup creates a control group in every hierarchy. The kubelet requires that its group exists.
+func createCgroup(group string) error {
 	all, err := hierarchies()
 	if err != nil {
 		return err
 	}
 	for _, h := range all {
-		for _, part := range upTo(group) {
-			if err := h.makeGroup(part); err != nil {
-				return fmt.Errorf("making a control group: %w", err)
+		for _, path := range withParents(group) {
+			if err := h.create(path); err != nil {
+				return fmt.Errorf("creating a control group: %w", err)
 			}
 		}
 	}
 	return nil
 }
 
-// upTo lists a path and those above it, the uppermost first: /a/b is /a and /a/b.
-func upTo(path string) []string {
+// withParents lists a path and its parents, the uppermost first: for /a/b it returns /a and /a/b.
+func withParents(path string) []string {
 	var all []string
 	for ; path != "/"; path = filepath.Dir(path) {
 		all = append(all, path)
@@ -76,12 +76,12 @@ func upTo(path string) []string {
 	return all
 }
 
-func (h hierarchy) makeGroup(group string) error {
+func (h hierarchy) create(group string) error {
 	dir := filepath.Join(h.path, group)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// Version 1 lets no process into a group that has no CPUs.
+	// Version 1 accepts no process in a group without CPUs.
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -97,8 +97,8 @@ func (h hierarchy) makeGroup(group string) error {
 	return nil
 }
 
-// emptyCgroup kills all processes below a control group and removes it everywhere.
-func emptyCgroup(group string) error {
+// removeCgroup kills all processes below a control group and removes it from every hierarchy.
+func removeCgroup(group string) error {
 	all, err := hierarchies()
 	if err != nil {
 		return err
@@ -106,8 +106,8 @@ func emptyCgroup(group string) error {
 	var errs []error
 	for _, h := range all {
 		dir := filepath.Join(h.path, group)
-		for deadline := time.Now().Add(patience / 10); ; time.Sleep(50 * time.Millisecond) {
-			err := removeGroups(dir)
+		for deadline := time.Now().Add(startTimeout / 10); ; time.Sleep(50 * time.Millisecond) {
+			err := killAndRemove(dir)
 			if err == nil {
 				break
 			}
@@ -120,16 +120,15 @@ func emptyCgroup(group string) error {
 	return errors.Join(errs...)
 }
 
-// removeGroups kills what runs in a tree of control groups, and removes groups from the
-// lowest up.
-func removeGroups(dir string) error {
+// killAndRemove kills the processes in a tree of control groups and removes the groups, the lowest first.
+func killAndRemove(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			err = errors.Join(err, removeGroups(filepath.Join(dir, e.Name())))
+			err = errors.Join(err, killAndRemove(filepath.Join(dir, e.Name())))
 		}
 	}
 	text, readErr := os.ReadFile(filepath.Join(dir, "cgroup.procs"))

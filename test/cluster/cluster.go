@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,11 +22,11 @@ import (
 const (
 	domain = "cluster.local"
 
-	// patience bounds the start of each server; a busy machine may need most of it.
-	patience = 2 * time.Minute
+	// startTimeout limits the start of each server; a busy machine can need most of it.
+	startTimeout = 2 * time.Minute
 )
 
-// cluster is one cluster of this machine.
+// cluster is one cluster on this machine.
 type cluster struct {
 	Options
 	state  state
@@ -36,17 +35,17 @@ type cluster struct {
 	client client.Client
 }
 
-// step is a part of bringing a cluster up.
+// step is one step of bringing a cluster up.
 type step struct {
 	name  string
-	level Level // where it belongs; what belongs to the control plane belongs everywhere
+	level Level // the level that needs this step; every level needs the steps of ControlPlane
 	do    func(context.Context) error
 }
 
 func (c *cluster) steps() []step {
 	all := []step{
-		{"certificates", ControlPlane, func(context.Context) error { return c.makeCredentials() }},
-		{"network", Pods, func(context.Context) error { return c.makeNetwork() }},
+		{"certificates", ControlPlane, func(context.Context) error { return c.writeCredentials() }},
+		{"network", Pods, func(context.Context) error { return c.createNetwork() }},
 		{"etcd", ControlPlane, c.startEtcd},
 		{apiServer, ControlPlane, c.startAPIServer},
 		{controllerManager, ControlPlane, c.startControllerManager},
@@ -55,7 +54,7 @@ func (c *cluster) steps() []step {
 		{"containerd", Pods, c.eachNode(c.startContainerd)},
 		{"kubelet", Pods, c.eachNode(c.startKubelet)},
 		{"kwok", Scale, c.startKwok},
-		{"nodes", Scale, c.makeFakeNodes},
+		{"nodes", Scale, c.createFakeNodes},
 		{"jobset", ControlPlane, c.startManager(c.tools, upstream.JobSet)},
 		{"trainer", ControlPlane, c.startManager(c.tools, upstream.Trainer)},
 	}
@@ -65,9 +64,9 @@ func (c *cluster) steps() []step {
 	return all
 }
 
-// Up brings a cluster up, or what is missing of it. It fails before it changes anything if
-// the machine lacks something; when it fails later, it leaves everything for a look: another
-// Up goes on, and Down cleans up.
+// Up brings a cluster up, or starts what is missing from it. If the machine lacks something, it fails
+// before it changes anything. If it fails later, it leaves everything in place for inspection: another Up
+// continues, and Down cleans up.
 func Up(ctx context.Context, o Options) (err error) {
 	o, err = o.complete()
 	if err != nil {
@@ -77,11 +76,11 @@ func Up(ctx context.Context, o Options) (err error) {
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	held, err := lock(o.Dir)
+	lockFile, err := lock(o.Dir)
 	if err != nil {
 		return err
 	}
-	defer held.Close()
+	defer lockFile.Close()
 	if c.state, err = claim(o); err != nil {
 		return err
 	}
@@ -98,29 +97,29 @@ func Up(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// prepare looks whether the machine will do, and makes folders.
+// prepare checks that the machine can run the cluster, and creates its folders.
 func (c *cluster) prepare() error {
 	var err error
 	if c.tools, err = upstream.Tools(c.Trainer); err != nil {
 		return err
 	}
-	if err := errors.Join(c.needPrograms(), c.needMachine()); err != nil {
+	if err := errors.Join(c.requirePrograms(), c.requireMachine()); err != nil {
 		return err
 	}
 	for _, folder := range []string{"logs", "records"} {
 		if err := os.MkdirAll(c.path(folder), 0o700); err != nil {
-			return fmt.Errorf("making the folder of the cluster: %w", err)
+			return fmt.Errorf("creating the folder of the cluster: %w", err)
 		}
 	}
 	return nil
 }
 
-// path is that of a file of the cluster.
+// path returns the path of a file of the cluster.
 func (c *cluster) path(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// address is where the API server listens: pods must reach it.
+// address is the address of the API server. At level Pods, pods must reach it.
 func (c *cluster) address() string {
 	if c.Level == Pods {
 		return gateway
@@ -130,29 +129,26 @@ func (c *cluster) address() string {
 
 func (c *cluster) url() string { return "https://" + net.JoinHostPort(c.address(), "6443") }
 
-// kubeconfig is the path of a client's kubeconfig.
+// kubeconfig returns the path of a client's kubeconfig.
 func (c *cluster) kubeconfig(name string) string { return c.path("pki", name+".kubeconfig") }
 
-// Kubeconfig is the path of the administrator's kubeconfig of the cluster in dir.
+// Kubeconfig returns the path of the administrator's kubeconfig of the cluster in dir.
 func Kubeconfig(dir string) string { return filepath.Join(dir, "pki", "admin.kubeconfig") }
 
-// connect makes the administrator's client.
+// connect creates the administrator's client.
 func (c *cluster) connect() error {
 	var err error
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig("admin")); err != nil {
 		return err
 	}
-	c.config.QPS = -1 // whoever makes many nodes does not want to wait between them
+	c.config.QPS = -1 // no client-side limit: creating many nodes would take too long
 	c.client, err = upstream.Client(c.config)
 	return err
 }
 
-// daemon is one server of the cluster in dir, running or not.
+// daemon describes one server of the cluster in dir, running or not.
 func daemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),
 	}
 }
-
-// say tells of progress.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/images"
 )
 
-// containerdConfig is for containerd 1.6, as Debian 12 has it. Everything lies in its own
-// folder, network namespaces too, so that no other containerd of the machine is touched.
+// containerdConfig is for containerd 1.6, the version of Debian 12. All its files, network namespaces
+// included, are in its own folder, so that it does not disturb another containerd on the machine.
 const containerdConfig = `version = 2
 root = "$DIR/root"
 state = "$DIR/state"
@@ -28,7 +28,7 @@ state = "$DIR/state"
   sandbox_image = "$PAUSE"
   stream_server_address = "$LOOPBACK"
   netns_mounts_under_state_dir = true
-  # Root in a container may not lower this score (CAP_SYS_RESOURCE).
+  # In a container, root cannot lower this score (CAP_SYS_RESOURCE).
   restrict_oom_score_adj = true
   disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".cni]
@@ -40,7 +40,7 @@ state = "$DIR/state"
       Root = "$DIR/runc"
 `
 
-// socket is where a node's containerd listens.
+// socket is the path of the socket of a node's containerd.
 func (n node) socket() string { return n.dir + "/containerd/containerd.sock" }
 
 func (c *cluster) startContainerd(ctx context.Context, n node) error {
@@ -53,8 +53,8 @@ func (c *cluster) startContainerd(ctx context.Context, n node) error {
 	if err := os.WriteFile(dir+"/config.toml", []byte(text), 0o600); err != nil {
 		return err
 	}
-	answers := func(ctx context.Context) error { return n.ctr(ctx, "version") }
-	if err := c.run(ctx, n.containerd(), exec.Command("containerd", "-c", dir+"/config.toml"), answers); err != nil {
+	ready := func(ctx context.Context) error { return n.ctr(ctx, "version") }
+	if err := c.run(ctx, n.containerd(), exec.Command("containerd", "-c", dir+"/config.toml"), ready); err != nil {
 		return err
 	}
 	pause := dir + "/pause.tar"
@@ -64,7 +64,8 @@ func (c *cluster) startContainerd(ctx context.Context, n node) error {
 	return n.load(ctx, pause)
 }
 
-// writePodNetwork says how containerd connects pods: to the node's bridge, without a way out.
+// writePodNetwork configures how containerd connects pods: to the node's bridge, with no route out of the
+// machine.
 func (n node) writePodNetwork(dir string) error {
 	if err := os.MkdirAll(dir+"/cni", 0o700); err != nil {
 		return err
@@ -81,18 +82,18 @@ func (n node) writePodNetwork(dir string) error {
 	})
 }
 
-// Load puts images of archives, such as those of test/images, on all nodes of the cluster in
-// dir. Pods must not ask for them to be pulled.
+// Load loads images from archives, such as those of test/images, on all nodes of the cluster in dir. Pods
+// that use them need the pull policy Never.
 func Load(ctx context.Context, dir string, archives ...string) error {
-	was, err := readState(dir)
+	saved, err := readState(dir)
 	if err != nil {
 		return fmt.Errorf("looking for the cluster: %w", err)
 	}
-	if was.Level != Pods {
-		return fmt.Errorf("the cluster in %s is of level %s: only nodes of level pods take images", dir, was.Level)
+	if saved.Level != Pods {
+		return fmt.Errorf("the cluster in %s has level %s: images can be loaded at level pods only", dir, saved.Level)
 	}
 	all, ctx := errgroup.WithContext(ctx)
-	for _, n := range was.nodes(dir) {
+	for _, n := range saved.nodes(dir) {
 		all.Go(func() error {
 			for _, archive := range archives {
 				if err := n.load(ctx, archive); err != nil {
@@ -105,8 +106,8 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 	return all.Wait()
 }
 
-// load puts an archive's images on the node. Unpacking them takes most of a test run's start, so
-// an archive that the node has is left alone.
+// load loads the images of an archive on the node. It skips an archive that the node already has, because
+// unpacking takes most of a test run's startup.
 func (n node) load(ctx context.Context, archive string) error {
 	stat, err := os.Stat(archive)
 	if err != nil {
@@ -114,7 +115,7 @@ func (n node) load(ctx context.Context, archive string) error {
 	}
 	loaded := filepath.Join(n.dir, "containerd", "loaded-"+filepath.Base(archive))
 	version := fmt.Sprint(stat.Size(), stat.ModTime().UnixNano())
-	if was, err := os.ReadFile(loaded); err == nil && string(was) == version {
+	if recorded, err := os.ReadFile(loaded); err == nil && string(recorded) == version {
 		return nil
 	}
 	if err := n.ctr(ctx, "images", "import", archive); err != nil {
@@ -123,7 +124,7 @@ func (n node) load(ctx context.Context, archive string) error {
 	return os.WriteFile(loaded, []byte(version), 0o600)
 }
 
-// ctr asks the node's containerd about what belongs to Kubernetes.
+// ctr runs the ctr command on the node's containerd, in the namespace of Kubernetes.
 func (n node) ctr(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", n.socket(), "--namespace", "k8s.io"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// masters may do everything ("Using RBAC Authorization").
+// masters is the group whose members are administrators ("Using RBAC Authorization").
 const masters = "system:masters"
 
-// clients are who talks to the API server with a certificate, and as whom (Kubernetes' own
-// names for them: "Using RBAC Authorization", "Node Authorization").
+// clients maps the clients of the API server to the subjects of their certificates. The names are fixed by
+// Kubernetes ("Using RBAC Authorization", "Node Authorization").
 var clients = map[string]pkix.Name{
 	"admin":              {CommonName: "admin", Organization: []string{masters}},
 	"controller-manager": {CommonName: "system:kube-controller-manager"},
@@ -23,14 +23,14 @@ var clients = map[string]pkix.Name{
 	"dns":                {CommonName: "dns", Organization: []string{masters}},
 	"kwok":               {CommonName: "kwok", Organization: []string{masters}},
 
-	// Admission policies know them by the names that their installations give them.
+	// Admission policies identify controllers by the service accounts of their standard installations.
 	"jobset":                     {CommonName: "system:serviceaccount:jobset-system:jobset-controller-manager", Organization: []string{masters}},
 	"kueue":                      {CommonName: "system:serviceaccount:kueue-system:kueue-controller-manager", Organization: []string{masters}},
 	"trainer-controller-manager": {CommonName: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager", Organization: []string{masters}},
 }
 
-// makeCredentials writes all certificates, keys and kubeconfigs, once.
-func (c *cluster) makeCredentials() error {
+// writeCredentials writes all certificates, keys and kubeconfigs, once.
+func (c *cluster) writeCredentials() error {
 	if _, err := os.Stat(c.path("pki", "complete")); err == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (c *cluster) makeCredentials() error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeServing(ca); err != nil {
+	if err := c.writeServerCertificates(ca); err != nil {
 		return err
 	}
 	all := map[string]pkix.Name{}
@@ -52,7 +52,7 @@ func (c *cluster) makeCredentials() error {
 		all[n.name] = n.subject()
 	}
 	for name, subject := range all {
-		if err := ca.leaf(name, subject); err != nil {
+		if err := ca.writeCertificate(name, subject); err != nil {
 			return err
 		}
 		if err := c.writeKubeconfig(ca, name); err != nil {
@@ -62,28 +62,28 @@ func (c *cluster) makeCredentials() error {
 	return os.WriteFile(c.path("pki", "complete"), nil, 0o600)
 }
 
-// makeServing writes what servers show to those who connect.
-func (c *cluster) makeServing(ca authority) error {
-	if err := ca.signingKey("service-accounts"); err != nil {
+// writeServerCertificates writes the certificates and keys that servers use.
+func (c *cluster) writeServerCertificates(ca authority) error {
+	if err := ca.writeSigningKey("service-accounts"); err != nil {
 		return err
 	}
-	if err := ca.leaf("apiserver", pkix.Name{CommonName: apiServer}, c.address(), c.state.loopback(),
+	if err := ca.writeCertificate("apiserver", pkix.Name{CommonName: apiServer}, c.address(), c.state.loopback(),
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+domain); err != nil {
 		return err
 	}
-	// As whom the API server asks kubelets for logs.
-	if err := ca.leaf("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{masters}}); err != nil {
+	// The API server uses this certificate when it requests logs from kubelets.
+	if err := ca.writeCertificate("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{masters}}); err != nil {
 		return err
 	}
 	for _, n := range c.state.nodes(c.Dir) {
-		if err := ca.leaf(n.name+"-serving", n.subject(), n.address()); err != nil {
+		if err := ca.writeCertificate(n.name+"-serving", n.subject(), n.address()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeKubeconfig writes the kubeconfig of one client, whole in one file.
+// writeKubeconfig writes the kubeconfig of one client, with the certificates embedded.
 func (c *cluster) writeKubeconfig(ca authority, name string) error {
 	cert, err := os.ReadFile(ca.path(name + ".crt"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// corefile answers for services and pods; anything else does not exist here.
+// corefile makes CoreDNS resolve services and pods; every other name does not exist.
 const corefile = `.:53 {
   bind $ADDRESS
   errors

@@ -1,12 +1,12 @@
-// Package cluster brings up a real Kubernetes cluster on this machine, from programs that
-// tools/ builds and Debian packages: etcd, the API server, the controller manager and the
-// scheduler; where pods run, also nodes, each with containerd, a kubelet and a bridge of its
-// own, and DNS; where they are simulated, kwok; and on them JobSet, Trainer and, if asked for,
-// Kueue. No image registry and no network is needed once the programs are there.
+// Package cluster brings up a real Kubernetes cluster on this machine. Its programs are those that tools/
+// builds, and Debian packages: etcd, the API server, the controller manager, the scheduler, JobSet, Trainer
+// and optionally Kueue. Clusters that run pods also have DNS, and nodes that each have a containerd, a
+// kubelet and a bridge. Clusters that simulate pods have kwok. Once the programs are built, neither an
+// image registry nor a network is needed.
 //
-// Everything runs as daemons that outlive the program that called Up, keeps its files and
-// logs in one folder, and listens on addresses of the loopback device or of the cluster's
-// bridges. Down ends what Up started, and nothing else, and puts back what it changed.
+// All servers run as daemons that outlive the program that called Up. They keep their files and logs in one
+// folder, and listen on addresses of the loopback device or of the cluster's bridges. Down stops what Up
+// started, nothing else, and restores the settings that Up changed.
 //
-// The command test/cluster/cmd/sandbox is for people; docs/sandbox.md tells about it.
+// The command test/cluster/cmd/sandbox is the command line of this package; see docs/sandbox.md.
 package cluster

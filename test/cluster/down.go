@@ -20,31 +20,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Down ends the cluster in dir and puts the machine back as it was. It goes on after
-// errors. Where no cluster is, there is nothing to do.
+// Down stops the cluster in dir and restores the machine's settings. It continues after errors. It does
+// nothing if there is no cluster.
 func Down(ctx context.Context, dir string, progress io.Writer) error {
-	held, err := lock(dir)
+	lockFile, err := lock(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer held.Close()
-	was, err := readState(dir)
+	defer lockFile.Close()
+	saved, err := readState(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	began := time.Now()
 	var errs []error
-	// Nobody waits in vain for one that is gone already. Containerd is needed until pods are gone.
-	for _, name := range slices.Backward(was.servers(dir)) {
+	// Every server stops before the servers it depends on. Containerd is stopped after the pods.
+	for _, name := range slices.Backward(saved.servers(dir)) {
 		if !strings.HasPrefix(name, "containerd-") {
 			errs = append(errs, daemon(dir, name).Stop())
 		}
 	}
-	if was.Level == Pods {
-		errs = append(errs, removePods(ctx, dir, was))
+	if saved.Level == Pods {
+		errs = append(errs, removePods(ctx, dir, saved))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("taking the cluster down: %w", err)
@@ -52,30 +52,30 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	if err := errors.Join(os.RemoveAll(dir), os.Remove(dir+".lock")); err != nil {
 		return fmt.Errorf("removing the cluster's folder: %w", err)
 	}
-	say(progress, "%-24s %6.1f s", "down", time.Since(began).Seconds())
+	_, _ = fmt.Fprintf(progress, "%-24s %6.1f s\n", "down", time.Since(began).Seconds())
 	return nil
 }
 
-// removePods ends all containers and what they were made of.
-func removePods(ctx context.Context, dir string, was state) error {
-	errs := []error{emptyCgroup(cgroupRoot)}
-	all := was.nodes(dir)
+// removePods removes all containers, and the mounts, network devices and settings made for them.
+func removePods(ctx context.Context, dir string, saved state) error {
+	errs := []error{removeCgroup(cgroupRoot)}
+	all := saved.nodes(dir)
 	for _, n := range all {
 		errs = append(errs, n.stopShims(10*time.Second), daemon(dir, n.containerd()).Stop())
 	}
-	errs = append(errs, unmountBelow(dir), removeNetwork(all), restoreSysctls(was.Sysctls))
+	errs = append(errs, unmountBelow(dir), removeNetwork(all), restoreSysctls(saved.Sysctls))
 	errs = append(errs, removeLinks(dir), removeNetworkResults(dir))
-	for _, folder := range was.Absent {
+	for _, folder := range saved.Absent {
 		errs = append(errs, removeEmpty(folder))
 	}
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// stopShims ends the processes that hold containers for containerd, which outlive both, and
-// kills them when they do not end in time. They are known by the socket they were told to
-// report to.
-func (n node) stopShims(patience time.Duration) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+// stopShims stops the shim processes that run containers for containerd, and kills those that do not end
+// within the grace period. Shims outlive both the containers and containerd. They are identified by
+// containerd's socket in their arguments.
+func (n node) stopShims(gracePeriod time.Duration) error {
+	for deadline := time.Now().Add(gracePeriod); ; time.Sleep(50 * time.Millisecond) {
 		pids, err := n.shims()
 		if err != nil || len(pids) == 0 {
 			return err
@@ -99,7 +99,7 @@ func (n node) shims() ([]int, error) {
 	for _, file := range processes {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has just ended
+			continue // the process has just ended
 		}
 		args := strings.Split(string(bytes.TrimRight(text, "\x00")), "\x00")
 		if !strings.Contains(filepath.Base(args[0]), "containerd-shim") || !slices.Contains(args, n.socket()) {
@@ -114,7 +114,7 @@ func (n node) shims() ([]int, error) {
 	return found, nil
 }
 
-// unmountBelow unmounts all of a folder, the innermost first.
+// unmountBelow unmounts everything below a folder, the innermost mount first.
 func unmountBelow(dir string) error {
 	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// sharedFolders are those that a kubelet or a container runtime makes outside its own,
-// whatever it is told. Others may have things in them.
+// sharedFolders lists the folders that a kubelet or a container runtime creates outside its own folder,
+// whatever its configuration is. Other programs can have files there.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
 }
 
-// absentFolders are the shared folders that do not exist.
+// absentFolders lists the shared folders that do not exist.
 func absentFolders() []string {
 	var absent []string
 	for _, folder := range sharedFolders {
@@ -29,7 +29,7 @@ func absentFolders() []string {
 	return absent
 }
 
-// removeLinks removes the links that the kubelet makes to the logs of containers.
+// removeLinks removes the kubelet's links to logs of this cluster's containers.
 func removeLinks(dir string) error {
 	links, err := filepath.Glob("/var/log/containers/*")
 	if err != nil {
@@ -45,8 +45,8 @@ func removeLinks(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeNetworkResults removes what the library that connects pods remembers of ours. It has
-// one folder for all container runtimes of the machine.
+// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. All container
+// runtimes of the machine share one such folder.
 func removeNetworkResults(dir string) error {
 	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {
@@ -63,7 +63,7 @@ func removeNetworkResults(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a folder, and those in it, unless somebody's file is there.
+// removeEmpty removes a folder and its subfolders. It fails if there is a file in them.
 func removeEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,10 +77,10 @@ func removeEmpty(folder string) error {
 		case e.IsDir():
 			err = errors.Join(err, removeEmpty(path))
 		case e.Type()&fs.ModeSocket != 0:
-			// Nobody listens: those who did have ended, and a living one would have had its folder before.
+			// The socket is stale: its server has stopped. A server that still runs had its folder before.
 			err = errors.Join(err, os.Remove(path))
 		default:
-			return fmt.Errorf("%s did not exist before, and now has %s in it: remove it if nobody needs it", folder, path)
+			return fmt.Errorf("%s did not exist before the cluster, and now contains %s: remove it if it is not needed", folder, path)
 		}
 	}
 	if err != nil {

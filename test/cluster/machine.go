@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// needPrograms fails when something is not built or not installed.
-func (c *cluster) needPrograms() error {
+// requirePrograms fails if a program is not built or not installed.
+func (c *cluster) requirePrograms() error {
 	programs := []string{"etcd", apiServer, controllerManager, scheduler, "kustomize"}
 	switch c.Level {
 	case Pods:
@@ -38,7 +38,7 @@ func (c *cluster) needPrograms() error {
 	if c.Level == Scale {
 		target = "scale-tools"
 	}
-	err := errors.Join(upstream.Need(target, paths...), c.needKueue())
+	err := errors.Join(upstream.RequireBuilt(target, paths...), c.requireKueue())
 	if c.Level != Pods {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *cluster) needPrograms() error {
 	return err
 }
 
-func (c *cluster) needKueue() error {
+func (c *cluster) requireKueue() error {
 	if !c.Kueue {
 		return nil
 	}
@@ -63,36 +63,36 @@ func (c *cluster) needKueue() error {
 	if err != nil {
 		return err
 	}
-	return upstream.Need("kueue-tools", tools.ManagerPath(upstream.Kueue))
+	return upstream.RequireBuilt("kueue-tools", tools.ManagerPath(upstream.Kueue))
 }
 
-// needMachine fails when this machine cannot run pods, with all reasons.
-func (c *cluster) needMachine() error {
+// requireMachine fails if this machine cannot run pods, and reports every reason.
+func (c *cluster) requireMachine() error {
 	if c.Level != Pods {
 		return nil
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("running pods needs root: be root, or choose another level")
+		return errors.New("running pods needs root: run as root, or choose another level")
 	}
-	return errors.Join(needCapabilities(), needOverlay(), needControllers())
+	return errors.Join(requireCapabilities(), requireOverlay(), requireControllers())
 }
 
-// needCapabilities: root in a container may lack what makes it root.
-func needCapabilities() error {
+// requireCapabilities fails if this user lacks a capability; in a container, even root can lack some.
+func requireCapabilities() error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return fmt.Errorf("reading what this user may do: %w", err)
+		return fmt.Errorf("reading the capabilities of this user: %w", err)
 	}
 	return missingCapabilities(string(status))
 }
 
-// missingCapabilities reads /proc/PID/status (proc(5)).
+// missingCapabilities parses /proc/PID/status (proc(5)).
 func missingCapabilities(status string) error {
 	_, after, _ := strings.Cut(status, "CapEff:\t")
 	line, _, _ := strings.Cut(after, "\n")
 	effective, err := strconv.ParseUint(line, 16, 64)
 	if err != nil {
-		return fmt.Errorf("reading what this user may do: %w", err)
+		return fmt.Errorf("reading the capabilities of this user: %w", err)
 	}
 	var errs []error
 	for name, bit := range map[string]uint{
@@ -106,35 +106,35 @@ func missingCapabilities(status string) error {
 	return errors.Join(errs...)
 }
 
-// needOverlay: containers share the layers of images by the overlay file system.
-func needOverlay() error {
+// requireOverlay fails without the overlay file system, which containers need to share layers of images.
+func requireOverlay() error {
 	known, err := os.ReadFile("/proc/filesystems")
 	if err != nil {
-		return fmt.Errorf("reading what file systems there are: %w", err)
+		return fmt.Errorf("reading the file systems of this kernel: %w", err)
 	}
 	if bytes.Contains(known, []byte("\toverlay\n")) {
 		return nil
 	}
-	// Kernels load it when they see the first one; modprobe tells whether they can.
+	// Kernels load the module at the first mount; modprobe reports whether they can.
 	if err := exec.Command("modprobe", "-q", "overlay").Run(); err != nil {
 		return errors.New("this kernel has no overlay file system, which images need")
 	}
 	return nil
 }
 
-// needControllers: limits of pods are the kernel's to enforce.
-func needControllers() error {
+// requireControllers fails without the control group controllers that enforce the limits of pods.
+func requireControllers() error {
 	all, err := hierarchies()
 	if err != nil {
 		return err
 	}
-	var have []string
+	var mounted []string
 	for _, h := range all {
-		have = append(have, h.controllers...)
+		mounted = append(mounted, h.controllers...)
 	}
 	var missing []string
 	for _, want := range []string{"cpu", "cpuset", "memory", "pids"} {
-		if !slices.Contains(have, want) {
+		if !slices.Contains(mounted, want) {
 			missing = append(missing, want)
 		}
 	}

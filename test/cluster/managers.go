@@ -12,13 +12,13 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// kueueFor are the tools of a Kueue that writes the fields that this Trainer has.
+// kueueFor returns the tools of the Kueue version that supports this version of Trainer.
 func kueueFor(trainer string) (upstream.Toolbox, error) {
-	fitting, found := map[string]string{"trainer-2.3": "kueue-0.19", "trainer-2.1": "kueue-0.15"}[trainer]
+	folder, found := map[string]string{"trainer-2.3": "kueue-0.19", "trainer-2.1": "kueue-0.15"}[trainer]
 	if !found {
-		return upstream.Toolbox{}, fmt.Errorf("no Kueue here is known to fit %s", trainer)
+		return upstream.Toolbox{}, fmt.Errorf("no version of Kueue in tools/ supports %s", trainer)
 	}
-	return upstream.Tools(fitting)
+	return upstream.Tools(folder)
 }
 
 func (c *cluster) startKueue(ctx context.Context) error {
@@ -29,7 +29,7 @@ func (c *cluster) startKueue(ctx context.Context) error {
 	return c.startManager(tools, upstream.Kueue)(ctx)
 }
 
-// startManager installs an upstream project and runs its controller.
+// startManager returns a step that installs an upstream project and runs its controller.
 func (c *cluster) startManager(tools upstream.Toolbox, m upstream.Manager) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !daemon(c.Dir, m.Name).Ended() {
@@ -39,16 +39,16 @@ func (c *cluster) startManager(tools upstream.Toolbox, m upstream.Manager) func(
 		if err != nil {
 			return err
 		}
-		if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{CRDs: manifests.CRDs, MaxTime: patience}); err != nil {
+		if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{CRDs: manifests.CRDs, MaxTime: startTimeout}); err != nil {
 			return fmt.Errorf("installing CRDs: %w", err)
 		}
-		site := upstream.Site{
+		options := upstream.ManagerOptions{
 			Program: tools.ManagerPath(m), Dir: c.path(m.Name), Config: c.config, Kubeconfig: c.kubeconfig(m.Name),
 		}
-		if err := os.MkdirAll(site.Dir, 0o700); err != nil {
+		if err := os.MkdirAll(options.Dir, 0o700); err != nil {
 			return err
 		}
-		cmd, ready, err := m.Prepare(site, manifests)
+		cmd, ready, err := m.Prepare(options, manifests)
 		if err != nil {
 			return err
 		}

@@ -13,25 +13,25 @@ import (
 	"strings"
 )
 
-// The machine and its nodes meet at one bridge. Pods of a node are at a bridge of that node,
-// which a cable joins with the other, so that a node can be cut off at once. Addresses are of
-// the range kept for tests of network devices (RFC 2544), which no real network uses.
+// A common bridge joins the machine and its nodes. Each node has a bridge for its pods, which a veth pair
+// joins to the common bridge, so that a node can be cut off in one step. The addresses are from the range
+// reserved for tests of network devices (RFC 2544), which no real network uses.
 const (
 	bridge   = "trainyard0"
 	subnet   = "198.18.0.0/16"
 	gateway  = "198.18.0.1"    // the machine, as pods see it
-	services = "198.19.0.0/16" // addresses of services: none leads anywhere without kube-proxy
+	services = "198.19.0.0/16" // addresses of services: unreachable, because there is no kube-proxy
 
-	// bridgeMAC stays the same whoever comes and goes; a bridge takes one of its members' otherwise,
-	// and pods would miss the machine until they ask again.
+	// bridgeMAC is fixed. Without it a bridge takes the address of one of its members, and pods lose the
+	// machine when members change, until they resolve its address again.
 	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )
 
-// address is where others find a node.
+// address is the address of a node on the common bridge.
 func (n node) address() string { return fmt.Sprintf("198.18.0.%d", 10+n.number) }
 
-// pods are the first and the last address of a node's pods.
+// pods returns the first and the last address of a node's pods.
 func (n node) pods() (first, last string) {
 	return fmt.Sprintf("198.18.%d.1", n.number), fmt.Sprintf("198.18.%d.254", n.number)
 }
@@ -39,19 +39,19 @@ func (n node) pods() (first, last string) {
 // bridge is the network device that joins the pods of a node.
 func (n node) bridge() string { return fmt.Sprintf("trainyard%d", n.number) }
 
-// cable is a pair of devices, of which one end is at the common bridge and one at the node's.
-func (n node) cable() (common, own string) {
+// vethPair names the two ends of the link between the common bridge and the node's bridge.
+func (n node) vethPair() (common, own string) {
 	return fmt.Sprintf("trainyard0-%d", n.number), fmt.Sprintf("trainyard%d-0", n.number)
 }
 
-// makeNetwork makes what is missing of the bridges.
-func (c *cluster) makeNetwork() error {
+// createNetwork creates the bridges that are missing.
+func (c *cluster) createNetwork() error {
 	if !isDevice(bridge) {
 		if err := ip("link", "add", bridge, "address", bridgeMAC, "type", "bridge"); err != nil {
 			return err
 		}
 	}
-	if err := ips([][]string{
+	if err := ipAll([][]string{
 		{"address", "replace", gateway + "/16", "dev", bridge}, {"link", "set", bridge, "up"},
 	}); err != nil {
 		return err
@@ -64,9 +64,9 @@ func (c *cluster) makeNetwork() error {
 	return nil
 }
 
-// connect joins a node to the others.
+// connect joins a node's bridge to the common bridge.
 func (n node) connect() error {
-	common, own := n.cable()
+	common, own := n.vethPair()
 	var missing [][]string
 	if !isDevice(n.bridge()) {
 		missing = append(missing, []string{"link", "add", n.bridge(), "type", "bridge"})
@@ -74,7 +74,7 @@ func (n node) connect() error {
 	if !isDevice(own) {
 		missing = append(missing, []string{"link", "add", own, "type", "veth", "peer", "name", common})
 	}
-	return ips(append(missing,
+	return ipAll(append(missing,
 		[]string{"link", "set", n.bridge(), "up"},
 		[]string{"link", "set", own, "master", n.bridge(), "up"},
 		[]string{"link", "set", common, "master", bridge, "up"},
@@ -82,19 +82,19 @@ func (n node) connect() error {
 	))
 }
 
-// disconnect cuts a node and its pods off. Nobody is told: packets get no answer.
+// disconnect cuts off a node and its pods: packets to them get no reply.
 func (n node) disconnect() error {
-	_, own := n.cable()
-	var there [][]string
+	_, own := n.vethPair()
+	var commands [][]string
 	if hasAddress(n.address()) {
-		there = append(there, []string{"address", "delete", n.address() + "/32", "dev", bridge})
+		commands = append(commands, []string{"address", "delete", n.address() + "/32", "dev", bridge})
 	}
 	for _, device := range []string{own, n.bridge()} {
 		if isDevice(device) {
-			there = append(there, []string{"link", "delete", device})
+			commands = append(commands, []string{"link", "delete", device})
 		}
 	}
-	return ips(there)
+	return ipAll(commands)
 }
 
 func removeNetwork(all []node) error {
@@ -113,7 +113,7 @@ func isDevice(name string) bool {
 	return err == nil
 }
 
-// hasAddress tells whether the machine has an address.
+// hasAddress reports whether the machine has an address.
 func hasAddress(address string) bool {
 	all, err := net.InterfaceAddrs()
 	return err == nil && slices.ContainsFunc(all, func(a net.Addr) bool {
@@ -121,8 +121,8 @@ func hasAddress(address string) bool {
 	})
 }
 
-// ips runs the ip command with one list of arguments after the other.
-func ips(all [][]string) error {
+// ipAll runs the ip command once for each list of arguments.
+func ipAll(all [][]string) error {
 	for _, args := range all {
 		if err := ip(args...); err != nil {
 			return err
@@ -138,9 +138,9 @@ func ip(args ...string) error {
 	return nil
 }
 
-// kernelSettings are what kubelets and the bridge plugin write, below /proc/sys: kubelet's
-// pkg/kubelet/cm/container_manager_linux.go and what turning on forwarding turns on.
-// Forwarding as a whole comes first, because writing it writes the others.
+// kernelSettings are the settings below /proc/sys that kubelets and the bridge plugin change: see kubelet's
+// pkg/kubelet/cm/container_manager_linux.go, and the settings that turning on forwarding changes.
+// ip_forward comes first, because writing it resets the others.
 var kernelSettings = []string{
 	"net/ipv4/ip_forward", "net/ipv4/conf/*/forwarding", "net/ipv4/conf/*/accept_redirects",
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
@@ -178,7 +178,7 @@ func readSysctls() (map[string]string, error) {
 	return values, nil
 }
 
-// restoreSysctls writes those that differ from what they were.
+// restoreSysctls writes the settings that have changed.
 func restoreSysctls(before map[string]string) error {
 	files, err := settingFiles()
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// node is one kubelet with a containerd of its own: kubelets end pods they do not know, and
-// each would find those of the other. What two nodes would fight about is numbered.
+// node is one kubelet with a containerd. Each has its own, because a kubelet kills pods that it does not
+// know, and would kill those of another kubelet. Shared resources of the machine carry the node's number.
 type node struct {
 	name   string
 	number int    // from 1 to maxNodes
 	host   int    // as in state
-	dir    string // for its files
+	dir    string // its files
 }
 
-// nodes are those of the cluster in dir that are more than objects.
+// nodes lists the nodes that run pods, of the cluster in dir.
 func (s state) nodes(dir string) []node {
 	if s.Level != Pods {
 		return nil
@@ -41,7 +41,7 @@ func (s state) nodes(dir string) []node {
 	return all
 }
 
-// eachNode does something for one node after the other.
+// eachNode returns a step that runs do for one node after the other.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, n := range c.state.nodes(c.Dir) {
@@ -53,26 +53,26 @@ func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Co
 	}
 }
 
-// kubelet and containerd are the names of its daemons.
+// kubelet and containerd are the names of the node's daemons.
 func (n node) kubelet() string    { return "kubelet-" + n.name }
 func (n node) containerd() string { return "containerd-" + n.name }
 
-// cgroup is the control group below which its pods are.
+// cgroup is the parent control group of the node's pods.
 func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
 
-// loopback is where its daemons listen that only this machine asks.
+// loopback is the address of the node's servers that only this machine uses.
 func (n node) loopback() string { return loopbackAddress(n.host, 10+n.number) }
 
-// subject is as whom a node talks to the API server ("Node Authorization").
+// subject is the name of a node in its certificates ("Node Authorization").
 func (n node) subject() pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + n.name, Organization: []string{"system:nodes"}}
 }
 
-// object is a configuration file in JSON, which all its readers take for YAML.
+// object is a configuration file in JSON; all its readers parse it as YAML.
 type object = map[string]any
 
 func (c *cluster) startKubelet(ctx context.Context, n node) error {
-	if err := makeCgroup(n.cgroup()); err != nil {
+	if err := createCgroup(n.cgroup()); err != nil {
 		return err
 	}
 	dir := filepath.Join(n.dir, "kubelet")
@@ -94,8 +94,8 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
-// kubeletConfig is as narrow as a machine may be: control groups of version 1, no right to
-// protect processes from the kernel's memory killer, swap, little disk.
+// kubeletConfig allows for limited machines: control groups of version 1, no right to lower the score of
+// processes for the kernel's out-of-memory killer, swap, a small disk.
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
@@ -116,21 +116,21 @@ func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	}
 }
 
-// isReady holds once pods can be placed on a node.
+// isReady succeeds once pods can be scheduled on a node.
 func (c *cluster) isReady(n node) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var live corev1.Node
 		if err := c.client.Get(ctx, client.ObjectKey{Name: n.name}, &live); err != nil {
 			return err
 		}
-		if !takesPods(live) {
+		if !hasReadyCondition(live) {
 			return errors.New("the node is not ready")
 		}
 		return nil
 	}
 }
 
-func takesPods(live corev1.Node) bool {
+func hasReadyCondition(live corev1.Node) bool {
 	return slices.ContainsFunc(live.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})

@@ -20,17 +20,19 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/poll"
 )
 
-// expectNodesMeetAndPart: pods of both nodes reach each other until one node dies, which the
-// other outlives, and which comes back.
-func expectNodesMeetAndPart(t *testing.T, o Options) {
+// expectNodeFailureIsContained checks that pods of two nodes reach each other, that one node survives the
+// failure of the other, and that the failed node comes back.
+func expectNodeFailureIsContained(t *testing.T, o Options) {
 	t.Helper()
 	c := connected(t, o.Dir)
-	here, there := runPod(t, c, "node1"), runPod(t, c, "node2")
-	for node, address := range map[string]string{"node1": there, "node2": here} {
+	pod1, pod2 := runPod(t, c, "node1"), runPod(t, c, "node2")
+	for node, address := range map[string]string{"node1": pod2, "node2": pod1} {
 		if err := dialFrom(t, node, address); !errors.Is(err, unix.ECONNREFUSED) {
-			t.Errorf("asking %s, where nobody listens, from a pod of %s: %v, want a refusal", address, node, err)
+			t.Errorf("connecting to a closed port of %s from a pod of %s: %v, want connection refused", address, node, err)
 		}
 	}
 	before := running(t, o.Dir)
@@ -40,32 +42,32 @@ func expectNodesMeetAndPart(t *testing.T, o Options) {
 	delete(before, "kubelet-node2")
 	delete(before, "containerd-node2")
 	if diff := cmp.Diff(before, running(t, o.Dir)); diff != "" {
-		t.Errorf("servers without a node: -want +got:\n%s", diff)
+		t.Errorf("servers after a node stopped: -want +got:\n%s", diff)
 	}
-	if err := dialFrom(t, "node1", there); err == nil || errors.Is(err, unix.ECONNREFUSED) {
-		t.Errorf("asking a pod of a dead node: %v, want silence", err)
+	if err := dialFrom(t, "node1", pod2); err == nil || errors.Is(err, unix.ECONNREFUSED) {
+		t.Errorf("connecting to a pod of a stopped node: %v, want a timeout", err)
 	}
 	if pids := processesOf(t, "node2"); len(pids) > 0 {
-		t.Errorf("processes %v of the dead node live", pids)
+		t.Errorf("processes %v of the stopped node still run", pids)
 	}
 	awaitNode(t, c, "node2", corev1.ConditionUnknown)
 	up(t, o)
 	awaitNode(t, c, "node2", corev1.ConditionTrue)
-	expectAllRun(t, o.Dir)
-	awaitAnswer(t, c)
+	expectAllServersRun(t, o.Dir)
+	awaitRestartedPod(t, c)
 }
 
-// dialFrom asks for a port that nobody listens at from the network of a node's pod.
+// dialFrom connects to a closed port of address, from the network namespace of a pod on a node.
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
 	pids := processesOf(t, node)
 	if len(pids) == 0 {
 		t.Fatalf("%s runs no processes", node)
 	}
-	answer := make(chan error)
+	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and no unlocking: the thread must not serve anybody else
-		answer <- func() error {
+		runtime.LockOSThread() // never unlocked: no other goroutine may use this thread
+		result <- func() error {
 			file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pids[0]))
 			if err != nil {
 				return err
@@ -81,10 +83,10 @@ func dialFrom(t *testing.T, node, address string) error {
 			return err
 		}()
 	}()
-	return <-answer
+	return <-result
 }
 
-// processesOf are those of a node's pods.
+// processesOf lists the processes of a node's pods.
 func processesOf(t *testing.T, node string) []int {
 	t.Helper()
 	all, err := hierarchies()
@@ -115,7 +117,7 @@ func processesOf(t *testing.T, node string) []int {
 func awaitNode(t *testing.T, c client.Client, name string, want corev1.ConditionStatus) {
 	t.Helper()
 	began := time.Now()
-	awaitFor(t, func(ctx context.Context) error {
+	poll.Until(t, startTimeout, func(ctx context.Context) error {
 		var node corev1.Node
 		if err := c.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
 			return err
@@ -130,30 +132,17 @@ func awaitNode(t *testing.T, c client.Client, name string, want corev1.Condition
 	t.Logf("%s has Ready=%s after %s", name, want, time.Since(began).Round(time.Second))
 }
 
-// awaitAnswer: the pod of the node that came back is started again, and reached again.
-func awaitAnswer(t *testing.T, c client.Client) {
+// awaitRestartedPod waits until the pod of the restarted node runs again and can be reached.
+func awaitRestartedPod(t *testing.T, c client.Client) {
 	t.Helper()
-	awaitFor(t, func(ctx context.Context) error {
+	poll.Until(t, startTimeout, func(ctx context.Context) error {
 		var pod corev1.Pod
 		if err := c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "on-node2"}, &pod); err != nil {
 			return err
 		}
 		if err := dialFrom(t, "node1", pod.Status.PodIP); !errors.Is(err, unix.ECONNREFUSED) {
-			return fmt.Errorf("asking %s again, where nobody listens: %w", pod.Status.PodIP, err)
+			return fmt.Errorf("connecting to a closed port of %s: %w", pod.Status.PodIP, err)
 		}
 		return nil
 	})
-}
-
-func awaitFor(t *testing.T, holds func(context.Context) error) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-		err := holds(t.Context())
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
 }

@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// Level is how much of a cluster to bring up. All have what the first has.
+// Level is how complete a cluster is. Every level includes ControlPlane.
 type Level string
 
 const (
-	// ControlPlane has no nodes: objects are made and judged, and pods stay Pending. It
+	// ControlPlane has no nodes: the API server and controllers process objects, and pods stay Pending. It
 	// does not need root.
 	ControlPlane Level = "control-plane"
 	// Pods has nodes that run pods. It needs root.
 	Pods Level = "pods"
-	// Scale has many nodes that are mere objects. A simulator plays what becomes of their pods.
+	// Scale has many nodes that exist only as objects. kwok simulates their pods.
 	Scale Level = "scale"
 )
 
 var levels = []Level{ControlPlane, Pods, Scale}
 
-// ParseLevel finds a level by its name.
+// ParseLevel returns the level with this name.
 func ParseLevel(name string) (Level, error) {
 	if slices.Contains(levels, Level(name)) {
 		return Level(name), nil
@@ -35,28 +35,28 @@ func ParseLevel(name string) (Level, error) {
 	for _, l := range levels {
 		names = append(names, string(l))
 	}
-	return "", fmt.Errorf("there is no level %q: choose one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown level %q: choose one of %s", name, strings.Join(names, ", "))
 }
 
-// Options say what to bring up, and where.
+// Options describe the cluster to bring up.
 type Options struct {
-	// Dir holds all files of the cluster: DefaultDir() unless there is a reason.
+	// Dir is the folder of all files of the cluster, by default DefaultDir().
 	Dir string
 	// Level is Pods by default.
 	Level Level
-	// Nodes is how many nodes there are: at most 9 that run pods, or 5000 that do not. By default
-	// it is as many as a cluster that is there already has, or 1 and 100.
+	// Nodes is the number of nodes: at most 9 that run pods, or 5000 simulated ones. The default is the
+	// number that an existing cluster has, or 1, or 100 at level Scale.
 	Nodes int
 	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
-	// Kueue brings Kueue up too, in the version that fits Trainer's.
+	// Kueue also brings up Kueue, in the version that supports this version of Trainer.
 	Kueue bool
-	// Progress is told what happens, a line per step. Nobody is by default.
+	// Progress receives one line per step. By default they are discarded.
 	Progress io.Writer
 }
 
-// DefaultDir is where a cluster lives unless said otherwise: one for root, because nodes share
-// the machine, and one for each other user.
+// DefaultDir returns the default folder of a cluster: one for root, because nodes share the machine, and
+// one for each other user.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil
@@ -68,11 +68,11 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "trainyard-sandbox"), nil
 }
 
-// maxNodes keeps what is numbered after nodes at one digit; maxFakeNodes is what Kubernetes is
-// made for ("Considerations for large clusters").
+// maxNodes keeps the number in a node's addresses and devices at one digit. maxFakeNodes is the largest
+// cluster that Kubernetes supports ("Considerations for large clusters").
 const maxNodes, maxFakeNodes = 9, 5000
 
-// complete fills in defaults, but for the number of nodes.
+// complete fills in defaults, except for the number of nodes.
 func (o Options) complete() (Options, error) {
 	if o.Level == "" {
 		o.Level = Pods
@@ -98,20 +98,21 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("finding the folder of the cluster: %w", err)
 	}
 	o.Dir = dir
-	// The longest socket below it is containerd's or the kubelet's, and socket paths end at 107 bytes (unix(7)).
+	// The longest socket path below it is containerd's or the kubelet's; socket paths have at most 107
+	// bytes (unix(7)).
 	if len(dir) > 60 {
-		return o, fmt.Errorf("%s is too long for the sockets in it: use a folder of at most 60 bytes", dir)
+		return o, fmt.Errorf("the path %s is too long for the sockets below it: use a folder of at most 60 bytes", dir)
 	}
 	return o, nil
 }
 
 func (o Options) checkNodes() error {
-	most := map[Level]int{Pods: maxNodes, Scale: maxFakeNodes}[o.Level]
+	limit := map[Level]int{Pods: maxNodes, Scale: maxFakeNodes}[o.Level]
 	switch {
-	case o.Nodes != 0 && most == 0:
-		return fmt.Errorf("the level %s has no nodes: choose pods or scale", o.Level)
-	case o.Nodes < 0 || o.Nodes > most:
-		return fmt.Errorf("there cannot be %d nodes at the level %s: choose from 1 to %d", o.Nodes, o.Level, most)
+	case o.Nodes != 0 && limit == 0:
+		return fmt.Errorf("level %s has no nodes: choose level pods or scale", o.Level)
+	case o.Nodes < 0 || o.Nodes > limit:
+		return fmt.Errorf("a cluster of level %[2]s cannot have %[1]d nodes: choose from 1 to %[3]d", o.Nodes, o.Level, limit)
 	}
 	return nil
 }

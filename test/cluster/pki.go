@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// lifetime is how long certificates hold; a cluster seldom lives for a day.
+// lifetime is how long certificates are valid; a cluster seldom lives for a day.
 const lifetime = 365 * 24 * time.Hour
 
 // authority signs the certificates of one cluster.
@@ -29,7 +29,7 @@ type authority struct {
 	pem  []byte
 }
 
-// newAuthority makes a certificate authority that keeps its files in dir.
+// newAuthority creates a certificate authority that stores its files in dir.
 func newAuthority(dir string) (authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -51,11 +51,11 @@ func newAuthority(dir string) (authority, error) {
 	return ca, os.WriteFile(ca.path("ca.crt"), ca.pem, 0o600)
 }
 
-// path is that of a file that the authority wrote.
+// path returns the path of a file that the authority wrote.
 func (ca authority) path(name string) string { return filepath.Join(ca.dir, name) }
 
-// leaf writes NAME.crt and NAME.key for a subject that is reached at some addresses.
-func (ca authority) leaf(name string, subject pkix.Name, addresses ...string) error {
+// writeCertificate writes NAME.crt and NAME.key for a subject, valid for the addresses.
+func (ca authority) writeCertificate(name string, subject pkix.Name, addresses ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -82,8 +82,8 @@ func (ca authority) leaf(name string, subject pkix.Name, addresses ...string) er
 	return writeKey(ca.path(name+".key"), key)
 }
 
-// signingKey writes NAME.key and NAME.pub, which belong to nobody's certificate.
-func (ca authority) signingKey(name string) error {
+// writeSigningKey writes NAME.key and NAME.pub, without a certificate.
+func (ca authority) writeSigningKey(name string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (ca authority) signingKey(name string) error {
 	return writeKey(ca.path(name+".key"), key)
 }
 
-// issue signs a template, which holds from a minute ago.
+// issue signs a template. The certificate is valid from a minute ago, to tolerate clock differences.
 func issue(template, parent *x509.Certificate, public crypto.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {

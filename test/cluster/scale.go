@@ -17,10 +17,10 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// fake marks nodes that kwok plays, with which it asks to be told.
-var fake = map[string]string{"kwok.x-k8s.io/node": "fake"}
+// fakeAnnotations mark the nodes that kwok simulates; kwok's arguments select them.
+var fakeAnnotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 
-// fakeCapacity is that of a large machine, so that what is scarce is scarce on purpose.
+// fakeCapacity is the capacity of a large machine, so that tests decide which resource is scarce.
 var fakeCapacity = corev1.ResourceList{
 	corev1.ResourceCPU:    resource.MustParse("64"),
 	corev1.ResourceMemory: resource.MustParse("512Gi"),
@@ -28,7 +28,7 @@ var fakeCapacity = corev1.ResourceList{
 	"nvidia.com/gpu":      resource.MustParse("8"),
 }
 
-// startKwok starts what plays nodes and their pods.
+// startKwok starts the simulator of nodes and pods.
 func (c *cluster) startKwok(ctx context.Context) error {
 	stages, err := upstream.Stages()
 	if err != nil {
@@ -41,41 +41,41 @@ func (c *cluster) startKwok(ctx context.Context) error {
 	return c.run(ctx, "kwok", exec.Command(c.tools.Path("kwok"),
 		"--kubeconfig="+c.kubeconfig("kwok"), "--config="+c.path("stages.yaml"), "--server-address="+at,
 		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
-		"--cidr="+subnet, // nobody is there, but every pod has an address
+		"--cidr="+subnet, // every simulated pod has an address; no packet reaches it
 	), upstream.OK("http://"+at+"/healthz"))
 }
 
-// makeFakeNodes makes the nodes that are not there, and waits until all take pods.
-func (c *cluster) makeFakeNodes(ctx context.Context) error {
+// createFakeNodes creates the simulated nodes, and waits until pods can be scheduled on all.
+func (c *cluster) createFakeNodes(ctx context.Context) error {
 	for number := 1; number <= c.state.Nodes; number++ {
 		if err := client.IgnoreAlreadyExists(c.client.Create(ctx, fakeNode(number))); err != nil {
-			return fmt.Errorf("making node %d: %w", number, err)
+			return fmt.Errorf("creating node %d: %w", number, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return process.WaitFor(ctx, daemon(c.Dir, "kwok"), c.haveFakeNodes)
+	return process.WaitFor(ctx, daemon(c.Dir, "kwok"), c.fakeNodesReady)
 }
 
 func fakeNode(number int) *corev1.Node {
 	name := fmt.Sprintf("fake%d", number)
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: fake, Labels: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: fakeAnnotations, Labels: map[string]string{
 			corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
 		}},
 		Status: corev1.NodeStatus{Allocatable: fakeCapacity, Capacity: fakeCapacity},
 	}
 }
 
-// haveFakeNodes holds once pods can be placed on every node.
-func (c *cluster) haveFakeNodes(ctx context.Context) error {
+// fakeNodesReady succeeds once pods can be scheduled on every node.
+func (c *cluster) fakeNodesReady(ctx context.Context) error {
 	var all corev1.NodeList
 	if err := c.client.List(ctx, &all); err != nil {
 		return err
 	}
 	ready := 0
 	for _, n := range all.Items {
-		if takesPods(n) {
+		if hasReadyCondition(n) {
 			ready++
 		}
 	}

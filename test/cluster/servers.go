@@ -15,18 +15,18 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// Kubernetes' own servers.
+// Names of Kubernetes' own servers.
 const (
 	apiServer         = "kube-apiserver"
 	controllerManager = "kube-controller-manager"
 	scheduler         = "kube-scheduler"
 )
 
-// Kubernetes' controllers spare the API server, which here has nobody else to serve: a Job of
-// many pods would take long.
-const hurry, hurryBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
+// apiQPS and apiBurst raise the request limits of Kubernetes' controllers, which by default spare a shared
+// API server: creating the pods of a large Job would take long.
+const apiQPS, apiBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
-// run starts a server unless it runs, and waits until it is ready.
+// run starts a server unless it already runs, and waits until it is ready.
 func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...func(context.Context) error) error {
 	d := daemon(c.Dir, name)
 	if d.Ended() {
@@ -34,13 +34,13 @@ func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return process.WaitFor(ctx, d, all(ready))
+	return process.WaitFor(ctx, d, allOf(ready))
 }
 
-// all holds when each does.
-func all(conditions []func(context.Context) error) func(context.Context) error {
+// allOf succeeds when every condition does.
+func allOf(conditions []func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var errs []error
 		for _, condition := range conditions {
@@ -56,7 +56,7 @@ func (c *cluster) startEtcd(ctx context.Context) error {
 		"--name=sandbox", "--data-dir="+c.path("etcd"),
 		"--listen-client-urls="+clients, "--advertise-client-urls="+clients,
 		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=sandbox="+peers,
-		"--unsafe-no-fsync", // nothing here has to survive a power failure
+		"--unsafe-no-fsync", // test data need not survive a power failure
 	), upstream.OK(clients+"/health"))
 }
 
@@ -76,12 +76,12 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 		"--kubelet-certificate-authority=" + c.pki("ca.crt"),
 		"--kubelet-client-certificate=" + c.pki("apiserver-kubelet.crt"),
 		"--kubelet-client-key=" + c.pki("apiserver-kubelet.key"),
-		// By default it would look names of nodes up, which no DNS server knows.
+		// The default, a lookup of the node's name, fails: no DNS server has it.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
 	}
 	if c.Level != Pods {
-		// It would publish an address of the machine at which it does not listen.
+		// The reconciler would publish an address at which the API server does not listen.
 		args = append(args, "--endpoint-reconciler-type=none")
 	}
 	if err := c.run(ctx, apiServer, exec.Command(c.tools.Path(apiServer), args...), upstream.OK(c.url()+"/readyz")); err != nil {
@@ -93,13 +93,13 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 func (c *cluster) startControllerManager(ctx context.Context) error {
 	return c.run(ctx, controllerManager, exec.Command(c.tools.Path(controllerManager),
 		"--kubeconfig="+c.kubeconfig("controller-manager"), "--use-service-account-credentials=true",
-		"--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false", hurry, hurryBurst,
+		"--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false", apiQPS, apiBurst,
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--service-account-private-key-file="+c.pki("service-accounts.key"),
 	), upstream.OK("https://"+c.state.loopback()+":10257/healthz"), c.admitsPods)
 }
 
-// admitsPods holds once the default namespace has the account that pods get.
+// admitsPods succeeds once the default namespace has the ServiceAccount that pods need.
 func (c *cluster) admitsPods(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: "default", Name: "default"}
 	if err := c.client.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {
@@ -111,7 +111,7 @@ func (c *cluster) admitsPods(ctx context.Context) error {
 func (c *cluster) startScheduler(ctx context.Context) error {
 	return c.run(ctx, scheduler, exec.Command(c.tools.Path(scheduler),
 		"--kubeconfig="+c.kubeconfig("scheduler"), "--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false",
-		hurry, hurryBurst,
+		apiQPS, apiBurst,
 	), upstream.OK("https://"+c.state.loopback()+":10259/healthz"))
 }
 

@@ -15,25 +15,25 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// snapshot is what a cluster might leave behind, by kind.
+// snapshot lists everything that a cluster could leave behind, by kind.
 type snapshot map[string][]string
 
 func takeSnapshot(t *testing.T, dir string) snapshot {
 	t.Helper()
 	return snapshot{
-		"processes":      processesAbout(t, dir),
+		"processes":      relatedProcesses(t, dir),
 		"mounts":         mounts(t),
-		"addresses":      said("ip", "-o", "address"),
-		"routes":         said("ip", "route", "show", "table", "all"),
-		"firewall":       append(said("iptables-save"), said("nft", "list", "ruleset")...),
+		"addresses":      outputLines("ip", "-o", "address"),
+		"routes":         outputLines("ip", "route", "show", "table", "all"),
+		"firewall":       append(outputLines("iptables-save"), outputLines("nft", "list", "ruleset")...),
 		"settings":       settings(t),
 		"control groups": controlGroups(t),
 		"folders":        listing("/var/lib", "/var/log", "/var/log/containers", "/var/lib/cni/results", "/run", "/run/netns", "/run/containerd", "/etc", "/opt", "/usr/libexec"),
 	}
 }
 
-// processesAbout are those that were told of a folder, and all that hold containers.
-func processesAbout(t *testing.T, dir string) []string {
+// relatedProcesses lists the processes that have the folder in their arguments, and all containerd shims.
+func relatedProcesses(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -64,8 +64,9 @@ func mounts(t *testing.T) []string {
 	return found
 }
 
-// said are the lines of a command, or none where it is missing. Times that run are cut off.
-func said(name string, args ...string) []string {
+// outputLines returns the lines that a command prints, or none if it is missing. It cuts off lifetimes,
+// which count down.
+func outputLines(name string, args ...string) []string {
 	out, _ := exec.Command(name, args...).Output()
 	var lines []string
 	for line := range strings.Lines(string(out)) {
@@ -77,7 +78,7 @@ func said(name string, args ...string) []string {
 	return lines
 }
 
-// settings are those of the kernel, but for the ones that count what happens.
+// settings lists the kernel's settings, except counters.
 func settings(t *testing.T) []string {
 	t.Helper()
 	counters := []string{"fs/", "kernel/random/", "kernel/ns_last_pid", "kernel/pty/nr", "net/netfilter/nf_conntrack_count"}
@@ -86,7 +87,7 @@ func settings(t *testing.T) []string {
 		name := strings.TrimPrefix(path, sysctls+"/")
 		counts := slices.ContainsFunc(counters, func(c string) bool { return strings.HasPrefix(name, c) })
 		if err != nil || e.IsDir() || counts {
-			return nil //nolint:nilerr // some may not be read, and some vanish
+			return nil //nolint:nilerr // some cannot be read, and some vanish
 		}
 		if text, err := os.ReadFile(path); err == nil {
 			found = append(found, name+" = "+strings.TrimSpace(string(text)))
@@ -115,7 +116,7 @@ func controlGroups(t *testing.T) []string {
 	})
 }
 
-// listing is what is in folders, if they are there.
+// listing lists the contents of those folders that exist.
 func listing(folders ...string) []string {
 	var found []string
 	for _, folder := range folders {

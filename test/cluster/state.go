@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state is what Down must know, written before anything is changed.
+// state is the information that Down needs. It is written before anything is changed.
 type state struct {
 	Level   Level             `json:"level"`
 	Nodes   int               `json:"nodes,omitempty"`
 	Trainer string            `json:"trainer"`
 	Kueue   bool              `json:"kueue,omitempty"`
-	Host    int               `json:"host"`              // the third number of its addresses of the loopback device
-	Sysctls map[string]string `json:"sysctls,omitempty"` // values before, by path below /proc/sys
+	Host    int               `json:"host"`              // the third number in its loopback addresses
+	Sysctls map[string]string `json:"sysctls,omitempty"` // the values before the cluster, by path below /proc/sys
 	Absent  []string          `json:"absent,omitempty"`  // shared folders that did not exist before
 }
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// readState fails with fs.ErrNotExist where no cluster is.
+// readState fails with fs.ErrNotExist if there is no cluster.
 func readState(dir string) (state, error) {
 	var s state
 	text, err := os.ReadFile(statePath(dir))
@@ -41,11 +41,12 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
-// claim makes a folder a cluster's, or finds that it is one of the same options.
+// claim reserves a folder for a cluster. It succeeds if the folder already has a cluster with the same
+// options.
 func claim(o Options) (state, error) {
 	found, err := readState(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return record(o)
+		return newState(o)
 	}
 	if err != nil {
 		return found, err
@@ -57,7 +58,7 @@ func claim(o Options) (state, error) {
 	return found, nil
 }
 
-// String says what cluster it is.
+// String describes the cluster.
 func (s state) String() string {
 	text := fmt.Sprintf("a cluster of level %s with %d nodes and %s", s.Level, s.Nodes, s.Trainer)
 	if !s.Kueue {
@@ -66,10 +67,10 @@ func (s state) String() string {
 	return text + ", with Kueue"
 }
 
-// defaultNodes are how many nodes a new cluster has unless it is told.
+// defaultNodes is the number of nodes of a new cluster.
 var defaultNodes = map[Level]int{Pods: 1, Scale: 100}
 
-func record(o Options) (state, error) {
+func newState(o Options) (state, error) {
 	s := state{Level: o.Level, Nodes: o.Nodes, Trainer: o.Trainer, Kueue: o.Kueue}
 	if s.Nodes == 0 {
 		s.Nodes = defaultNodes[o.Level]
@@ -80,7 +81,7 @@ func record(o Options) (state, error) {
 	}
 	if o.Level == Pods {
 		if isDevice(bridge) {
-			return s, fmt.Errorf("the network device %s is there already: another cluster has it, or is what is left of one", bridge)
+			return s, fmt.Errorf("the network device %s exists already: another cluster uses it, or did not remove it", bridge)
 		}
 		if s.Sysctls, err = readSysctls(); err != nil {
 			return s, fmt.Errorf("reading kernel settings: %w", err)
@@ -97,14 +98,14 @@ func record(o Options) (state, error) {
 	return s, nil
 }
 
-// loopback is an address of the loopback device that nobody else uses, so that servers can
-// listen on the ports they are known for.
+// loopback is an address of the loopback device that no other cluster uses, so that servers can listen on
+// their standard ports.
 func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
 
-// freeHost finds addresses that no other cluster has. Where it begins depends on the folder, so
-// that two that come up at once hardly meet.
+// freeHost finds addresses that no other cluster uses. The search starts at a number that depends on the
+// folder, so that two clusters that start at once rarely collide.
 func freeHost(dir string) (int, error) {
 	const hosts = 256
 	hash := fnv.New32a()
@@ -118,10 +119,10 @@ func freeHost(dir string) (int, error) {
 		}
 		errs = append(errs, err)
 	}
-	return 0, fmt.Errorf("finding an address that is free: %w", errs[0])
+	return 0, fmt.Errorf("finding a free address: %w", errs[0])
 }
 
-// lock keeps two programs from working on the same cluster. The lock goes with the file, or
+// lock prevents two programs from working on the same cluster. The lock ends when the file is closed, or
 // with the process.
 func lock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
@@ -130,7 +131,7 @@ func lock(dir string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = file.Close()
-		return nil, fmt.Errorf("somebody else is working on %s: %w", dir, err)
+		return nil, fmt.Errorf("another program is working on %s: %w", dir, err)
 	}
 	return file, nil
 }

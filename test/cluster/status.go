@@ -10,28 +10,28 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// Server is what is known of one server of a cluster.
+// Server describes one server of a cluster.
 type Server struct {
-	// Name is that of the program, and of its node if it has one.
+	// Name is the name of the program, followed by its node if it has one.
 	Name string
-	// PID is the id of its process, or 0 if it does not run.
+	// PID is the process id, or 0 if the server does not run.
 	PID int
-	// Log is the path of the file with what it says.
+	// Log is the path of the server's log.
 	Log string
 }
 
-// Status lists the servers of the cluster in dir, in the order in which they start. There
-// are none where no cluster is.
+// Status lists the servers of the cluster in dir, in the order in which they start. The list is empty if
+// there is no cluster.
 func Status(dir string) ([]Server, error) {
-	was, err := readState(dir)
+	saved, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking at the cluster: %w", err)
+		return nil, fmt.Errorf("reading the state of the cluster: %w", err)
 	}
 	var found []Server
-	for _, name := range was.servers(dir) {
+	for _, name := range saved.servers(dir) {
 		d := daemon(dir, name)
 		found = append(found, Server{Name: name, PID: d.PID(), Log: d.Log})
 	}

@@ -9,24 +9,23 @@ import (
 	"strings"
 )
 
-// StopNode ends a node of the cluster in dir as a power failure would: its pods, kubelet and
-// containerd vanish without a word, and those who talk to them hear nothing more. Kubernetes
-// notices after the better part of a minute. Up brings the node back, as after a restart of
-// its machine.
+// StopNode stops a node of the cluster in dir as a power failure would: it kills the pods, the kubelet and
+// containerd, and their peers get no more packets. Kubernetes notices after about 50 seconds. Up brings the
+// node back, like a restart of its machine.
 func StopNode(ctx context.Context, dir, name string) error {
 	n, err := findNode(dir, name)
 	if err != nil {
 		return err
 	}
-	held, err := lock(dir)
+	lockFile, err := lock(dir)
 	if err != nil {
 		return err
 	}
-	defer held.Close()
-	// The network first: the last words of a dying process are not to get out.
+	defer lockFile.Close()
+	// The network goes first, so that a dying process cannot send anything.
 	errs := []error{
 		n.disconnect(), daemon(dir, n.kubelet()).Kill(), daemon(dir, n.containerd()).Kill(),
-		emptyCgroup(n.cgroup()), n.stopShims(0), ctx.Err(),
+		removeCgroup(n.cgroup()), n.stopShims(0), ctx.Err(),
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("stopping %s: %w", name, err)
@@ -35,15 +34,15 @@ func StopNode(ctx context.Context, dir, name string) error {
 }
 
 func findNode(dir, name string) (node, error) {
-	was, err := readState(dir)
+	saved, err := readState(dir)
 	if err != nil {
 		return node{}, fmt.Errorf("looking for the cluster: %w", err)
 	}
-	if was.Level != Pods {
-		return node{}, fmt.Errorf("the cluster in %s is of level %s, which has no nodes to stop", dir, was.Level)
+	if saved.Level != Pods {
+		return node{}, fmt.Errorf("the cluster in %s is of level %s, which has no nodes to stop", dir, saved.Level)
 	}
 	var names []string
-	for _, n := range was.nodes(dir) {
+	for _, n := range saved.nodes(dir) {
 		if n.name == name {
 			return n, nil
 		}

@@ -2,7 +2,7 @@ package controlplane_test
 
 import "strings"
 
-// patches are those of a version, with pods that may keep all rules.
+// patches returns the patches of a TrainJob, in the form of this version of Trainer. Most break no rule.
 func (d dice) patches() string {
 	if d.overrides {
 		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"
@@ -22,7 +22,7 @@ func (d dice) runtimePatch(manager string) string {
 
 func (d dice) metadata() string {
 	fields := []string{"annotations: " + d.of("{}", "{}", "{kueue.x-k8s.io/podset-slice-size: b}", d.keys())}
-	if d.seldom() {
+	if d.rarely() {
 		fields = append(fields, d.of("labels: "+d.keys(), "finalizers: [example.com/a]", "namespace: other"))
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
@@ -30,15 +30,15 @@ func (d dice) metadata() string {
 
 func (d dice) podSpec() string {
 	fields := []string{"volumes: [" + strings.Join(d.volumes(), ", ") + "]", d.of("containers", "initContainers") + ": [" + d.container() + "]"}
-	if d.seldom() {
-		odd := []string{
+	if d.rarely() {
+		unusual := []string{
 			"nodeSelector: {pool: a}", "nodeSelector: {zone: b, pool: a}", "nodeSelector: {acme.example/rack: c}", `nodeSelector: {"": a}`, "serviceAccountName: admin", "tolerations: [{operator: Exists}]", "affinity: {nodeAffinity: {}}",
 			"schedulingGates: [{name: a}]", "imagePullSecrets: [{name: " + d.secret() + "}]",
 		}
 		if !d.overrides {
-			odd = append(odd, "securityContext: {runAsUser: 0}")
+			unusual = append(unusual, "securityContext: {runAsUser: 0}")
 		}
-		fields = append(fields, d.of(odd...))
+		fields = append(fields, d.of(unusual...))
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
 }
@@ -46,14 +46,14 @@ func (d dice) podSpec() string {
 func (d dice) volumes() []string {
 	var all []string
 	for _, name := range d.some("data", "settings", "tmp", "storage-data") {
-		if name != "data" && name != "settings" && d.often() {
+		if name != "data" && name != "settings" && d.usually() {
 			continue
 		}
 		kinds := []string{
 			"persistentVolumeClaim: {claimName: data}", "configMap: {name: a}", "emptyDir: {}", "secret: {secretName: hub}",
 			"projected: {sources: [{configMap: {name: a}}, {secret: {name: hub}}]}",
 		}
-		if d.seldom() {
+		if d.rarely() {
 			kinds = []string{
 				"hostPath: {path: /}", "nfs: {server: a, path: /a}", "secret: {secretName: " + d.secret() + "}",
 				"projected: {sources: [{secret: {name: " + d.secret() + "}}]}", "projected: {sources: [{serviceAccountToken: {path: a}}]}",
@@ -66,19 +66,20 @@ func (d dice) volumes() []string {
 
 func (d dice) container() string {
 	name := "data"
-	if d.seldom() {
+	if d.rarely() {
 		name = d.of("storage-data", "mpi-ssh-auth", "tmp")
 	}
-	mount := "{name: " + name + ", mountPath: /data" + d.of("", ", readOnly: true", ", subPath: a", d.oddMount()) + "}"
+	mount := "{name: " + name + ", mountPath: /data" + d.of("", ", readOnly: true", ", subPath: a", d.mountOption()) + "}"
 	fields := []string{"name: " + d.of("identity", "preflight", "sidecar"), "volumeMounts: [" + mount + "]", "env: " + d.env()}
-	if !d.overrides && d.seldom() {
+	if !d.overrides && d.rarely() {
 		fields = append(fields, "securityContext: {privileged: true}")
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-func (d dice) oddMount() string {
-	if d.often() {
+// mountOption returns an option of a volume mount, usually none.
+func (d dice) mountOption() string {
+	if d.usually() {
 		return ""
 	}
 	return d.of(", mountPropagation: Bidirectional", ", subPathExpr: a", ", recursiveReadOnly: IfPossible")

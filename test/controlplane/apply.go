@@ -18,8 +18,8 @@ import (
 // fieldManager owns the fields that tests apply.
 const fieldManager = "trainyard-test"
 
-// Apply applies objects on the server, one after the other, the way GitOps tools do. Unknown
-// fields and fields that somebody else owns are errors. The objects stay as they were.
+// Apply applies objects one after the other with server-side apply, as GitOps tools do. It fails for
+// unknown fields, and for fields that another manager owns. It does not modify objs.
 func (cp *ControlPlane) Apply(ctx context.Context, objs ...client.Object) error {
 	for _, obj := range objs {
 		if _, err := cp.apply(ctx, obj); err != nil {
@@ -29,8 +29,8 @@ func (cp *ControlPlane) Apply(ctx context.Context, objs ...client.Object) error 
 	return nil
 }
 
-// ApplyAgain applies objects that were applied before and returns what that changed, as one
-// difference per changed object: nothing at all for a well-behaved bundle.
+// ApplyAgain applies objects that were applied before, and returns one difference per object that this
+// changed. A correct bundle returns none.
 func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) ([]string, error) {
 	var changes []string
 	for _, obj := range objs {
@@ -52,8 +52,8 @@ func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) (
 	return changes, nil
 }
 
-// apply applies one object and returns what the server made of it. The server checks the
-// fields of an apply strictly, always.
+// apply applies one object and returns the server's result. Server-side apply always rejects unknown
+// fields.
 func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {
 	u, err := cp.manifest(obj)
 	if err != nil {
@@ -65,7 +65,7 @@ func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstruct
 	return u, nil
 }
 
-// manifest is an object as a person would write it: without what only the server fills in.
+// manifest returns an object without the fields that only the server sets.
 func (cp *ControlPlane) manifest(obj client.Object) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u.DeepCopy(), nil
@@ -81,8 +81,8 @@ func (cp *ControlPlane) manifest(obj client.Object) (*unstructured.Unstructured,
 	u := &unstructured.Unstructured{Object: fields}
 	u.SetGroupVersionKind(gvk)
 	unstructured.RemoveNestedField(fields, "status")
-	for _, server := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"} {
-		unstructured.RemoveNestedField(fields, "metadata", server)
+	for _, field := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"} {
+		unstructured.RemoveNestedField(fields, "metadata", field)
 	}
 	return u, nil
 }
@@ -91,7 +91,7 @@ func describe(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s", u.GetKind(), client.ObjectKeyFromObject(u))
 }
 
-// ReadObjects reads every object of some YAML files, in order.
+// ReadObjects reads all objects of YAML files, in order.
 func ReadObjects(paths ...string) ([]client.Object, error) {
 	var objs []client.Object
 	for _, path := range paths {
@@ -106,7 +106,7 @@ func ReadObjects(paths ...string) ([]client.Object, error) {
 			}
 			obj := &unstructured.Unstructured{}
 			objs = append(objs, obj)
-			return obj.UnmarshalJSON(text) // keeps integers, unlike decoding into a map
+			return obj.UnmarshalJSON(text) // preserves integers, unlike decoding into a map
 		})
 		if err != nil {
 			return nil, fmt.Errorf("reading objects of %s: %w", path, err)

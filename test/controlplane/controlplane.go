@@ -18,38 +18,38 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// startPatience bounds each wait of a start; a busy machine may need most of it.
-const startPatience = 2 * time.Minute
+// startTimeout limits each wait during a start; a busy machine can need most of it.
+const startTimeout = 2 * time.Minute
 
-// ControlPlane is one running Kubernetes API with Trainer and JobSet on it.
+// ControlPlane is one running Kubernetes API server with Trainer and JobSet.
 type ControlPlane struct {
-	dir       string // holds every file of this control plane
+	dir       string // the folder of all files of this control plane
 	options   options
 	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []upstream.Manifests // of what options.upstream names, in that order
+	manifests []upstream.Manifests // of options.upstream, in that order, followed by other CRDs
 	managers  []*process.Child
 	logs      []string
 	client    client.Client
 }
 
-// Config connects to the API as an administrator.
+// Config returns the configuration of an administrator's client.
 func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.env.Config) }
 
-// Client connects to the API as an administrator. It reads without a cache and knows
-// Kubernetes' own kinds, CustomResourceDefinitions, Trainer and JobSet.
+// Client returns an administrator's client without a cache. It knows the kinds of Kubernetes, Trainer and
+// JobSet, and CustomResourceDefinitions.
 func (cp *ControlPlane) Client() client.Client { return cp.client }
 
-// Kubeconfig is the path of an administrator's kubeconfig file.
+// Kubeconfig returns the path of an administrator's kubeconfig file.
 func (cp *ControlPlane) Kubeconfig() string { return filepath.Join(cp.dir, "kubeconfig") }
 
-// Tool is the path of a built tool, such as kubectl or kustomize.
+// Tool returns the path of a built program, such as kubectl or kustomize.
 func (cp *ControlPlane) Tool(name string) string { return cp.tools.Path(name) }
 
-// Logs are the files that the servers write to.
+// Logs returns the paths of the servers' logs.
 func (cp *ControlPlane) Logs() []string { return cp.logs }
 
-// launch starts a control plane. When it fails, it leaves logs but nothing running.
+// launch starts a control plane. If it fails, it stops all servers and keeps their logs.
 func launch(o options) (*ControlPlane, error) {
 	tools, err := findTools(o)
 	if err != nil {
@@ -57,7 +57,7 @@ func launch(o options) (*ControlPlane, error) {
 	}
 	dir, err := os.MkdirTemp("", "controlplane-")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for the control plane: %w", err)
+		return nil, fmt.Errorf("creating a folder for the control plane: %w", err)
 	}
 	cp := &ControlPlane{dir: dir, options: o, tools: tools}
 	for _, step := range []func() error{cp.startAPI, cp.connect, cp.installCRDs, cp.startManagers, cp.startControllers} {
@@ -68,8 +68,8 @@ func launch(o options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// startAPI runs etcd and kube-apiserver, never an existing cluster. While they start, it
-// reads what will be installed on them.
+// startAPI runs etcd and kube-apiserver; it never uses an existing cluster. While they start, it reads the
+// manifests to install.
 func (cp *ControlPlane) startAPI() error {
 	etcd, etcdErr := cp.prepare(cp.Tool("etcd"))
 	api, apiErr := cp.prepare(cp.Tool("kube-apiserver"))
@@ -78,10 +78,10 @@ func (cp *ControlPlane) startAPI() error {
 	}
 	cp.env = &envtest.Environment{
 		UseExistingCluster:       ptr.To(false),
-		ControlPlaneStartTimeout: startPatience,
+		ControlPlaneStartTimeout: startTimeout,
 		ControlPlane: envtest.ControlPlane{
-			Etcd:      &envtest.Etcd{Path: etcd.start, DataDir: etcd.dir, Out: etcd.log, Err: etcd.log},
-			APIServer: &envtest.APIServer{Path: api.start, CertDir: api.dir, Out: api.log, Err: api.log},
+			Etcd:      &envtest.Etcd{Path: etcd.script, DataDir: etcd.dir, Out: etcd.log, Err: etcd.log},
+			APIServer: &envtest.APIServer{Path: api.script, CertDir: api.dir, Out: api.log, Err: api.log},
 		},
 	}
 	read := make(chan error)
@@ -93,7 +93,7 @@ func (cp *ControlPlane) startAPI() error {
 	return errors.Join(err, <-read)
 }
 
-// readManifests finds out what each manager has to find in the API.
+// readManifests reads the CRDs and webhooks of all projects that are installed.
 func (cp *ControlPlane) readManifests() error {
 	for _, m := range cp.options.upstream() {
 		read, err := cp.tools.Manifests(m)
@@ -110,11 +110,11 @@ func (cp *ControlPlane) readManifests() error {
 	if err != nil {
 		return fmt.Errorf("reading the CRDs of Kueue: %w", err)
 	}
-	watching, err := upstream.Watching()
+	monitoring, err := upstream.MonitoringCRDs()
 	if err != nil {
-		return fmt.Errorf("reading the CRDs of what watches: %w", err)
+		return fmt.Errorf("reading the CRDs of monitoring operators: %w", err)
 	}
-	cp.manifests = append(cp.manifests, queues, watching)
+	cp.manifests = append(cp.manifests, queues, monitoring)
 	if cp.options.crdsOnly {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (cp *ControlPlane) readManifests() error {
 	return nil
 }
 
-// connect writes the kubeconfig file and makes the client.
+// connect writes the kubeconfig file and creates the client.
 func (cp *ControlPlane) connect() error {
 	if err := os.WriteFile(cp.Kubeconfig(), cp.env.KubeConfig, 0o600); err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)
@@ -136,19 +136,19 @@ func (cp *ControlPlane) connect() error {
 	return err
 }
 
-// installCRDs makes the API serve the kinds of Trainer and JobSet.
+// installCRDs installs all CRDs.
 func (cp *ControlPlane) installCRDs() error {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, m := range cp.manifests {
 		crds = append(crds, m.CRDs...)
 	}
-	if _, err := envtest.InstallCRDs(cp.env.Config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: startPatience}); err != nil {
+	if _, err := envtest.InstallCRDs(cp.env.Config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: startTimeout}); err != nil {
 		return fmt.Errorf("installing CRDs: %w", err)
 	}
 	return nil
 }
 
-// startManagers runs Trainer and JobSet, if they were asked for, and waits until both serve.
+// startManagers runs Trainer and JobSet, unless only CRDs were requested, and waits until both are ready.
 func (cp *ControlPlane) startManagers() error {
 	if cp.options.crdsOnly {
 		return nil
@@ -161,7 +161,7 @@ func (cp *ControlPlane) startManagers() error {
 		}
 		waits = append(waits, wait)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for _, wait := range waits {
 		if err := wait(ctx); err != nil {
@@ -171,7 +171,7 @@ func (cp *ControlPlane) startManagers() error {
 	return nil
 }
 
-// stop ends every server, the managers first, so that the API does not wait for them.
+// stop stops every server, the managers first, so that the API server does not wait for their connections.
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {

@@ -10,41 +10,37 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// watched has its dashboards delivered by one of those who can.
-const watched = `apiVersion: trainyard.dev/v1alpha1
+// dashboardPlatform is a document whose dashboards are delivered in one of the supported ways.
+const dashboardPlatform = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
-metadata: {name: watched}
+metadata: {name: dashboards}
 spec:
   target: {openshift: true}
   runtimes:
-    watched: {from: openmpi-cpu, image: quay.io/acme/openmpi:4.1}
+    mpi: {from: openmpi-cpu, image: quay.io/acme/openmpi:4.1}
   grafana: {delivery: %s}
 `
 
-// TestDashboardsAreAppliedWithoutDrift, strictly, in all forms, by the schemas of the operators that read them.
+// TestDashboardsAreAppliedWithoutDrift applies the dashboards of every delivery, against the CRDs of the
+// operators that read them.
 func TestDashboardsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	for delivery, kind := range map[string]string{
 		"operator": "GrafanaDashboard", "operator, instances: {team: a}": "GrafanaDashboard", "sidecar": "ConfigMap", "openshift-console": "ConfigMap", "perses": "PersesDashboard",
 	} {
 		t.Run(delivery, func(t *testing.T) {
-			var boards []client.Object
-			for _, obj := range fromLayers(t, generator.Input{Name: "watched.yaml", Text: fmt.Appendf(nil, watched, delivery)}) {
+			var dashboards []client.Object
+			for _, obj := range generateObjects(t, generator.Input{Name: "platform.yaml", Text: fmt.Appendf(nil, dashboardPlatform, delivery)}) {
 				if obj.GetObjectKind().GroupVersionKind().Kind == kind {
-					boards = append(boards, obj)
+					dashboards = append(dashboards, obj)
 				}
 			}
-			if len(boards) < 6 {
-				t.Fatalf("%d dashboards", len(boards))
+			if len(dashboards) < 6 {
+				t.Fatalf("got %d dashboards, want at least 6", len(dashboards))
 			}
-			makeNamespaces(t, cp, boards)
-			apply(t, cp, boards...)
-			for _, board := range boards {
-				expectNothingAdded(t, cp, board)
-			}
-			expectSettled(t, cp, boards...)
-			for _, board := range boards { // two forms are objects of the same name
-				if err := cp.Client().Delete(t.Context(), board); err != nil {
+			expectApplied(t, cp, dashboards)
+			for _, dashboard := range dashboards { // two deliveries have objects of the same name
+				if err := cp.Client().Delete(t.Context(), dashboard); err != nil {
 					t.Error(err)
 				}
 			}

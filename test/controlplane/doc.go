@@ -1,13 +1,13 @@
-// Package controlplane starts a real Kubernetes control plane for tests: etcd and
-// kube-apiserver, and on them the upstream Trainer and JobSet with their own CRDs,
-// webhooks and controllers. Nothing is faked and nothing upstream is copied here:
-// binaries come from .tools/bin (run `make tools`), manifests from the Go module cache.
+// Package controlplane starts a real Kubernetes control plane for tests: etcd, kube-apiserver, and the
+// upstream Trainer and JobSet with their CRDs, webhooks and controllers. Nothing is mocked, and no upstream
+// file is copied into this repository: programs come from .tools/bin (run `make tools`), manifests from the
+// Go module cache.
 //
-// There are no nodes and no kube-controller-manager, so nothing ever becomes a pod and
-// nothing is garbage collected: tests judge objects, and each works in its own namespace. With
-// the option Pods there are pods, which stay Pending, and ResourceQuotas are counted.
+// By default there are no nodes and no kube-controller-manager, so that no pods are created and nothing is
+// garbage collected: tests check objects, and each test uses its own namespace. With the option Pods, pods
+// are created and stay Pending, and ResourceQuotas are enforced.
 //
-// A test binary shares one control plane per version of Trainer, because starting takes seconds:
+// A test binary shares one control plane per set of options, because a start takes seconds:
 //
 //	func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 //
@@ -17,7 +17,8 @@
 //		...
 //	}
 //
-// Kueue's CRDs are there as well, without Kueue itself (test/scale has that), and those of what watches a platform.
+// Kueue's CRDs are installed without Kueue itself, which test/scale runs, and so are the CRDs of monitoring
+// operators.
 //
-// Options ask for another version of Trainer than the default.
+// Options select another version of Trainer than the default.
 package controlplane

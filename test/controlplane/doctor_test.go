@@ -13,18 +13,19 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestDoctorReadsArgoCD: what its settings lack is said, whatever else they hold.
+// TestDoctorReadsArgoCD checks that doctor reports the settings that Argo CD lacks, whatever other settings
+// it has.
 func TestDoctorReadsArgoCD(t *testing.T) {
 	cp := controlplane.Start(t)
 	program := repo.Build(t)
 	for name, tc := range map[string]struct {
-		data map[string]string // nil where there is no ConfigMap
+		data map[string]string // nil for no ConfigMap
 		want string
 	}{
-		"no Argo CD":      {nil, "has no ConfigMap argocd-cm: is Argo CD there?"},
-		"no settings":     {map[string]string{"a": "b"}, `kustomize.buildOptions of argocd-cm is "" and lacks --enable-alpha-plugins --enable-exec`},
-		"half of it":      {map[string]string{"kustomize.buildOptions": "--enable-helm --enable-alpha-plugins"}, "lacks --enable-exec;"},
-		"all that counts": {map[string]string{"kustomize.buildOptions": "--enable-exec --enable-alpha-plugins=true"}, "has both flags"},
+		"no Argo CD":       {nil, "has no ConfigMap argocd-cm: name the namespace of Argo CD"},
+		"no settings":      {map[string]string{"a": "b"}, `kustomize.buildOptions of argocd-cm is "": add --enable-alpha-plugins --enable-exec;`},
+		"one of two flags": {map[string]string{"kustomize.buildOptions": "--enable-helm --enable-alpha-plugins"}, ": add --enable-exec;"},
+		"both flags":       {map[string]string{"kustomize.buildOptions": "--enable-exec --enable-alpha-plugins=true"}, "has both flags"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := cp.Namespace(t)
@@ -39,7 +40,7 @@ func TestDoctorReadsArgoCD(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.Contains(string(out), tc.want) {
-				t.Errorf("want %q, got:\n%s", tc.want, out)
+				t.Errorf("want output with %q, got:\n%s", tc.want, out)
 			}
 		})
 	}

@@ -22,38 +22,38 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// expectMPIJob checks everything that an MPI job depends on. The job must set a number of
-// nodes and of processes, and a command.
-func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, made *outcome) {
+// expectMPIJob checks every object and field that an MPI job depends on. The TrainJob must set a number of
+// nodes, a number of processes and a command.
+func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, created *outcome) {
 	t.Helper()
 	asNode, nodes := *runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, *job.Spec.Trainer.NumNodes
 	if asNode {
-		nodes = max(nodes-1, 1) // Trainer never makes fewer than one beside the launcher
+		nodes = max(nodes-1, 1) // Trainer creates at least one in addition to the launcher
 	}
-	expectOwners(t, made)
-	expectSize(t, "launcher", &made.launcher, 1)
-	expectSize(t, "node", &made.node, nodes)
-	expectHostfile(t, made, asNode, nodes, *job.Spec.Trainer.NumProcPerNode)
-	expectSSHKeys(t, &made.sshAuth)
-	for role, child := range map[string]*batchv1.Job{"launcher": &made.launcher, "node": &made.node} {
+	expectOwners(t, created)
+	expectSize(t, "launcher", &created.launcher, 1)
+	expectSize(t, "node", &created.node, nodes)
+	expectHostfile(t, created, asNode, nodes, *job.Spec.Trainer.NumProcPerNode)
+	expectSSHKeys(t, &created.sshAuth)
+	for role, child := range map[string]*batchv1.Job{"launcher": &created.launcher, "node": &created.node} {
 		template := templateOf(t, runtime, role)
 		pod := child.Spec.Template
 		expectLabels(t, role, template.Labels, pod.Labels)
-		expectVolumes(t, v, role, made, pod.Spec)
+		expectVolumes(t, v, role, created, pod.Spec)
 		expectMounts(t, role, runtime, container(t, role, template.Spec), container(t, role, pod.Spec))
 		expectSettings(t, v, role, asNode, job, container(t, role, template.Spec), container(t, role, pod.Spec))
 		expectReferences(t, role, container(t, role, pod.Spec))
 	}
 }
 
-// expectOwners checks that deleting the TrainJob deletes all that was made of it.
-func expectOwners(t *testing.T, made *outcome) {
+// expectOwners checks that deleting the TrainJob deletes all objects created for it.
+func expectOwners(t *testing.T, created *outcome) {
 	t.Helper()
-	trainJob := owner(&made.trainJob, trainer.GroupVersion.String(), trainer.TrainJobKind)
-	jobSet := owner(&made.jobSet, jobset.SchemeGroupVersion.String(), "JobSet")
+	trainJob := owner(&created.trainJob, trainer.GroupVersion.String(), trainer.TrainJobKind)
+	jobSet := owner(&created.jobSet, jobset.SchemeGroupVersion.String(), "JobSet")
 	for obj, want := range map[client.Object]metav1.OwnerReference{
-		&made.jobSet: trainJob, &made.hostfile: trainJob, &made.sshAuth: trainJob,
-		&made.launcher: jobSet, &made.node: jobSet,
+		&created.jobSet: trainJob, &created.hostfile: trainJob, &created.sshAuth: trainJob,
+		&created.launcher: jobSet, &created.node: jobSet,
 	} {
 		if diff := cmp.Diff([]metav1.OwnerReference{want}, obj.GetOwnerReferences()); diff != "" {
 			t.Errorf("owners of %T %s: -want +got:\n%s", obj, obj.GetName(), diff)
@@ -68,7 +68,7 @@ func owner(obj client.Object, apiVersion, kind string) metav1.OwnerReference {
 	}
 }
 
-// expectSize checks how many pods a Job runs at once, all of which must finish.
+// expectSize checks that a Job runs this many pods at once, and completes when all have succeeded.
 func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	t.Helper()
 	want := [2]int32{pods, pods}
@@ -78,11 +78,10 @@ func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	}
 }
 
-// expectHostfile checks the hosts that mpirun will use: the launcher as host 0 if it is a
-// node, then the nodes.
-func expectHostfile(t *testing.T, made *outcome, asNode bool, nodes, slots int32) {
+// expectHostfile checks the hosts that mpirun uses: the launcher first if it is a node, then the nodes.
+func expectHostfile(t *testing.T, created *outcome, asNode bool, nodes, slots int32) {
 	t.Helper()
-	job := made.trainJob.Name
+	job := created.trainJob.Name
 	var hosts []string
 	if asNode {
 		hosts = append(hosts, fmt.Sprintf("%s-launcher-0-0.%s slots=%d", job, job, slots))
@@ -91,12 +90,12 @@ func expectHostfile(t *testing.T, made *outcome, asNode bool, nodes, slots int32
 		hosts = append(hosts, fmt.Sprintf("%s-node-0-%d.%s slots=%d", job, i, job, slots))
 	}
 	want := map[string]string{"hostfile": strings.Join(hosts, "\n") + "\n"}
-	if diff := cmp.Diff(want, made.hostfile.Data); diff != "" {
+	if diff := cmp.Diff(want, created.hostfile.Data); diff != "" {
 		t.Errorf("hostfile: -want +got:\n%s", diff)
 	}
 }
 
-// expectSSHKeys checks the key pair that lets the launcher into the nodes.
+// expectSSHKeys checks the key pair that lets the launcher log in to the nodes.
 func expectSSHKeys(t *testing.T, secret *corev1.Secret) {
 	t.Helper()
 	if !ptr.Deref(secret.Immutable, false) || secret.Type != corev1.SecretTypeSSHAuth || len(secret.Data) != 2 {
@@ -113,10 +112,10 @@ func expectSSHKeys(t *testing.T, secret *corev1.Secret) {
 	}
 	public := strings.Fields(string(secret.Data["ssh-publickey"]))
 	if len(public) != 2 || public[0] != "ecdsa-sha2-nistp521" {
-		t.Fatalf("SSH keys: public key is %q, want one of ecdsa-sha2-nistp521", public)
+		t.Fatalf("SSH keys: public key is %q, want a key of type ecdsa-sha2-nistp521", public)
 	}
 	if wire, err := base64.StdEncoding.DecodeString(public[1]); err != nil || !bytes.HasSuffix(wire, point) {
-		t.Errorf("SSH keys: the public key is not that of the private key (%v)", err)
+		t.Errorf("SSH keys: the public key does not match the private key (%v)", err)
 	}
 }
 
@@ -133,7 +132,7 @@ func privateKey(t *testing.T, text []byte) *ecdsa.PrivateKey {
 	return key
 }
 
-// expectLabels checks that the runtime's pod labels reach the pods: policies select by them.
+// expectLabels checks that the pods have the runtime's pod labels, by which policies select pods.
 func expectLabels(t *testing.T, role string, want, got map[string]string) {
 	t.Helper()
 	for key, value := range want {
@@ -143,15 +142,16 @@ func expectLabels(t *testing.T, role string, want, got map[string]string) {
 	}
 }
 
-// expectVolumes checks the volumes that Trainer adds: keys for both, the hostfile for the launcher.
-func expectVolumes(t *testing.T, v version, role string, made *outcome, pod corev1.PodSpec) {
+// expectVolumes checks the volumes that Trainer adds: SSH keys for both roles, the hostfile for the
+// launcher.
+func expectVolumes(t *testing.T, v version, role string, created *outcome, pod corev1.PodSpec) {
 	t.Helper()
 	keys := v.keys
-	keys.SecretName = made.sshAuth.Name
+	keys.SecretName = created.sshAuth.Name
 	want := map[string]corev1.VolumeSource{"mpi-ssh-auth": {Secret: &keys}}
 	if role == "launcher" {
 		want["mpi-hostfile"] = corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: made.hostfile.Name},
+			LocalObjectReference: corev1.LocalObjectReference{Name: created.hostfile.Name},
 			DefaultMode:          ptr.To[int32](0o644),
 			Items:                []corev1.KeyToPath{{Key: "hostfile", Path: "hostfile", Mode: ptr.To[int32](0o444)}},
 		}}
@@ -167,7 +167,7 @@ func expectVolumes(t *testing.T, v version, role string, made *outcome, pod core
 	}
 }
 
-// expectMounts checks that the container keeps the runtime's mounts and gets Trainer's.
+// expectMounts checks that the container has the runtime's mounts and those that Trainer adds.
 func expectMounts(t *testing.T, role string, runtime *trainer.ClusterTrainingRuntime, template, got corev1.Container) {
 	t.Helper()
 	want := map[string]string{*runtime.Spec.MLPolicy.MPI.SSHAuthMountPath: "mpi-ssh-auth"}
@@ -190,8 +190,8 @@ func mounts(c corev1.Container) map[string]string {
 	return byPath
 }
 
-// expectSettings checks what the job changed in the container: image and command on the launcher
-// only, environment and resources everywhere, unless the launcher stands apart.
+// expectSettings checks how the TrainJob changes the container. Image and command change on the launcher
+// only; environment and resources change on every host that is a node.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
@@ -223,8 +223,8 @@ func expectSettings(t *testing.T, v version, role string, asNode bool, job *trai
 
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
-// expectReferences checks that a variable which refers to another stands behind it: the
-// kubelet leaves the text as it is otherwise.
+// expectReferences checks that a variable which refers to another variable follows it in the list.
+// Otherwise the kubelet does not expand the reference.
 func expectReferences(t *testing.T, role string, c corev1.Container) {
 	t.Helper()
 	set := map[string]bool{}
@@ -246,7 +246,7 @@ func variables(c corev1.Container) map[string]corev1.EnvVar {
 	return byName
 }
 
-// templateOf is the pod template of one role in a runtime.
+// templateOf returns the pod template of one role of a runtime.
 func templateOf(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role string) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, r := range runtime.Spec.Template.Spec.ReplicatedJobs {
@@ -258,7 +258,7 @@ func templateOf(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role stri
 	return corev1.PodTemplateSpec{}
 }
 
-// container is the container that runs MPI.
+// container returns the container that runs MPI.
 func container(t *testing.T, role string, pod corev1.PodSpec) corev1.Container {
 	t.Helper()
 	for _, c := range pod.Containers {

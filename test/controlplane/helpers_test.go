@@ -12,11 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fixtureRuntime is the runtime that tests start from when they do not bring their own.
+// fixtureRuntime returns the runtime of testdata, for tests that need any runtime.
 func fixtureRuntime(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	objs, err := controlplane.ReadObjects(fixture)
@@ -26,8 +27,8 @@ func fixtureRuntime(t *testing.T) *unstructured.Unstructured {
 	return objs[0].(*unstructured.Unstructured)
 }
 
-// changed is the fixture with one field set, under a name of its own.
-func changed(t *testing.T, value any, path ...string) client.Object {
+// runtimeWith returns the fixture with one field set, under the name "changed".
+func runtimeWith(t *testing.T, value any, path ...string) client.Object {
 	t.Helper()
 	runtime := fixtureRuntime(t)
 	runtime.SetName("changed")
@@ -37,21 +38,21 @@ func changed(t *testing.T, value any, path ...string) client.Object {
 	return runtime
 }
 
-// isMPIRuntime tells the runtimes for MPI from everything else.
+// isMPIRuntime reports whether an object is a runtime for MPI, of either kind.
 func isMPIRuntime(obj client.Object) bool {
 	u := obj.(*unstructured.Unstructured)
 	_, mpi, _ := unstructured.NestedMap(u.Object, "spec", "mlPolicy", "mpi")
 	return mpi && (u.GetKind() == trainer.ClusterTrainingRuntimeKind || u.GetKind() == trainer.TrainingRuntimeKind)
 }
 
-// mpiRuntimes are the MPI runtimes among objects.
+// mpiRuntimes returns the MPI runtimes among objects.
 func mpiRuntimes(objs []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool { return !isMPIRuntime(obj) })
 }
 
-// moved makes a namespace for the TrainJobs of a runtime and moves the runtime there, if it is
+// jobNamespace creates a namespace for TrainJobs of a runtime. It moves the runtime there, if it is
 // namespaced.
-func moved(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {
+func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {
 	t.Helper()
 	namespace := cp.Namespace(t)
 	if runtime.GetNamespace() != "" {
@@ -60,8 +61,8 @@ func moved(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) s
 	return namespace
 }
 
-// jobOf starts a TrainJob of a runtime of either kind.
-func jobOf(runtime client.Object, name, namespace string) *build.TrainJob {
+// newJob returns a builder of a TrainJob that refers to a runtime of either kind.
+func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	job := build.MakeTrainJob(name, namespace)
 	if runtime.GetNamespace() != "" {
 		return job.NamespacedRuntime(runtime.GetName())
@@ -69,20 +70,20 @@ func jobOf(runtime client.Object, name, namespace string) *build.TrainJob {
 	return job.Runtime(runtime.GetName())
 }
 
-// apply applies objects until the test ends: examples have runtimes of the same name. It waits
-// for the end of earlier ones, which finalizers may hold up. Namespaces stay, because nothing
-// here would finish with them.
+// apply applies objects and deletes them when the test ends, because examples have runtimes with the same
+// names. It first waits until earlier objects of the same names are gone, whose deletion finalizers can
+// delay. It does not delete Namespaces, because no controller here would complete the deletion.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
-	passing := slices.DeleteFunc(slices.Clone(objs), stays)
-	for _, obj := range passing {
-		awaitEnd(t, cp, obj)
+	temporary := slices.DeleteFunc(slices.Clone(objs), isKept)
+	for _, obj := range temporary {
+		awaitDeletion(t, cp, obj)
 	}
 	if err := cp.Apply(t.Context(), objs...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, obj := range passing {
+		for _, obj := range temporary {
 			if err := cp.Client().Delete(context.Background(), obj); client.IgnoreNotFound(err) != nil {
 				t.Errorf("cleaning up: %v", err)
 			}
@@ -90,43 +91,43 @@ func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	})
 }
 
-// stays tells what is there for good: Namespaces, and what says so itself.
-func stays(obj client.Object) bool {
-	return isNamespace(obj) || obj.GetLabels()["trainyard.dev/keep"] != ""
+// isKept reports whether an object outlives its platform: Namespaces, and objects labelled so.
+func isKept(obj client.Object) bool {
+	return isNamespace(obj) || obj.GetLabels()[v1alpha1.KeepLabel] != ""
 }
 
 func isNamespace(obj client.Object) bool {
 	return obj.GetObjectKind().GroupVersionKind().Kind == "Namespace"
 }
 
-// awaitEnd waits until an object that is being deleted is gone.
-func awaitEnd(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) {
+// awaitDeletion waits until an object that is being deleted is gone.
+func awaitDeletion(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) {
 	t.Helper()
 	live := obj.DeepCopyObject().(client.Object)
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		err := cp.Client().Get(ctx, client.ObjectKeyFromObject(obj), live)
 		if err == nil && live.GetDeletionTimestamp() != nil {
-			return fmt.Errorf("%s is still there, with finalizers %v", obj.GetName(), live.GetFinalizers())
+			return fmt.Errorf("%s still exists, with finalizers %v", obj.GetName(), live.GetFinalizers())
 		}
 		return client.IgnoreNotFound(err)
 	})
 }
 
-// awaitKnown waits until Trainer knows a runtime: its webhook looks runtimes up in a cache.
-func awaitKnown(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) {
+// awaitRuntime waits until a runtime is in the cache of Trainer's webhook.
+func awaitRuntime(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) {
 	t.Helper()
-	job := jobOf(runtime, "probe", cmp.Or(runtime.GetNamespace(), "default")).Obj()
+	job := newJob(runtime, "probe", cmp.Or(runtime.GetNamespace(), "default")).Obj()
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		return cp.Client().Create(ctx, job.DeepCopy(), client.DryRunAll)
 	})
 }
 
-// known applies a runtime and returns it as the server completed it, once Trainer knows it.
-// Both kinds of runtime have the same fields.
-func known(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) *trainer.ClusterTrainingRuntime {
+// installRuntime applies a runtime, waits until Trainer can use it, and returns it with the server's
+// defaults. Both kinds of runtime have the same fields.
+func installRuntime(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) *trainer.ClusterTrainingRuntime {
 	t.Helper()
 	apply(t, cp, obj)
-	awaitKnown(t, cp, obj)
+	awaitRuntime(t, cp, obj)
 	live := obj.DeepCopyObject().(*unstructured.Unstructured)
 	if err := cp.Client().Get(t.Context(), client.ObjectKeyFromObject(obj), live); err != nil {
 		t.Fatal(err)

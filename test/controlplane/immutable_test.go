@@ -8,17 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestKeepRefusesWhatTheAPIServerRefuses: each part of a runtime is changed, added and taken
-// away; generate refuses the change of exactly those that the API server does not let change.
-func TestKeepRefusesWhatTheAPIServerRefuses(t *testing.T) {
+// TestImmutableFieldsMatchTheAPIServer changes, adds and removes fields of a runtime. Generate must refuse
+// exactly those changes that the API server refuses.
+func TestImmutableFieldsMatchTheAPIServer(t *testing.T) {
 	spec := []string{"spec", "template", "spec"}
 	at := func(path ...string) []string { return append(spec[:len(spec):len(spec)], path...) }
-	waits := func(names ...string) []any {
+	dependsOn := func(names ...string) []any {
 		var list []any
 		for _, name := range names {
 			list = append(list, map[string]any{"name": name, "status": "Complete"})
@@ -26,37 +27,37 @@ func TestKeepRefusesWhatTheAPIServerRefuses(t *testing.T) {
 		return list
 	}
 	cases := map[string]struct {
-		path       []string
-		one, other any
+		path          []string
+		first, second any
 	}{
-		"the network":                   {at("network"), map[string]any{"enableDNSHostnames": true}, map[string]any{"enableDNSHostnames": false}},
-		"when a job succeeds":           {at("successPolicy"), map[string]any{"operator": "All"}, map[string]any{"operator": "Any"}},
-		"what a failed job does":        {at("failurePolicy"), map[string]any{"maxRestarts": int64(0)}, map[string]any{"maxRestarts": int64(1)}},
-		"the order of starting":         {at("startupPolicy"), map[string]any{"startupPolicyOrder": "AnyOrder"}, map[string]any{"startupPolicyOrder": "InOrder"}},
-		"what the node waits for":       {at("replicatedJobs", "1", "dependsOn"), waits("launcher"), waits("launcher", "launcher")},
-		"how long a finished job stays": {at("ttlSecondsAfterFinished"), int64(1), int64(2)},
-		"labels of the runtime":         {[]string{"metadata", "labels", "x"}, "1", "2"},
-		"the gang":                      {[]string{"spec", "podGroupPolicy"}, map[string]any{"coscheduling": map[string]any{"scheduleTimeoutSeconds": int64(1)}}, map[string]any{"coscheduling": map[string]any{"scheduleTimeoutSeconds": int64(2)}}},
+		"the network":                        {at("network"), map[string]any{"enableDNSHostnames": true}, map[string]any{"enableDNSHostnames": false}},
+		"the success policy":                 {at("successPolicy"), map[string]any{"operator": "All"}, map[string]any{"operator": "Any"}},
+		"the failure policy":                 {at("failurePolicy"), map[string]any{"maxRestarts": int64(0)}, map[string]any{"maxRestarts": int64(1)}},
+		"the startup policy":                 {at("startupPolicy"), map[string]any{"startupPolicyOrder": "AnyOrder"}, map[string]any{"startupPolicyOrder": "InOrder"}},
+		"the dependencies of the node":       {at("replicatedJobs", "1", "dependsOn"), dependsOn("launcher"), dependsOn("launcher", "launcher")},
+		"the time to live of a finished job": {at("ttlSecondsAfterFinished"), int64(1), int64(2)},
+		"a label of the runtime":             {[]string{"metadata", "labels", "x"}, "1", "2"},
+		"the gang policy":                    {[]string{"spec", "podGroupPolicy"}, map[string]any{"coscheduling": map[string]any{"scheduleTimeoutSeconds": int64(1)}}, map[string]any{"coscheduling": map[string]any{"scheduleTimeoutSeconds": int64(2)}}},
 	}
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, tc := range cases {
-			without, one, other := variant(t, nil, tc.path), variant(t, tc.one, tc.path), variant(t, tc.other, tc.path)
+			without, first, second := variant(t, nil, tc.path), variant(t, tc.first, tc.path), variant(t, tc.second, tc.path)
 			for step, pair := range map[string][2]*unstructured.Unstructured{
-				"is changed": {one, other}, "is added": {without, one}, "is taken away": {one, without},
+				"is changed": {first, second}, "is added": {without, first}, "is removed": {first, without},
 			} {
-				t.Run(name+" "+step, func(t *testing.T) { expectSameVerdict(t, cp, pair[0], pair[1]) })
+				t.Run(name+" "+step, func(t *testing.T) { expectSameDecision(t, cp, pair[0], pair[1]) })
 			}
 		}
 	})
 }
 
-// variant is the fixture with a value at a path, or none.
+// variant returns the fixture with a value at a path, or without that field if the value is nil.
 func variant(t *testing.T, value any, path []string) *unstructured.Unstructured {
 	t.Helper()
 	runtime := fixtureRuntime(t)
 	runtime.SetName("variant")
 	labels := runtime.GetLabels()
-	labels["trainyard.dev/runtime"] = "variant"
+	labels[v1alpha1.RuntimeLabel] = "variant"
 	runtime.SetLabels(labels)
 	parent, last := any(runtime.Object), path[len(path)-1]
 	for _, key := range path[:len(path)-1] {
@@ -74,8 +75,8 @@ func variant(t *testing.T, value any, path []string) *unstructured.Unstructured 
 	return runtime
 }
 
-// expectSameVerdict replaces one runtime by another, on the API server and in a bundle.
-func expectSameVerdict(t *testing.T, cp *controlplane.ControlPlane, before, after *unstructured.Unstructured) {
+// expectSameDecision replaces a runtime by another, on the API server and in a bundle.
+func expectSameDecision(t *testing.T, cp *controlplane.ControlPlane, before, after *unstructured.Unstructured) {
 	t.Helper()
 	if err := cp.Client().DeleteAllOf(t.Context(), before.DeepCopy()); err != nil {
 		t.Fatal(err)
@@ -90,10 +91,10 @@ func expectSameVerdict(t *testing.T, cp *controlplane.ControlPlane, before, afte
 	if err != nil && !apierrors.IsInvalid(err) {
 		t.Fatal(err)
 	}
-	var loss *bundles.LossError
-	_, keep := bundles.Change{Old: bundles.Inventory(set(t, before)), New: bundles.Inventory(set(t, after))}.Keep()
+	var loss *bundles.RemovalError
+	_, keep := bundles.Change{Old: bundles.Inventory(set(t, before)), New: bundles.Inventory(set(t, after))}.Check()
 	if refused := errors.As(keep, &loss); refused != (err != nil) {
-		t.Errorf("generate refuses: %v; the API server says %v", refused, err)
+		t.Errorf("generate refuses the change: %v; the API server returns %v", refused, err)
 	}
 }
 

@@ -17,24 +17,24 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestOtherSpellingsOfQuantitiesConflictIn21: Trainer 2.1 spells the quantities of a runtime in
-// its own way and then owns them, so that applying the same file again fails.
-func TestOtherSpellingsOfQuantitiesConflictIn21(t *testing.T) {
+// TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation: Trainer 2.1 rewrites the quantities
+// of a runtime in canonical form and then owns them, so that applying the same file again fails.
+func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	text, err := os.ReadFile(fixture)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "runtime.yaml")
-	spelled := strings.ReplaceAll(string(text), "emptyDir: {}", "emptyDir: {sizeLimit: 1024Mi}")
-	if err := os.WriteFile(file, []byte(spelled), 0o600); err != nil {
+	changed := strings.ReplaceAll(string(text), "emptyDir: {}", "emptyDir: {sizeLimit: 1024Mi}")
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	whereJobsRun(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		objs := readObjects(t, file)
-		use(t, cp, objs...)
+		useRuntimes(t, cp, objs...)
 		expectInUse(t, v, cp, objs[0])
 		if v.finalizer == "" {
-			expectSettled(t, cp, objs...)
+			expectNoDrift(t, cp, objs...)
 			return
 		}
 		_, err := cp.ApplyAgain(t.Context(), objs...)
@@ -44,20 +44,20 @@ func TestOtherSpellingsOfQuantitiesConflictIn21(t *testing.T) {
 	})
 }
 
-// use applies runtimes, each in a namespace of its own, and TrainJobs of them until the test
-// ends, and waits until Trainer has acted on these.
-func use(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client.Object) {
+// useRuntimes applies runtimes, each in a new namespace, and a TrainJob of each, until the test ends. It
+// waits until Trainer has processed the TrainJobs.
+func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client.Object) {
 	t.Helper()
 	for _, runtime := range runtimes {
-		job := jobOf(runtime, "user", moved(t, cp, runtime)).Obj()
-		known(t, cp, runtime)
+		job := newJob(runtime, "user", jobNamespace(t, cp, runtime)).Obj()
+		installRuntime(t, cp, runtime)
 		apply(t, cp, job)
 		waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
 	}
 }
 
-// expectInUse waits until Trainer has marked a runtime as used, if this version does that, and
-// checks that it is otherwise as applied, or as Trainer's Go types have it.
+// expectInUse waits until Trainer has marked a runtime as used, if this version does so. It checks that the
+// runtime otherwise is as applied, or as Trainer writes it from its Go types.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {
@@ -74,14 +74,14 @@ func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied
 		}
 		return nil
 	})
-	marked := throughTypes(t, applied)
+	marked := asTrainerWrites(t, applied)
 	marked.SetFinalizers([]string{v.finalizer})
 	expectNothingAdded(t, cp, marked)
 }
 
-// throughTypes is a runtime as a program writes it that has read it into its Go types: with
-// empty objects for fields that are no pointers, and quantities in their canonical form.
-func throughTypes(t *testing.T, obj client.Object) *unstructured.Unstructured {
+// asTrainerWrites returns a runtime after decoding it into Trainer's Go types and encoding it again: it has
+// empty objects for fields that are not pointers, and canonical quantities.
+func asTrainerWrites(t *testing.T, obj client.Object) *unstructured.Unstructured {
 	t.Helper()
 	var typed trainer.ClusterTrainingRuntime
 	converter := runtime.DefaultUnstructuredConverter

@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// upstream is what to install, in this order: Trainer's own API builds on JobSet's.
+// upstream lists the projects to install, in this order: Trainer uses JobSet's API.
 func (o options) upstream() []upstream.Manager {
 	if o.crdsOnly {
 		return []upstream.Manager{upstream.Trainer}
@@ -16,7 +16,7 @@ func (o options) upstream() []upstream.Manager {
 	return []upstream.Manager{upstream.JobSet, upstream.Trainer}
 }
 
-// findTools finds what these options need.
+// findTools returns the tools for these options. It fails if one is not built.
 func findTools(o options) (upstream.Toolbox, error) {
 	tools, err := upstream.Tools(o.trainer)
 	if err != nil {
@@ -31,43 +31,43 @@ func findTools(o options) (upstream.Toolbox, error) {
 	if o.pods {
 		needed = append(needed, tools.Path(controllerManager))
 	}
-	return tools, upstream.Need("tools", needed...)
+	return tools, upstream.RequireBuilt("tools", needed...)
 }
 
-// controllerManager runs Kubernetes' own controllers.
+// controllerManager is the program of Kubernetes' own controllers.
 const controllerManager = "kube-controller-manager"
 
-// startControllers runs those of Kubernetes' controllers that tests ask for, if they do. They
-// serve nothing; tests wait for what they do.
+// startControllers runs the Kubernetes controllers that the option Pods needs. It does not wait for them:
+// tests wait for their results.
 func (cp *ControlPlane) startControllers() error {
 	if !cp.options.pods {
 		return nil
 	}
-	home, err := cp.prepare(cp.Tool(controllerManager))
+	folder, err := cp.prepare(cp.Tool(controllerManager))
 	if err != nil {
 		return err
 	}
-	p, err := process.Run(exec.Command(home.start, "--kubeconfig="+cp.Kubeconfig(),
+	p, err := process.Run(exec.Command(folder.script, "--kubeconfig="+cp.Kubeconfig(),
 		"--controllers=garbage-collector-controller,job-controller,resourcequota-controller", "--leader-elect=false", "--secure-port=0",
-	), home.log)
+	), folder.log)
 	if err == nil {
 		cp.managers = append(cp.managers, p)
 	}
 	return err
 }
 
-// startManager runs a manager. The function it returns waits until the manager is ready.
+// startManager starts a manager. The function it returns waits until the manager is ready.
 func (cp *ControlPlane) startManager(m upstream.Manager, installed upstream.Manifests) (func(context.Context) error, error) {
-	home, err := cp.prepare(cp.tools.ManagerPath(m))
+	folder, err := cp.prepare(cp.tools.ManagerPath(m))
 	if err != nil {
 		return nil, err
 	}
-	site := upstream.Site{Program: home.start, Dir: home.dir, Config: cp.env.Config, Kubeconfig: cp.Kubeconfig()}
-	cmd, ready, err := m.Prepare(site, installed)
+	options := upstream.ManagerOptions{Program: folder.script, Dir: folder.dir, Config: cp.env.Config, Kubeconfig: cp.Kubeconfig()}
+	cmd, ready, err := m.Prepare(options, installed)
 	if err != nil {
 		return nil, err
 	}
-	p, err := process.Run(cmd, home.log)
+	p, err := process.Run(cmd, folder.log)
 	if err != nil {
 		return nil, err
 	}

@@ -15,23 +15,24 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestNoTrainJobIsCalledLikeAPolicy: what makes a policy for each TrainJob, of the job's name, as Open
-// Data Hub's operator does, never meets one of ours.
-func TestNoTrainJobIsCalledLikeAPolicy(t *testing.T) {
-	whereJobsRun(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+// TestPolicyNamesAreInvalidTrainJobNames checks that our policies cannot collide with policies named after
+// TrainJobs, such as those of Open Data Hub's operator.
+func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
+	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
 			job := build.MakeTrainJob(name, "default").Runtime("any").Obj()
 			err := cp.Client().Create(t.Context(), job, client.DryRunAll)
 			if err == nil || !strings.Contains(err.Error(), "metadata.name must match RFC 1035") {
-				t.Errorf("a TrainJob called %s: %v, want it refused for its name", name, err)
+				t.Errorf("creating a TrainJob named %s: %v, want an error about its name", name, err)
 			}
 		}
 	})
 }
 
-// TestPoliciesSelectThePodsOfJobs: JobSet puts the label that policies look for on all pods of a job.
-func TestPoliciesSelectThePodsOfJobs(t *testing.T) {
-	withPodsOfAJob(t, func(t *testing.T, pod metav1.ObjectMeta) {
+// TestNetworkPoliciesSelectPodsOfJobs checks that JobSet sets the label that network policies select by on
+// all pods of a job.
+func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
+	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		for name, policy := range networkPolicies(t) {
 			selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 			if err != nil || !selector.Matches(labels.Set(pod.Labels)) {
@@ -41,37 +42,37 @@ func TestPoliciesSelectThePodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestIstioServiceMeshConflicts is the edge case of that name: Istio leaves the pods of jobs alone.
-// Its proxy would keep them from ending, and SSH from starting.
-// Istio looks at the label, older ones at the annotation.
+// TestIstioServiceMeshConflicts checks that Istio injects no proxy into pods of jobs, where it would
+// prevent the pods from ending and SSH from connecting. Istio reads the label, older versions the
+// annotation.
 func TestIstioServiceMeshConflicts(t *testing.T) {
-	withPodsOfAJob(t, func(t *testing.T, pod metav1.ObjectMeta) {
+	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		const inject = "sidecar.istio.io/inject"
 		if pod.Labels[inject] != "false" || pod.Annotations[inject] != "false" {
-			t.Errorf("labels %v, annotations %v: want %s: \"false\" in both", pod.Labels, pod.Annotations, inject)
+			t.Errorf("labels %v, annotations %v: want %s=\"false\" in both", pod.Labels, pod.Annotations, inject)
 		}
 	})
 }
 
-// withPodsOfAJob runs a test for the pods of each role of a TrainJob, as the controllers made their templates.
-func withPodsOfAJob(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
-	whereJobsRun(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+// withJobPods runs a test with the pod template of each role of a TrainJob, as the controllers create it.
+func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
+	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtimes := mpiRuntimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))
-		namespace := moved(t, cp, runtimes[0])
-		known(t, cp, runtimes[0])
-		job := jobOf(runtimes[0], "allreduce", namespace).Obj()
+		namespace := jobNamespace(t, cp, runtimes[0])
+		installRuntime(t, cp, runtimes[0])
+		job := newJob(runtimes[0], "allreduce", namespace).Obj()
 		apply(t, cp, job)
-		made := waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
+		created := waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
 		for role, meta := range map[string]metav1.ObjectMeta{
-			"launcher": made.launcher.Spec.Template.ObjectMeta,
-			"node":     made.node.Spec.Template.ObjectMeta,
+			"launcher": created.launcher.Spec.Template.ObjectMeta,
+			"node":     created.node.Spec.Template.ObjectMeta,
 		} {
 			t.Run(role, func(t *testing.T) { test(t, meta) })
 		}
 	})
 }
 
-// networkPolicies are those of an example that has one of each name.
+// networkPolicies returns the network policies of an example that has every policy, by name.
 func networkPolicies(t *testing.T) map[string]*networkingv1.NetworkPolicy {
 	t.Helper()
 	found := map[string]*networkingv1.NetworkPolicy{}
@@ -85,7 +86,7 @@ func networkPolicies(t *testing.T) map[string]*networkingv1.NetworkPolicy {
 		}
 	}
 	if len(found) < 6 {
-		t.Fatalf("found %d kinds of policies, want one of each", len(found))
+		t.Fatalf("found %d network policies, want at least 6", len(found))
 	}
 	return found
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// onePlatform is a platform of one tenant, called like the platform.
+// onePlatform is a platform with one tenant; both are named after NAME.
 const onePlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -24,15 +24,15 @@ spec:
     NAME-team: {runtimes: [NAME-mpi], editors: {groups: [NAME-editors]}, viewers: {groups: [NAME-viewers]}}
 `
 
-// TestPlatformsShareACluster: two of them are applied by different tools, neither of which takes a
-// field away from the other, and what both need stays when one goes.
+// TestPlatformsShareACluster applies two platforms with different field managers. Neither takes a field
+// from the other, and objects that both need remain when one platform is deleted.
 func TestPlatformsShareACluster(t *testing.T) {
 	cp := controlplane.Start(t)
-	north := platformCalled(t, "north")
-	makeNamespaces(t, cp, north)
+	north := platformNamed(t, "north")
+	createNamespaces(t, cp, north)
 	apply(t, cp, north...)
-	south := platformCalled(t, "south")
-	makeNamespaces(t, cp, south)
+	south := platformNamed(t, "south")
+	createNamespaces(t, cp, south)
 	for _, obj := range south {
 		u := obj.(*unstructured.Unstructured).DeepCopy()
 		if err := cp.Client().Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("south")); err != nil {
@@ -44,22 +44,22 @@ func TestPlatformsShareACluster(t *testing.T) {
 	for _, obj := range south {
 		live := obj.DeepCopyObject().(client.Object)
 		if err := cp.Client().Get(t.Context(), client.ObjectKeyFromObject(obj), live); err != nil {
-			t.Errorf("after the first platform went: %v", err)
+			t.Errorf("after the first platform was deleted: %v", err)
 		}
 	}
 }
 
-func platformCalled(t *testing.T, name string) []client.Object {
+func platformNamed(t *testing.T, name string) []client.Object {
 	t.Helper()
 	text := strings.ReplaceAll(onePlatform, "NAME", name)
-	return fromLayers(t, generator.Input{Name: name + ".yaml", Text: []byte(text)})
+	return generateObjects(t, generator.Input{Name: name + ".yaml", Text: []byte(text)})
 }
 
-// removePlatform deletes what does not say that it stays.
+// removePlatform deletes the objects of a platform that are not kept.
 func removePlatform(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
 	t.Helper()
 	for _, obj := range objs {
-		if stays(obj) {
+		if isKept(obj) {
 			continue
 		}
 		if err := cp.Client().Delete(context.Background(), obj); client.IgnoreNotFound(err) != nil {

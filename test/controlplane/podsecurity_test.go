@@ -18,9 +18,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// teamsOfItsOwn are laid over an example that has every shipped runtime: a team whose namespace
-// is as strict as can be, and one with a runtime that this does not suit.
-const teamsOfItsOwn = `
+// extraTeams is a layer over an example that has every shipped runtime: a team with the strictest
+// namespace, and a team with a runtime that needs a less strict one.
+const extraTeams = `
 spec:
   runtimes:
     mpi-nfs:
@@ -33,16 +33,16 @@ spec:
     team-nfs: {namespace: {create: true}, runtimes: [mpi-openmpi-cpu, mpi-nfs]}
 `
 
-// TestNamespacesLetRuntimesInAndLittleElse: the API server's own Pod Security Admission lets the
-// pods of every shipped runtime into a namespace that we make, and none that asks for more.
-func TestNamespacesLetRuntimesInAndLittleElse(t *testing.T) {
+// TestPodSecurityAdmitsShippedRuntimesOnly checks that Pod Security Admission admits the pods of every
+// shipped runtime into generated namespaces, and refuses pods with more privileges.
+func TestPodSecurityAdmitsShippedRuntimesOnly(t *testing.T) {
 	cp := controlplane.Start(t)
-	objs := fromLayers(t, layer(t, "vanilla/platform.yaml"), generator.Input{Name: "teams.yaml", Text: []byte(teamsOfItsOwn)},
-		generator.Input{Name: "unwatched.yaml", Text: []byte("spec: {grafana: null}")})
+	objs := generateObjects(t, layer(t, "vanilla/platform.yaml"), generator.Input{Name: "teams.yaml", Text: []byte(extraTeams)},
+		generator.Input{Name: "no-dashboards.yaml", Text: []byte("spec: {grafana: null}")})
 	apply(t, cp, objs...)
-	pods := described(t, objs)
+	pods := podTemplates(t, objs)
 	if len(pods) < 2*8 {
-		t.Fatalf("found %d pods, want a launcher and a node of each runtime", len(pods))
+		t.Fatalf("found %d pod templates, want a launcher and a node of each runtime", len(pods))
 	}
 	for name, pod := range pods {
 		nfs := strings.HasPrefix(name, "mpi-nfs ")
@@ -66,8 +66,8 @@ func TestNamespacesLetRuntimesInAndLittleElse(t *testing.T) {
 	}
 }
 
-// fromLayers makes the objects of a document without environments.
-func fromLayers(t *testing.T, layers ...generator.Input) []client.Object {
+// generateObjects generates the objects of a document without environments.
+func generateObjects(t *testing.T, layers ...generator.Input) []client.Object {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
 	if err != nil {
@@ -80,8 +80,8 @@ func fromLayers(t *testing.T, layers ...generator.Input) []client.Object {
 	return objs
 }
 
-// described are the pods that runtimes describe, by runtime and role.
-func described(t *testing.T, objs []client.Object) map[string]corev1.PodTemplateSpec {
+// podTemplates returns the pod templates of runtimes, by runtime and role.
+func podTemplates(t *testing.T, objs []client.Object) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	pods := map[string]corev1.PodTemplateSpec{}
 	for _, obj := range mpiRuntimes(objs) {
@@ -97,7 +97,7 @@ func described(t *testing.T, objs []client.Object) map[string]corev1.PodTemplate
 	return pods
 }
 
-// addTrainersVolumes adds what Trainer mounts.
+// addTrainersVolumes adds the volumes that Trainer adds.
 func addTrainersVolumes(spec *corev1.PodSpec) {
 	hostfile := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "hostfile"}}
 	spec.Volumes = append(spec.Volumes,
@@ -111,16 +111,16 @@ func changedPod(pod corev1.PodTemplateSpec, change func(*corev1.PodSpec)) corev1
 	return changed
 }
 
-// expectAdmitted asks the API server for a pod, which it does not keep.
+// expectAdmitted creates a pod as a dry run, and checks whether Pod Security admits it.
 func expectAdmitted(t *testing.T, cp *controlplane.ControlPlane, namespace string, template corev1.PodTemplateSpec, want bool) {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "pod-"}, Spec: template.Spec}
 	err := cp.Client().Create(t.Context(), pod, client.DryRunAll)
 	switch {
 	case err == nil && !want:
-		t.Errorf("%s admits the pod", namespace)
+		t.Errorf("%s admits the pod, want it refused", namespace)
 	case err != nil && want:
-		t.Errorf("%s refuses the pod: %v", namespace, err)
+		t.Errorf("%s refuses the pod, want it admitted: %v", namespace, err)
 	case err != nil && !strings.Contains(err.Error(), `violates PodSecurity "`):
 		t.Errorf("%s refuses the pod for another reason: %v", namespace, err)
 	}

@@ -7,15 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// everyQueue is a document that says all there is to say of queues.
+// everyQueue is a document that sets all fields of queues.
 const everyQueue = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -53,8 +51,9 @@ spec:
     queue-team: {queues: {default: plain, other: research}}
 `
 
-// TestQueuesAreAppliedWithoutDrift holds what Kueue reads against its own CRDs, of three releases, in both versions of its
-// API: the API server takes everything strictly, adds nothing, and has nothing to do when it is applied again.
+// TestQueuesAreAppliedWithoutDrift applies queues against the CRDs of three releases of Kueue, in both
+// versions of Kueue's API. The API server must accept every field, add nothing, and change nothing when
+// they are applied again.
 func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trainer, kueue, api string
@@ -70,7 +69,7 @@ func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.options != nil {
-				older(t)
+				skipUnlessAllTrainers(t)
 			}
 			objs := generatedOf(t, fmt.Sprintf(everyQueue, tc.trainer, tc.kueue))
 			expectApplied(t, controlplane.Start(t, tc.options...), objs)
@@ -88,7 +87,8 @@ func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	}
 }
 
-// TestPriorityClassesAreAppliedWithoutDrift: where Kueue does not say who goes first, Kubernetes does.
+// TestPriorityClassesAreAppliedWithoutDrift checks that priorities become PriorityClasses of Kubernetes if
+// Kueue is not used.
 func TestPriorityClassesAreAppliedWithoutDrift(t *testing.T) {
 	objs := generatedOf(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: priorities}, spec: {
 		priorityClasses: {urgent: {value: 1000, description: What cannot wait}, spare: {value: -5, preemption: Never}, there: {external: true}},
@@ -100,18 +100,10 @@ func TestPriorityClassesAreAppliedWithoutDrift(t *testing.T) {
 	expectApplied(t, controlplane.Start(t), objs)
 }
 
-// generatedOf makes the objects of a document.
+// generatedOf generates the objects of a document.
 func generatedOf(t *testing.T, document string) []client.Object {
 	t.Helper()
-	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), bounded(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objs []client.Object
-	for o := range platforms[0].Objects.All() {
-		objs = append(objs, &unstructured.Unstructured{Object: o.Fields()})
-	}
-	return objs
+	return generateObjects(t, generator.Input{Name: "platform.yaml", Text: []byte(document)})
 }
 
 func byKind(objs []client.Object) map[string]int {

@@ -10,23 +10,23 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestResourceQuotaBoundary is the edge case of that name, on Kubernetes' own quota controller: of a
-// quota that a TrainJob fills to the last, vet says that this many nodes fit, all pods of such a
-// TrainJob are made, and a pod of one node more is refused.
+// TestResourceQuotaBoundary checks a TrainJob that uses all of its quota, with Kubernetes' own quota
+// controller: vet reports this number of nodes as the maximum, all pods of the TrainJob are created, and a
+// pod of one more node is refused.
 func TestResourceQuotaBoundary(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	for name, tc := range map[string]struct {
 		runtime, quota string
 		nodes          int
-		refusal        string // of a pod of one node more
+		refusal        string // the message for a pod of one more node
 	}{
 		"a launcher that is a node": {
 			"{from: openmpi-cpu, image: a, resources: {cpu: 1500m, memory: 3Gi}}", "{cpu: 6, memory: 12Gi, pods: 4}", 4,
@@ -42,7 +42,7 @@ func TestResourceQuotaBoundary(t *testing.T) {
 			"{from: openmpi-gpu, image: a, resources: {nvidia.com/gpu: 2}}", "{nvidia.com/gpu: 6}", 3,
 			"requested: requests.nvidia.com/gpu=2, used: requests.nvidia.com/gpu=6, limited: requests.nvidia.com/gpu=6",
 		},
-		"an initializer that has ended when the others start": {
+		"an initializer that ends before the others start": {
 			`{from: openmpi-cpu, image: a, resources: {cpu: 2, memory: 4Gi}, storage: {data: {claim: data}},
 			  initializers: {dataset: {storage: data, uri: "s3://data/set", resources: {cpu: 3, memory: 8Gi}}}}`,
 			"{cpu: 4, memory: 8Gi, pods: 2}", 2, "exceeded quota: trainyard, requested:",
@@ -51,22 +51,22 @@ func TestResourceQuotaBoundary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			exact, over := cp.Namespace(t), cp.Namespace(t)
 			document := fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: quota}, spec: {
-				runtimes: {bounded: %s}, tenants: {%s: {runtimes: [bounded], quota: %s}, %s: {runtimes: [bounded], quota: %[3]s}}}}`,
+				runtimes: {mpi: %s}, tenants: {%s: {runtimes: [mpi], quota: %s}, %s: {runtimes: [mpi], quota: %[3]s}}}}`,
 				tc.runtime, exact, tc.quota, over)
-			if got := mostNodes(t, document, exact); got != tc.nodes {
-				t.Fatalf("vet says that %d nodes fit at most, want %d", got, tc.nodes)
+			if got := maxNodes(t, document, exact); got != tc.nodes {
+				t.Fatalf("vet reports at most %d nodes, want %d", got, tc.nodes)
 			}
-			applyBounded(t, cp, document)
-			fill(t, cp, exact, tc.nodes)
-			overfill(t, cp, over, tc.nodes+1, tc.refusal)
+			applyWithQuota(t, cp, document)
+			expectQuotaFilled(t, cp, exact, tc.nodes)
+			expectQuotaExceeded(t, cp, over, tc.nodes+1, tc.refusal)
 		})
 	}
 }
 
-// mostNodes is how large vet says that a TrainJob can be in a tenant's namespace.
-func mostNodes(t *testing.T, document, tenant string) int {
+// maxNodes returns the largest TrainJob that fits a tenant's quota, as vet reports it.
+func maxNodes(t *testing.T, document, tenant string) int {
 	t.Helper()
-	fits, err := generator.New(trainyard.CUE).Fits(t.Context(), bounded(document))
+	fits, err := generator.New(trainyard.CUE).Capacity(t.Context(), requestOf(document))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,29 +75,24 @@ func mostNodes(t *testing.T, document, tenant string) int {
 			return f.Nodes
 		}
 	}
-	t.Fatalf("vet says nothing of %s: %v", tenant, fits)
+	t.Fatalf("vet reports nothing for %s: %v", tenant, fits)
 	return 0
 }
 
-func bounded(document string) generator.Request {
+func requestOf(document string) generator.Request {
 	return generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}}
 }
 
-// applyBounded applies a document's objects, and waits until what they say is in force.
-func applyBounded(t *testing.T, cp *controlplane.ControlPlane, document string) {
+// applyWithQuota applies a document's objects, and waits until its runtimes and quotas are in force.
+func applyWithQuota(t *testing.T, cp *controlplane.ControlPlane, document string) {
 	t.Helper()
-	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), bounded(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for o := range platforms[0].Objects.All() {
-		obj := &unstructured.Unstructured{Object: o.Fields()}
+	for _, obj := range generatedOf(t, document) {
 		if isMPIRuntime(obj) {
-			known(t, cp, obj)
+			installRuntime(t, cp, obj)
 			continue
 		}
 		apply(t, cp, obj)
-		if obj.GetKind() != "ResourceQuota" {
+		if obj.GetObjectKind().GroupVersionKind().Kind != "ResourceQuota" {
 			continue
 		}
 		controlplane.Eventually(t, func(ctx context.Context) error {
@@ -107,7 +102,7 @@ func applyBounded(t *testing.T, cp *controlplane.ControlPlane, document string) 
 	}
 }
 
-// countedQuota is that of a namespace, once it is counted.
+// countedQuota returns the quota of a namespace, and fails until the quota controller has processed it.
 func countedQuota(ctx context.Context, cp *controlplane.ControlPlane, namespace string) (*corev1.ResourceQuota, error) {
 	quota := &corev1.ResourceQuota{}
 	err := cp.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "trainyard"}, quota)
@@ -117,10 +112,10 @@ func countedQuota(ctx context.Context, cp *controlplane.ControlPlane, namespace 
 	return quota, err
 }
 
-// fill runs a TrainJob that needs all of a quota.
-func fill(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) {
+// expectQuotaFilled runs a TrainJob that needs all of a quota.
+func expectQuotaFilled(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) {
 	t.Helper()
-	want := startBounded(t, cp, namespace, nodes)
+	want := startJob(t, cp, namespace, nodes)
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		if pods := mpiPods(ctx, t, cp, namespace); pods != want {
 			return fmt.Errorf("%d pods, want %d: %s", pods, want, warnings(ctx, t, cp, namespace))
@@ -133,27 +128,27 @@ func fill(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes i
 	})
 }
 
-// overfill runs a TrainJob that needs more than there is.
-func overfill(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int, refusal string) {
+// expectQuotaExceeded runs a TrainJob that exceeds the quota.
+func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int, refusal string) {
 	t.Helper()
-	want := startBounded(t, cp, namespace, nodes)
+	want := startJob(t, cp, namespace, nodes)
 	controlplane.Eventually(t, func(ctx context.Context) error {
-		if said := warnings(ctx, t, cp, namespace); !strings.Contains(said, refusal) {
-			return fmt.Errorf("want a refusal that says %q, got: %s", refusal, said)
+		if got := warnings(ctx, t, cp, namespace); !strings.Contains(got, refusal) {
+			return fmt.Errorf("want a warning with %q, got: %s", refusal, got)
 		}
 		return nil
 	})
 	if pods := mpiPods(t.Context(), t, cp, namespace); pods >= want {
-		t.Errorf("%d pods were made, want less than %d", pods, want)
+		t.Errorf("%d pods were created, want fewer than %d", pods, want)
 	}
 }
 
-// startBounded starts a TrainJob, ends its initializers, and returns how many pods run MPI in the end.
-func startBounded(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) int {
+// startJob submits a TrainJob, completes its initializers, and returns how many pods run MPI in the end.
+func startJob(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) int {
 	t.Helper()
 	runtime := &trainer.ClusterTrainingRuntime{}
-	runtime.SetName("bounded")
-	job := jobOf(runtime, "job", namespace).Nodes(int32(nodes)).Obj()
+	runtime.SetName("mpi")
+	job := newJob(runtime, "job", namespace).Nodes(int32(nodes)).Obj()
 	apply(t, cp, job)
 	if err := cp.Client().Get(t.Context(), client.ObjectKeyFromObject(runtime), runtime); err != nil {
 		t.Fatal(err)
@@ -161,7 +156,7 @@ func startBounded(t *testing.T, cp *controlplane.ControlPlane, namespace string,
 	pods := nodes
 	for _, replicated := range runtime.Spec.Template.Spec.ReplicatedJobs {
 		if strings.HasSuffix(replicated.Name, "-initializer") {
-			endPods(t, cp, namespace, replicated.Name)
+			completePod(t, cp, namespace, replicated.Name)
 		}
 	}
 	if !*runtime.Spec.MLPolicy.MPI.RunLauncherAsNode {
@@ -170,8 +165,8 @@ func startBounded(t *testing.T, cp *controlplane.ControlPlane, namespace string,
 	return pods
 }
 
-// endPods says of the pods of an initializer what a kubelet says once they are done.
-func endPods(t *testing.T, cp *controlplane.ControlPlane, namespace, role string) {
+// completePod sets the status of an initializer's pod as a kubelet does when the pod has succeeded.
+func completePod(t *testing.T, cp *controlplane.ControlPlane, namespace, role string) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		pods := podsOf(ctx, t, cp, namespace, role)
@@ -191,24 +186,24 @@ func mpiPods(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, n
 func podsOf(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace, role string) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
-	if err := cp.Client().List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"trainyard.dev/role": role}); err != nil {
+	if err := cp.Client().List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.RoleLabel: role}); err != nil {
 		t.Error(err)
 	}
 	return pods.Items
 }
 
-// warnings are what events of a namespace say of what went wrong.
+// warnings returns the messages of the warning events in a namespace.
 func warnings(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace string) string {
 	t.Helper()
 	var events corev1.EventList
 	if err := cp.Client().List(ctx, &events, client.InNamespace(namespace)); err != nil {
 		t.Error(err)
 	}
-	var said []string
+	var messages []string
 	for _, event := range events.Items {
 		if event.Type == corev1.EventTypeWarning {
-			said = append(said, event.Message)
+			messages = append(messages, event.Message)
 		}
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(messages, "\n")
 }

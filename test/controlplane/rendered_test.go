@@ -18,36 +18,28 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestRenderedIsAppliedWithoutDrift: the API server accepts every rendered object
-// strictly, adds nothing to it, and has nothing to do when it is applied again.
-func TestRenderedIsAppliedWithoutDrift(t *testing.T) {
+// TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every
+// rendered object, adds nothing to it, and changes nothing when it is applied again.
+func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, file := range renderings(t, "manifests.yaml") {
-			t.Run(name, func(t *testing.T) {
-				objs := readObjects(t, file)
-				makeNamespaces(t, cp, objs)
-				apply(t, cp, objs...)
-				for _, obj := range objs {
-					expectNothingAdded(t, cp, obj)
-				}
-				expectSettled(t, cp, objs...)
-			})
+			t.Run(name, func(t *testing.T) { expectApplied(t, cp, readObjects(t, file)) })
 		}
 	})
 }
 
-// TestKubectlSeesNoDifference: what a person does with a kustomization at a shell.
-func TestKubectlSeesNoDifference(t *testing.T) {
+// TestKubectlDiffIsEmpty applies each kustomization as a person does at a shell.
+func TestKubectlDiffIsEmpty(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for _, file := range renderings(t, "manifests.yaml") {
-			makeNamespaces(t, cp, readObjects(t, file)) // of the same objects
+			createNamespaces(t, cp, readObjects(t, file)) // manifests.yaml has the same objects
 		}
 		for name, file := range renderings(t, "kustomization.yaml") {
 			t.Run(name, func(t *testing.T) {
 				dir := filepath.Dir(file)
 				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
-				kubectl(t, cp, "diff", "--server-side", "-k", dir) // ends with 1 if it finds any
-				// Nothing here has a finalizer. Waiting asks after each object, five in a second.
+				kubectl(t, cp, "diff", "--server-side", "-k", dir) // exits with 1 if there is a difference
+				// No object here has a finalizer. Waiting would query five objects per second.
 				kubectl(t, cp, "delete", "--wait=false", "-k", dir, "-l", "!trainyard.dev/keep")
 			})
 		}
@@ -62,8 +54,8 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// renderings are the files with a certain name below bundles/rendered, of which there must be
-// some, by what they render: example, format and environment.
+// renderings returns the files with a name below bundles/rendered, by example, format and environment.
+// There must be at least one.
 func renderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"
@@ -90,8 +82,8 @@ func readObjects(t *testing.T, file string) []client.Object {
 	return objs
 }
 
-// makeNamespaces makes the namespaces that objects live in, where they are missing.
-func makeNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
+// createNamespaces creates the namespaces of objects, if they are missing.
+func createNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
 	t.Helper()
 	for _, obj := range objs {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obj.GetNamespace()}}
@@ -104,8 +96,8 @@ func makeNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client.O
 	}
 }
 
-// expectSettled applies objects again, which must change nothing.
-func expectSettled(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
+// expectNoDrift applies objects again, which must change nothing.
+func expectNoDrift(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	changes, err := cp.ApplyAgain(t.Context(), objs...)
 	if err != nil {
@@ -116,8 +108,7 @@ func expectSettled(t *testing.T, cp *controlplane.ControlPlane, objs ...client.O
 	}
 }
 
-// expectNothingAdded compares an object with what the API server has of it, but
-// for what only a server can know.
+// expectNothingAdded compares an object with the server's copy, without the fields that only a server sets.
 func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	want := applied.DeepCopyObject().(*unstructured.Unstructured)
@@ -129,20 +120,20 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 	for _, field := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"} {
 		unstructured.RemoveNestedField(live.Object, "metadata", field)
 	}
-	if isNamespace(live) { // these have always more than a person writes
+	if isNamespace(live) { // the server always adds fields to Namespaces
 		unstructured.RemoveNestedField(live.Object, "metadata", "labels", corev1.LabelMetadataName)
 		unstructured.RemoveNestedField(live.Object, "spec")
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
-	// Some kinds are never without a status; what is in it is for controllers to say. Where another
-	// test has started those, that of a policy says that its types were checked: a warning stays.
+	// Some kinds always have a status, which controllers write. The status of a policy records a type
+	// check, if another test runs that controller; warnings in it stay, and fail the comparison.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {
 			unstructured.RemoveNestedField(live.Object, "status", "typeChecking")
 		}
 	}
-	if status, is := live.Object["status"].(map[string]any); is && len(status) == 0 {
+	if status, ok := live.Object["status"].(map[string]any); ok && len(status) == 0 {
 		delete(live.Object, "status")
 	}
 	if diff := cmp.Diff(want.Object, live.Object); diff != "" {

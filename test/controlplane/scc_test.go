@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fixedUsers is a platform on OpenShift with runtimes whose user ids no namespace has.
+// fixedUsers is a platform on OpenShift with runtimes whose user ids are outside the range of every
+// namespace.
 const fixedUsers = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -36,7 +37,8 @@ spec:
     scc-team-c: {runtimes: [scc-usual]}
 `
 
-// applyFixedUsers applies that platform to an API with OpenShift's own CRD of SCCs.
+// applyFixedUsers applies that platform to an API server with OpenShift's CRD of
+// SecurityContextConstraints.
 func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Object {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
@@ -47,46 +49,46 @@ func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Objec
 	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true}); err != nil {
 		t.Fatal(err)
 	}
-	objs := fromLayers(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
-	makeNamespaces(t, cp, objs)
+	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
+	createNamespaces(t, cp, objs)
 	apply(t, cp, objs...)
 	return objs
 }
 
-// TestSCCsAreAppliedWithoutDrift, strictly, by OpenShift's own schema.
+// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints against OpenShift's CRD.
 func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := applyFixedUsers(t, cp)
-	expectSettled(t, cp, objs...)
+	expectNoDrift(t, cp, objs...)
 	for _, obj := range objs {
 		if obj.GetObjectKind().GroupVersionKind().Kind != "SecurityContextConstraints" {
 			expectNothingAdded(t, cp, obj)
 			continue
 		}
-		// Only OpenShift from 4.20 on has this field, and others would refuse it.
+		// OpenShift has this field since 4.20; earlier versions refuse it.
 		completed := obj.DeepCopyObject().(*unstructured.Unstructured)
 		completed.Object["userNamespaceLevel"] = "AllowHostLevel"
 		expectNothingAdded(t, cp, completed)
 	}
 }
 
-// TestOnlyTheAccountsOfItsTenantsUseTheSCC, by the API server's own authorizer.
-func TestOnlyTheAccountsOfItsTenantsUseTheSCC(t *testing.T) {
+// TestOnlyTenantAccountsUseTheSCC checks which users the API server's authorizer allows to use the SCC.
+func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyFixedUsers(t, cp)
 	for name, tc := range map[string]struct {
 		user, namespace, scc string
-		may                  bool
+		allowed              bool
 	}{
-		"the account of a tenant":                      {"system:serviceaccount:scc-team-a:trainyard-mpi", "scc-team-a", "trainyard-mpi", true},
-		"that of another tenant":                       {"system:serviceaccount:scc-team-b:trainyard-mpi", "scc-team-b", "trainyard-mpi", true},
-		"the account, of another SCC":                  {"system:serviceaccount:scc-team-a:trainyard-mpi", "scc-team-a", "privileged", false},
-		"the account, at another tenant's":             {"system:serviceaccount:scc-team-a:trainyard-mpi", "scc-team-b", "trainyard-mpi", false},
-		"the account, in the whole cluster":            {"system:serviceaccount:scc-team-a:trainyard-mpi", "", "trainyard-mpi", false},
-		"one of that name, without such a runtime":     {"system:serviceaccount:scc-team-c:trainyard-mpi", "scc-team-c", "trainyard-mpi", false},
-		"the account of all other pods":                {"system:serviceaccount:scc-team-a:default", "scc-team-a", "trainyard-mpi", false},
-		"the account that submits for the tenant":      {"system:serviceaccount:scc-team-a:trainyard-jobs", "scc-team-a", "trainyard-mpi", false},
-		"an editor, who could make pods of her own so": {"eve", "scc-team-a", "trainyard-mpi", false},
+		"a tenant's account":                              {"system:serviceaccount:scc-team-a:trainyard-mpi", "scc-team-a", "trainyard-mpi", true},
+		"another tenant's account":                        {"system:serviceaccount:scc-team-b:trainyard-mpi", "scc-team-b", "trainyard-mpi", true},
+		"the account, for another SCC":                    {"system:serviceaccount:scc-team-a:trainyard-mpi", "scc-team-a", "privileged", false},
+		"the account, in another tenant's namespace":      {"system:serviceaccount:scc-team-a:trainyard-mpi", "scc-team-b", "trainyard-mpi", false},
+		"the account, in the whole cluster":               {"system:serviceaccount:scc-team-a:trainyard-mpi", "", "trainyard-mpi", false},
+		"an account of that name, without such a runtime": {"system:serviceaccount:scc-team-c:trainyard-mpi", "scc-team-c", "trainyard-mpi", false},
+		"the default account of pods":                     {"system:serviceaccount:scc-team-a:default", "scc-team-a", "trainyard-mpi", false},
+		"the tenant's jobs account":                       {"system:serviceaccount:scc-team-a:trainyard-jobs", "scc-team-a", "trainyard-mpi", false},
+		"an editor":                                       {"eve", "scc-team-a", "trainyard-mpi", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -98,17 +100,17 @@ func TestOnlyTheAccountsOfItsTenantsUseTheSCC(t *testing.T) {
 			if err := cp.Client().Create(t.Context(), review); err != nil {
 				t.Fatal(err)
 			}
-			if review.Status.Allowed != tc.may {
-				t.Errorf("allowed: %v (%s), want %v", review.Status.Allowed, review.Status.Reason, tc.may)
+			if review.Status.Allowed != tc.allowed {
+				t.Errorf("allowed: %v (%s), want %v", review.Status.Allowed, review.Status.Reason, tc.allowed)
 			}
 		})
 	}
 }
 
-// TestPodsFitTheSCCAsFarAsCanBeSeen: OpenShift's own admission is not here, so what it compares
-// is compared by hand. Pods without a user id name no account, and get restricted-v2.
-func TestPodsFitTheSCCAsFarAsCanBeSeen(t *testing.T) {
-	objs := fromLayers(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
+// TestPodsMatchTheSCC compares pods with the SCC, as OpenShift's admission does, which is not available
+// here. Pods without a user id name no account, and get the SCC restricted-v2.
+func TestPodsMatchTheSCC(t *testing.T) {
+	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	var scc securityv1.SecurityContextConstraints
 	for _, obj := range objs {
 		if fields := obj.(*unstructured.Unstructured).Object; fields["kind"] == "SecurityContextConstraints" {
@@ -118,11 +120,11 @@ func TestPodsFitTheSCCAsFarAsCanBeSeen(t *testing.T) {
 		}
 	}
 	fixed := 0
-	for name, pod := range described(t, objs) {
+	for name, pod := range podTemplates(t, objs) {
 		security := pod.Spec.SecurityContext
 		if strings.HasPrefix(name, "scc-usual ") {
 			if security.RunAsUser != nil || security.FSGroup != nil || pod.Spec.ServiceAccountName != "" {
-				t.Errorf("%s has a user, a group or an account of its own", name)
+				t.Errorf("%s sets a user, a group or an account, want none", name)
 			}
 			continue
 		}
@@ -147,7 +149,7 @@ func TestPodsFitTheSCCAsFarAsCanBeSeen(t *testing.T) {
 	}
 }
 
-// kindOf is what SCCs call a volume's kind, of those that runtimes have.
+// kindOf returns the SCC's name for the kind of a volume, for the kinds that runtimes use.
 func kindOf(volume corev1.Volume) securityv1.FSType {
 	switch source := volume.VolumeSource; {
 	case source.ConfigMap != nil:

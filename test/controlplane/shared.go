@@ -11,13 +11,13 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// defaultTrainer is the tools folder used by tests that do not ask for another.
+// defaultTrainer is the default folder of Trainer and JobSet below tools/.
 const defaultTrainer = "trainer-2.3"
 
-// defaultKueue is the same for Kueue, whose CRDs are everywhere.
+// defaultKueue is the default folder of Kueue's CRDs below tools/.
 const defaultKueue = "kueue-0.19"
 
-// options tell control planes apart; equal options share one.
+// options identify a control plane; tests with equal options share one.
 type options struct {
 	trainer  string
 	crdsOnly bool
@@ -26,32 +26,33 @@ type options struct {
 	alone    string
 }
 
-// Option changes what Start starts.
+// Option changes the control plane that Start starts.
 type Option func(*options)
 
-// Trainer picks the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
+// Trainer selects the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly installs Trainer's CRDs and nothing else: no webhooks, no controllers, no JobSet.
-// It serves versions of Trainer that tools/ pins without building them.
+// CRDsOnly installs Trainer's CRDs without webhooks, controllers and JobSet. It is for versions of Trainer
+// that tools/ pins but does not build.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
 
-// Pods has Jobs become pods, which nobody runs, ResourceQuotas counted, and what belongs to something deleted
-// deleted with it, by Kubernetes' own controllers.
+// Pods runs Kubernetes' controllers that create the pods of Jobs, count ResourceQuotas, and delete
+// dependent objects. No kubelet runs the pods.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
 }
 
-// Kueue picks the folder below tools/ whose CRDs of Kueue are installed, instead of the newest.
+// Kueue selects the folder below tools/ that pins Kueue's CRDs, instead of the newest.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
 
-// Alone keeps a control plane to one test, which has a name for it: what it does to the whole cluster others must not see.
+// Alone reserves a control plane for one test, given by name, whose changes to the whole cluster other
+// tests must not see.
 func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }
@@ -63,15 +64,15 @@ var shared struct {
 	started   map[options]*outcome
 }
 
-// outcome is a started control plane or the reason why there is none.
+// outcome is a started control plane, or the error of its start.
 type outcome struct {
 	once sync.Once
 	cp   *ControlPlane
 	err  error
 }
 
-// Main runs the tests of a package and then stops whatever Start started. It returns the
-// exit code for os.Exit. Logs are kept when a test fails, and removed otherwise.
+// Main runs the tests of a package and then stops all control planes. It returns the exit code for os.Exit.
+// It keeps the logs if a test failed, and removes them otherwise.
 func Main(m *testing.M) int {
 	shared.underMain = true
 	code := m.Run()
@@ -94,8 +95,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Start returns the control plane of this test binary, starting it on first use. TestMain
-// must run Main, which stops it. With -short the test is skipped.
+// Start returns a control plane of this test binary, and starts it on first use. TestMain must call Main,
+// which stops it. With -short the test is skipped.
 func Start(t testing.TB, opts ...Option) *ControlPlane {
 	t.Helper()
 	if testing.Short() {
@@ -111,14 +112,14 @@ func Start(t testing.TB, opts ...Option) *ControlPlane {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("control plane logs: %s%s", strings.Join(cp.logs, " "), cp.casualties())
+			t.Logf("control plane logs: %s%s", strings.Join(cp.logs, " "), cp.crashedManagers())
 		}
 	})
 	return cp
 }
 
-// startShared starts a control plane once; a failure is remembered like a success. Different
-// ones may start at the same time.
+// startShared starts a control plane once, and records a failure like a success. Control planes with
+// different options can start at the same time.
 func startShared(o options) (*ControlPlane, error) {
 	if !shared.underMain {
 		return nil, errors.New("nothing would stop it: write func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }")
@@ -128,7 +129,7 @@ func startShared(o options) (*ControlPlane, error) {
 	return started.cp, started.err
 }
 
-// outcomeOf is what becomes of these options, perhaps in the future.
+// outcomeOf returns the outcome for these options, which is empty until the control plane has started.
 func outcomeOf(o options) *outcome {
 	shared.Lock()
 	defer shared.Unlock()
@@ -141,8 +142,8 @@ func outcomeOf(o options) *outcome {
 	return shared.started[o]
 }
 
-// casualties tells which managers have ended although nobody stopped them.
-func (cp *ControlPlane) casualties() string {
+// crashedManagers describes the managers that have ended although nobody stopped them.
+func (cp *ControlPlane) crashedManagers() string {
 	var text strings.Builder
 	for _, p := range cp.managers {
 		if p.Ended() {

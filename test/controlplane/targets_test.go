@@ -16,13 +16,13 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangs are the layers that choose a gang scheduler, laid over an example and the layer of a
-// version. Without one, examples keep to Kueue, which the layers of versions name.
+// gangs are the layers that select a gang scheduler, on top of an example and the layer of a version.
+// Without one, examples use Kueue, which the layers of versions select.
 var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals are what generate must refuse, by example and gang, and a layer that mends it. Both
-// examples fetch data with initializers, which a PodGroup does not go with.
-var expectedRefusals = map[string]struct{ says, mend string }{
+// expectedRefusals maps an example and a gang to the error of generate, and to a layer that fixes it. Both
+// examples fetch data with initializers, which PodGroups do not support.
+var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
 	"acme/volcano.yaml":         {"mpi-openmpi-gpu-data.initializers.model: not allowed with target.gang volcano", noInitializers("mpi-openmpi-gpu-data")},
@@ -33,9 +33,9 @@ func noInitializers(runtime string) string {
 	return "spec: {runtimes: {" + runtime + ": {initializers: null}}}"
 }
 
-// TestEveryTargetIsApplied: each example in each of its environments, generated for each version
-// of Trainer and each gang scheduler by layers, is applied strictly to that version's API, and
-// applying it again changes nothing. What generate refuses is listed above, and nothing else.
+// TestEveryTargetIsApplied generates each example, in each environment, for each version of Trainer and
+// each gang scheduler, and applies the objects to that version's API server. The API server must accept
+// every field and change nothing. Generate must refuse exactly the combinations in expectedRefusals.
 func TestEveryTargetIsApplied(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for _, example := range examples(t) {
@@ -55,15 +55,15 @@ func expectApplied(t *testing.T, cp *controlplane.ControlPlane, objs []client.Ob
 	if len(objs) == 0 {
 		t.Fatal("nothing was generated")
 	}
-	makeNamespaces(t, cp, objs)
+	createNamespaces(t, cp, objs)
 	apply(t, cp, objs...)
 	for _, obj := range objs {
 		expectNothingAdded(t, cp, obj)
 	}
-	expectSettled(t, cp, objs...)
+	expectNoDrift(t, cp, objs...)
 }
 
-// examples are the names of the platform documents below examples/.
+// examples returns the names of the platform documents below examples/.
 func examples(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../examples/*/platform.yaml")
@@ -77,8 +77,8 @@ func examples(t *testing.T) []string {
 	return names
 }
 
-// generated makes the objects of each environment of an example, by environment; what must be
-// refused first is checked to be.
+// generated generates the objects of an example, by environment. If an error is expected, it checks the
+// error and then adds the layer that fixes it.
 func generated(t *testing.T, example string, v version, gang string) map[string][]client.Object {
 	t.Helper()
 	layers := []generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}
@@ -89,10 +89,10 @@ func generated(t *testing.T, example string, v version, gang string) map[string]
 	platforms, err := pipeline.Generate(t.Context(), generator.Request{Layers: layers})
 	if refusal, ok := expectedRefusals[example+"/"+gang]; ok {
 		var problems problem.List
-		if !errors.As(err, &problems) || !strings.Contains(err.Error(), refusal.says) {
-			t.Fatalf("generate says %v, want it to say %s", err, refusal.says)
+		if !errors.As(err, &problems) || !strings.Contains(err.Error(), refusal.message) {
+			t.Fatalf("generate returns %v, want an error with %s", err, refusal.message)
 		}
-		layers = append(layers, generator.Input{Name: "mend.yaml", Text: []byte(refusal.mend)})
+		layers = append(layers, generator.Input{Name: "fix.yaml", Text: []byte(refusal.fix)})
 		platforms, err = pipeline.Generate(t.Context(), generator.Request{Layers: layers})
 	}
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// everything is what somebody could want in a namespace or, with "cluster " before it, of the
-// whole cluster.
-var everything = []string{
+// allPermissions lists requests that a user could send: in a namespace or, with the prefix "cluster ", to
+// the whole cluster.
+var allPermissions = []string{
 	"create trainjobs.trainer.kubeflow.org", "list trainjobs.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org",
 	"delete trainjobs.trainer.kubeflow.org", "deletecollection trainjobs.trainer.kubeflow.org",
 	"list trainingruntimes.trainer.kubeflow.org", "create trainingruntimes.trainer.kubeflow.org", "patch trainingruntimes.trainer.kubeflow.org",
@@ -28,7 +28,8 @@ var everything = []string{
 	"list events", "get resourcequotas", "update resourcequotas", "list persistentvolumeclaims", "create persistentvolumeclaims",
 	"get secrets", "list secrets", "create secrets", "get configmaps", "create serviceaccounts/token", "impersonate serviceaccounts",
 	"create rolebindings.rbac.authorization.k8s.io", "update roles.rbac.authorization.k8s.io", "delete namespaces",
-	// Ways around the rules: what they read, who is held to them, and what Trainer and Kueue take for granted.
+	// Ways around the rules: changes to the parameters of policies, to the labels that policies select by,
+	// and to objects that Trainer and Kueue trust.
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",
@@ -40,74 +41,79 @@ var everything = []string{
 }
 
 var (
-	mayLook = []string{
+	viewPermissions = []string{
 		"list trainjobs.trainer.kubeflow.org", "list trainingruntimes.trainer.kubeflow.org", "list jobsets.jobset.x-k8s.io",
 		"list pods", "get pods/log", "list events", "get resourcequotas", "list persistentvolumeclaims",
 		"list localqueues.kueue.x-k8s.io", "list workloads.kueue.x-k8s.io",
 		"cluster list clustertrainingruntimes.trainer.kubeflow.org",
 	}
-	mayTrain = append([]string{
+	trainPermissions = append([]string{
 		"create trainjobs.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org", "delete trainjobs.trainer.kubeflow.org",
-	}, mayLook...)
-	mayManage = append([]string{
+	}, viewPermissions...)
+	managePermissions = append([]string{
 		"create trainingruntimes.trainer.kubeflow.org", "patch trainingruntimes.trainer.kubeflow.org",
-	}, mayTrain...)
+	}, trainPermissions...)
 )
 
-// TestTenantsMayDoWhatTheirRolesSay, and nothing else: in their own namespace, in that of another
-// tenant, and in the cluster. The API server's own authorizer decides.
-func TestTenantsMayDoWhatTheirRolesSay(t *testing.T) {
+// TestTenantsHaveOnlyTheirRolesPermissions checks that users have exactly the permissions of their role: in their
+// own namespace, in another tenant's, and in the cluster. The API server's own authorizer decides.
+func TestTenantsHaveOnlyTheirRolesPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
-	objs := readObjects(t, "../../bundles/rendered/acme/plain/prod/manifests.yaml")
-	makeNamespaces(t, cp, objs)
-	apply(t, cp, objs...)
+	applyAcme(t, cp)
 	for name, tc := range map[string]struct {
 		user, group, namespace string
-		may                    []string
+		want                   []string
 	}{
-		"an editor at home":                          {"eve", "vision", "team-vision", mayTrain},
-		"an editor at another team's":                {"eve", "vision", "team-speech", clusterWide(mayTrain)},
-		"a viewer at home":                           {"carol@acme.example", "", "team-vision", mayLook},
-		"a viewer of two teams, at the second":       {"ann", "audit", "team-physics", mayLook},
-		"a viewer at a team that does not know her":  {"ann", "audit", "team-speech", clusterWide(mayLook)},
-		"an editor who may have runtimes of her own": {"fay", "physics", "team-physics", mayManage},
-		"a ServiceAccount that edits":                {"system:serviceaccount:team-speech:pipeline", "", "team-speech", mayTrain},
-		"another team's of that name":                {"system:serviceaccount:team-vision:pipeline", "", "team-speech", nil},
-		"a stranger":                                 {"mallory", "", "team-vision", nil},
+		"an editor in its own namespace":                {"eve", "vision", "team-vision", trainPermissions},
+		"an editor in another team's namespace":         {"eve", "vision", "team-speech", clusterWide(trainPermissions)},
+		"a viewer in its own namespace":                 {"carol@acme.example", "", "team-vision", viewPermissions},
+		"a viewer of two teams, in the second":          {"ann", "audit", "team-physics", viewPermissions},
+		"a viewer in the namespace of a third team":     {"ann", "audit", "team-speech", clusterWide(viewPermissions)},
+		"an editor of a team with its own runtimes":     {"fay", "physics", "team-physics", managePermissions},
+		"a ServiceAccount as an editor":                 {"system:serviceaccount:team-speech:pipeline", "", "team-speech", trainPermissions},
+		"a ServiceAccount of that name in another team": {"system:serviceaccount:team-vision:pipeline", "", "team-speech", nil},
+		"an unknown user":                               {"mallory", "", "team-vision", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, wish := range everything {
-				if allowed(t, cp, tc.user, tc.group, tc.namespace, wish) {
-					got = append(got, wish)
-				}
-			}
-			slices.Sort(got)
-			want := slices.Sorted(slices.Values(tc.may))
+			got := allowedOf(t, cp, tc.user, tc.group, tc.namespace)
+			want := slices.Sorted(slices.Values(tc.want))
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
+				t.Errorf("permissions: -want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-// clusterWide are the wishes that have nothing to do with a namespace.
-func clusterWide(wishes []string) []string {
-	return slices.DeleteFunc(slices.Clone(wishes), func(wish string) bool { return !strings.HasPrefix(wish, "cluster ") })
+// clusterWide returns the permissions that do not refer to a namespace.
+func clusterWide(permissions []string) []string {
+	return slices.DeleteFunc(slices.Clone(permissions), func(p string) bool { return !strings.HasPrefix(p, "cluster ") })
 }
 
-// allowed asks the API server whether somebody may do something.
-func allowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace, wish string) bool {
+// allowedOf returns the permissions that a user has in a namespace and in the cluster, sorted.
+func allowedOf(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace string) []string {
 	t.Helper()
-	if rest, is := strings.CutPrefix(wish, "cluster "); is {
-		namespace, wish = "", rest
+	var found []string
+	for _, permission := range allPermissions {
+		if allowed(t, cp, user, group, namespace, permission) {
+			found = append(found, permission)
+		}
 	}
-	verb, what, _ := strings.Cut(wish, " ")
-	what, subresource, _ := strings.Cut(what, "/")
-	kind, apiGroup, _ := strings.Cut(what, ".")
+	slices.Sort(found)
+	return found
+}
+
+// allowed requests the decision of the API server's authorizer.
+func allowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace, permission string) bool {
+	t.Helper()
+	if rest, ok := strings.CutPrefix(permission, "cluster "); ok {
+		namespace, permission = "", rest
+	}
+	verb, resource, _ := strings.Cut(permission, " ")
+	resource, subresource, _ := strings.Cut(resource, "/")
+	resource, apiGroup, _ := strings.Cut(resource, ".")
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, Groups: []string{"system:authenticated"},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: apiGroup, Resource: kind, Subresource: subresource},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: apiGroup, Resource: resource, Subresource: subresource},
 	}}
 	if group != "" {
 		review.Spec.Groups = append(review.Spec.Groups, group)
@@ -118,25 +124,24 @@ func allowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace
 	return review.Status.Allowed
 }
 
-// TestAContainerThatSaysNothingGetsTheDefaults of its tenant, so that a quota does not refuse it.
-func TestAContainerThatSaysNothingGetsTheDefaults(t *testing.T) {
+// TestContainersWithoutResourcesGetDefaults checks that containers get the default limits of the tenant, so
+// that a quota does not refuse them.
+func TestContainersWithoutResourcesGetDefaults(t *testing.T) {
 	cp := controlplane.Start(t)
-	objs := readObjects(t, "../../bundles/rendered/acme/plain/prod/manifests.yaml")
-	makeNamespaces(t, cp, objs)
-	apply(t, cp, objs...)
+	applyAcme(t, cp)
 	notebook := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team-vision", GenerateName: "notebook-"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "localhost/none"}}},
 	}
-	controlplane.Eventually(t, func(ctx context.Context) error { // the API server reads limits from a cache
-		made := notebook.DeepCopy()
-		if err := cp.Client().Create(ctx, made, client.DryRunAll); err != nil {
+	controlplane.Eventually(t, func(ctx context.Context) error { // the API server reads LimitRanges from a cache
+		created := notebook.DeepCopy()
+		if err := cp.Client().Create(ctx, created, client.DryRunAll); err != nil {
 			return err
 		}
-		got := made.Spec.Containers[0].Resources
+		got := created.Spec.Containers[0].Resources
 		want := corev1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("1Gi")}
 		if diff := cmp.Diff(corev1.ResourceRequirements{Limits: want, Requests: want}, got); diff != "" {
-			return fmt.Errorf("-want +got:\n%s", diff)
+			return fmt.Errorf("resources: -want +got:\n%s", diff)
 		}
 		return nil
 	})

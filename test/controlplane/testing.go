@@ -7,36 +7,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainyard/trainyard/test/poll"
 )
 
-// patience is how long a test waits for a controller, which normally takes well under a second.
-const patience = 30 * time.Second
+// timeout is how long a test waits for a controller, which normally takes less than a second.
+const timeout = 30 * time.Second
 
-// Namespace makes a namespace that no other test uses. It stays until the control plane ends.
+// Namespace creates a namespace that no other test uses. It exists until the control plane stops.
 func (cp *ControlPlane) Namespace(t testing.TB) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	if err := cp.client.Create(t.Context(), namespace); err != nil {
-		t.Fatalf("making a namespace: %v", err)
+		t.Fatalf("creating a namespace: %v", err)
 	}
 	return namespace.Name
 }
 
-// Eventually calls check until it returns nil, and fails the test with the last error when
-// that takes too long.
+// Eventually calls check until it returns nil, and fails the test with the last error after a timeout.
 func Eventually(t testing.TB, check func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for {
-		err := check(ctx)
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("gave up after %s: %v", patience, err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	poll.Until(t, timeout, check)
 }

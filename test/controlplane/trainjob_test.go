@@ -18,11 +18,10 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestTrainJobBecomesLauncherAndNodes lets the real controllers turn TrainJobs of different
-// sizes into objects, and checks all of them that an MPI job depends on. What the controllers do
-// to a runtime in use must give GitOps tools nothing to do.
+// TestTrainJobBecomesLauncherAndNodes runs TrainJobs of different sizes through the real controllers, and
+// checks all objects that an MPI job depends on. A runtime in use must show no drift to GitOps tools.
 func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
-	whereJobsRun(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for name, file := range renderings(t, "manifests.yaml") {
 			t.Run(name, func(t *testing.T) { expectMPIJobs(t, v, cp, readObjects(t, file)...) })
 		}
@@ -30,16 +29,15 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	})
 }
 
-// expectMPIJobs puts all MPI runtimes among some objects to the same test, each in a namespace
-// of its own.
+// expectMPIJobs tests all MPI runtimes among objs, each in a new namespace.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range mpiRuntimes(objs) {
 		t.Run(obj.GetName(), func(t *testing.T) {
-			namespace := moved(t, cp, obj)
-			runtime := known(t, cp, obj)
+			namespace := jobNamespace(t, cp, obj)
+			runtime := installRuntime(t, cp, obj)
 			for _, nodes := range []int32{1, 2, 4, 8} {
-				job := jobOf(obj, fmt.Sprintf("allreduce-%d", nodes), namespace).
+				job := newJob(obj, fmt.Sprintf("allreduce-%d", nodes), namespace).
 					Nodes(nodes).ProcPerNode(2).Image("quay.io/acme/trained:1").
 					Command("mpirun", "python3", "allreduce.py").
 					Env("EPOCHS", "3").Resource(corev1.ResourceCPU, "3").
@@ -50,12 +48,12 @@ func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs 
 				})
 			}
 			expectInUse(t, v, cp, obj)
-			expectSettled(t, cp, obj)
+			expectNoDrift(t, cp, obj)
 		})
 	}
 }
 
-// outcome is what Trainer and JobSet made of one TrainJob.
+// outcome holds the objects that Trainer and JobSet create for one TrainJob.
 type outcome struct {
 	trainJob       trainer.TrainJob
 	jobSet         jobset.JobSet
@@ -64,39 +62,39 @@ type outcome struct {
 	sshAuth        corev1.Secret
 }
 
-// waitForOutcome waits until everything that a TrainJob should become is there.
+// waitForOutcome waits until all objects of a TrainJob exist.
 func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.ObjectKey) *outcome {
 	t.Helper()
-	made := &outcome{}
-	controlplane.Eventually(t, func(ctx context.Context) error { return cp.Client().Get(ctx, job, &made.jobSet) })
-	for _, role := range awaited(&made.jobSet) {
-		finish(t, cp, client.ObjectKey{Namespace: job.Namespace, Name: job.Name + "-" + role + "-0"})
+	created := &outcome{}
+	controlplane.Eventually(t, func(ctx context.Context) error { return cp.Client().Get(ctx, job, &created.jobSet) })
+	for _, role := range dependencies(&created.jobSet) {
+		completeJob(t, cp, client.ObjectKey{Namespace: job.Namespace, Name: job.Name + "-" + role + "-0"})
 	}
-	parts := []struct {
+	wanted := []struct {
 		suffix string
 		obj    client.Object
 	}{
-		{"", &made.trainJob},
-		{"", &made.jobSet},
-		{"-launcher-0", &made.launcher},
-		{"-node-0", &made.node},
-		{"-mpi-hostfile", &made.hostfile},
-		{"-mpi-ssh-auth", &made.sshAuth},
+		{"", &created.trainJob},
+		{"", &created.jobSet},
+		{"-launcher-0", &created.launcher},
+		{"-node-0", &created.node},
+		{"-mpi-hostfile", &created.hostfile},
+		{"-mpi-ssh-auth", &created.sshAuth},
 	}
 	controlplane.Eventually(t, func(ctx context.Context) error {
-		for _, part := range parts {
-			key := client.ObjectKey{Namespace: job.Namespace, Name: job.Name + part.suffix}
-			if err := cp.Client().Get(ctx, key, part.obj); err != nil {
-				return fmt.Errorf("waiting for the %T: %w", part.obj, err)
+		for _, w := range wanted {
+			key := client.ObjectKey{Namespace: job.Namespace, Name: job.Name + w.suffix}
+			if err := cp.Client().Get(ctx, key, w.obj); err != nil {
+				return fmt.Errorf("waiting for the %T: %w", w.obj, err)
 			}
 		}
 		return nil
 	})
-	return made
+	return created
 }
 
-// awaited are the roles in a JobSet that others start after: initializers.
-func awaited(js *jobset.JobSet) []string {
+// dependencies returns the roles of a JobSet that must complete before others start: initializers.
+func dependencies(js *jobset.JobSet) []string {
 	var roles []string
 	for _, r := range js.Spec.ReplicatedJobs {
 		for _, d := range r.DependsOn {
@@ -108,8 +106,9 @@ func awaited(js *jobset.JobSet) []string {
 	return roles
 }
 
-// finish says of a Job what the Job controller says once its pod is done: neither is here.
-func finish(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
+// completeJob sets the status of a Job as the Job controller does when its pod has succeeded. Neither runs
+// here.
+func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
 	t.Helper()
 	now := metav1.Now()
 	controlplane.Eventually(t, func(ctx context.Context) error {
@@ -126,28 +125,28 @@ func finish(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
 	})
 }
 
-// TestHundredNodes: the largest job there is by default, under the longest name that its pods
-// allow, stays within what names, ConfigMaps and the hostfile's readers can take.
+// TestHundredNodes checks that the largest default job, with the longest name that its pods allow, stays
+// within the limits of names, ConfigMaps and hostfiles.
 func TestHundredNodes(t *testing.T) {
-	whereJobsRun(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
+	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtime := fixtureRuntime(t)
-		known(t, cp, runtime)
+		installRuntime(t, cp, runtime)
 		name := strings.Repeat("j", 63-len("-launcher-0-0-abcde"))
-		job := jobOf(runtime, name, cp.Namespace(t)).Nodes(100).ProcPerNode(8).Obj()
+		job := newJob(runtime, name, cp.Namespace(t)).Nodes(100).ProcPerNode(8).Obj()
 		apply(t, cp, job)
-		made := waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
-		hosts := strings.Split(strings.TrimSpace(made.hostfile.Data["hostfile"]), "\n")
-		if len(hosts) != 100 || *made.node.Spec.Parallelism != 99 || *made.node.Spec.Completions != 99 {
-			t.Errorf("%d hosts, %d nodes at once of %d; want 100, 99 of 99", len(hosts), *made.node.Spec.Parallelism, *made.node.Spec.Completions)
+		created := waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
+		hosts := strings.Split(strings.TrimSpace(created.hostfile.Data["hostfile"]), "\n")
+		if len(hosts) != 100 || *created.node.Spec.Parallelism != 99 || *created.node.Spec.Completions != 99 {
+			t.Errorf("got %d hosts, parallelism %d, completions %d; want 100, 99, 99", len(hosts), *created.node.Spec.Parallelism, *created.node.Spec.Completions)
 		}
-		if size := len(made.hostfile.Data["hostfile"]); size > 64<<10 {
+		if size := len(created.hostfile.Data["hostfile"]); size > 64<<10 {
 			t.Errorf("the hostfile has %d bytes, want 64 KiB at most", size)
 		}
 		for _, line := range hosts {
 			host, slots, _ := strings.Cut(line, " ")
 			label, _, _ := strings.Cut(host, ".")
 			if problems := validation.IsDNS1123Subdomain(host); len(problems) > 0 || len(label) > 63 || slots != "slots=8" {
-				t.Errorf("host %q: %v, label of %d letters", line, problems, len(label))
+				t.Errorf("invalid host %q: %v, label of %d characters", line, problems, len(label))
 			}
 		}
 	})

@@ -15,26 +15,25 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// version is a release of Trainer that bundles are held against, with all that tests expect
-// of it and not of the others.
+// version is a release of Trainer that bundles are tested with, and its differences from other releases.
 type version struct {
 	trainer     string // folder below tools/
-	controllers bool   // whether tools/ builds its controllers; otherwise its CRDs have to do
+	controllers bool   // whether tools/ builds its controllers; otherwise only its CRDs are used
 
-	// torch are the fields that its CRD gives spec.mlPolicy.torch, which tell versions apart.
+	// torch lists the fields of spec.mlPolicy.torch in its CRD, which differ between versions.
 	torch []string
-	// keys is the volume with a job's SSH keys, but for the name of the Secret.
+	// keys is the volume with a job's SSH keys, without the name of the Secret.
 	keys corev1.SecretVolumeSource
-	// override does to a container's resources what a TrainJob's resourcesPerNode do.
+	// override applies a TrainJob's resourcesPerNode to a container's resources.
 	override func(into, from *corev1.ResourceRequirements)
-	// refusesReserved tells whether a TrainJob may not set variables that Trainer itself sets.
+	// refusesReserved reports whether a TrainJob cannot set variables that Trainer sets.
 	refusesReserved bool
-	// finalizer is on a runtime as long as TrainJobs use it. Trainer 2.1 adds it by writing the
-	// whole runtime; 2.2, whose controllers are not here, patches it in.
+	// finalizer is set on a runtime while TrainJobs use it. Trainer 2.1 writes the whole runtime to add it;
+	// 2.2, whose controllers are not built, patches it.
 	finalizer string
 }
 
-// versions are the releases in question, the default first.
+// versions lists the tested releases, the default first.
 var versions = []version{
 	{
 		trainer: "trainer-2.3", controllers: true,
@@ -49,13 +48,13 @@ var versions = []version{
 	{
 		trainer: "trainer-2.1", controllers: true,
 		torch:     []string{"elasticPolicy", "numProcPerNode"},
-		keys:      keys(0o644, nil, nil), // what the API server defaults to
+		keys:      keys(0o644, nil, nil), // the defaults of the API server
 		override:  replaceResources,
 		finalizer: "trainer.kubeflow.org/resource-in-use",
 	},
 }
 
-// keys is a volume whose files have these modes; nil means the first.
+// keys returns a volume with these file modes; nil means the default mode.
 func keys(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	return corev1.SecretVolumeSource{DefaultMode: &mode, Items: []corev1.KeyToPath{
 		{Key: "ssh-privatekey", Path: "id_rsa", Mode: private},
@@ -76,7 +75,7 @@ func mergeResources(into, from *corev1.ResourceRequirements) {
 	}
 }
 
-// replaceResources forgets the runtime's, as Trainer did before 2.3.
+// replaceResources replaces the runtime's resources, as Trainer did before 2.3.
 func replaceResources(into, from *corev1.ResourceRequirements) { *into = *from.DeepCopy() }
 
 // start starts a control plane of this version.
@@ -89,14 +88,14 @@ func (v version) start(t *testing.T) *controlplane.ControlPlane {
 	return controlplane.Start(t, options...)
 }
 
-// onEveryVersion runs a test on each version, on several of them at a time.
+// onEveryVersion runs a test with each version, several in parallel.
 func onEveryVersion(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
 	on(t, versions, test)
 }
 
-// whereJobsRun runs a test on each version whose controllers are there.
-func whereJobsRun(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
+// onVersionsWithControllers runs a test with each version whose controllers are built.
+func onVersionsWithControllers(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
 	on(t, slices.DeleteFunc(slices.Clone(versions), func(v version) bool { return !v.controllers }), test)
 }
@@ -106,7 +105,7 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 	for i, v := range versions {
 		t.Run(v.trainer, func(t *testing.T) {
 			if i > 0 {
-				older(t)
+				skipUnlessAllTrainers(t)
 			}
 			t.Parallel()
 			test(t, v, v.start(t))
@@ -114,16 +113,16 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 	}
 }
 
-// older leaves what is about an older release to `make trainers`, which runs it with the same test code, in CI as well:
-// beside the newest it is more than half of this package's time. OpenShift AI has older ones, so nobody may leave them out.
-func older(t *testing.T) {
+// skipUnlessAllTrainers leaves tests of older releases to `make trainers`, which CI runs: they take more
+// than half of this package's time. They must not be dropped, because OpenShift AI contains older releases.
+func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {
 		t.Skip("`make trainers` runs this with older releases, as CI does after `make test`; TRAINYARD_TRAINERS=1 runs it here")
 	}
 }
 
-// TestEveryVersionServesItsOwnAPI proves that the others are not just called differently.
+// TestEveryVersionServesItsOwnAPI checks that each version's own CRDs are installed, by fields that differ.
 func TestEveryVersionServesItsOwnAPI(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		var crd apiextensionsv1.CustomResourceDefinition

@@ -9,23 +9,23 @@ import (
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
-	"github.com/trainyard/trainyard/generator/trainjob"
+	"github.com/trainyard/trainyard/generator/vet/trainjob"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// spelled is a TrainJob of which one value is spelled in a certain way.
-const spelled = `
+// trainJobWithField is a TrainJob with one more field.
+const trainJobWithField = `
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
-metadata: {name: spelled}
+metadata: {name: values}
 spec:
   runtimeRef: {name: north-mpi}
   FIELD
 `
 
-// TestVetReadsWordsLikeKubectl: YAML 1.1 takes yes for true, and newer YAML for text. What kubectl
-// and the API server together take, vet takes, and what they refuse for its type, it refuses.
-func TestVetReadsWordsLikeKubectl(t *testing.T) {
+// TestVetReadsYAMLLikeKubectl checks values that YAML versions read differently, such as yes. Vet must
+// accept what kubectl and the API server accept, and refuse what they refuse because of its type.
+func TestVetReadsYAMLLikeKubectl(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
 	text := strings.ReplaceAll(onePlatform, "NAME", "north")
 	request := generator.Request{Layers: []generator.Input{{Name: "north.yaml", Text: []byte(text)}}}
@@ -41,7 +41,7 @@ func TestVetReadsWordsLikeKubectl(t *testing.T) {
 		"trainer: {command: [no]}", "trainer: {command: [1:30]}", "trainer: {command: [2026-01-31]}", "trainer: {env: [{name: OVERLAP, value: on}]}", "trainer: {env: [{name: y, value: n}]}",
 		"trainer: {env: [{name: 'y', value: ~}]}",
 	} {
-		text := strings.Replace(spelled, "FIELD", field, 1)
+		text := strings.Replace(trainJobWithField, "FIELD", field, 1)
 		found, err := trainjob.Vet("job.yaml", []byte(text), "north-team", platforms)
 		if err != nil {
 			t.Fatal(err)
@@ -52,11 +52,11 @@ func TestVetReadsWordsLikeKubectl(t *testing.T) {
 		}
 		out, err := exec.Command(cp.Tool("kubectl"), "--kubeconfig", cp.Kubeconfig(), "-n", namespace, "create", "--dry-run=server", "-f", file).CombinedOutput()
 		admitted[err == nil]++
-		if (err == nil) != (len(found.Wrong) == 0) {
-			t.Errorf("%s: kubectl says %s, vet says %v", field, out, found.Wrong)
+		if (err == nil) != (len(found.Invalid) == 0) {
+			t.Errorf("%s: kubectl returns %s, vet returns %v", field, out, found.Invalid)
 		}
 	}
 	if admitted[true] == 0 || admitted[false] == 0 {
-		t.Errorf("kubectl had %v of them admitted, want some and not others", admitted)
+		t.Errorf("kubectl admits %v, want some TrainJobs admitted and some refused", admitted)
 	}
 }

@@ -1,9 +1,9 @@
-// Package crash kills, interrupts and starves runs that write bundles, and looks
-// at what they leave. It takes about a quarter of an hour, needs Linux, and does
-// more as root, so it is a lane of its own:
+// Package crash tests the guarantees of docs/writing.md. It kills and interrupts
+// processes that write bundles, lets their system calls fail, and checks what they
+// leave. It needs Linux, runs more tests as root, and takes about 25 minutes, so it
+// runs only on request:
 //
 //	TRAINYARD_CRASH=1 go test -count=1 -timeout 60m ./test/crash
 //
-// Without TRAINYARD_CRASH all tests are skipped. docs/writing.md records the last
-// result, and the promises that are tested here.
+// Without TRAINYARD_CRASH all tests are skipped.
 package crash

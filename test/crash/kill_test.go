@@ -20,20 +20,20 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// many is how many files a large folder has.
+// many is the number of files in a large folder.
 const many = 3000
 
-// ways are the two ways to swap folders.
-var ways = map[string]bool{"exchange": false, "renaming": true}
+// swaps are the two ways to swap folders; the value is order.Renaming.
+var swaps = map[string]bool{"exchange": false, "rename": true}
 
-// kills is how often each way is killed.
+// kills is the number of kills for each way to swap.
 const kills = 200
 
-// TestKill kills runs at random moments.
+// TestKill kills a process at random moments.
 func TestKill(t *testing.T) {
 	slow(t)
-	for way, renaming := range ways {
-		t.Run(way, func(t *testing.T) {
+	for swap, renaming := range swaps {
+		t.Run(swap, func(t *testing.T) {
 			found := map[string]int{}
 			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: many, Trees: []int{1, 0}, Renaming: renaming}
 			o.must(t)
@@ -48,8 +48,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killed kills one run, looks at what it leaves, repairs it as --check does, and
-// writes once more.
+// killed kills one process, checks the folder before and after recovery by a
+// read-only Writer, and writes the folder once more.
 func (o order) killed(t *testing.T, found map[string]int) {
 	t.Helper()
 	endless := o
@@ -63,54 +63,54 @@ func (o order) killed(t *testing.T, found map[string]int) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	o.look(t, true, found)
+	o.recovers(t, true, found)
 	last := o
 	last.Trees = []int{0}
 	last.must(t)
 	is(t, o.Dir, o.Files, 0)
 }
 
-// look looks at a folder, which was there or not, before and after it is repaired.
-func (o order) look(t *testing.T, was bool, found map[string]int) {
+// recovers checks a folder before and after recovery. It counts the outcomes in found.
+func (o order) recovers(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
 	before, err := which(o.Dir, o.Files, 0, 1)
 	if err != nil {
-		t.Errorf("before the repair: %v", err)
+		t.Errorf("before recovery: %v", err)
 	}
-	if left := beside(t, o.Dir); len(left) > 0 {
-		found["left something beside"]++
+	if left := siblings(t, o.Dir); len(left) > 0 {
+		found["left a staging folder"]++
 	}
-	w := &bundles.Writer{ReadOnly: true, KeepUnknown: o.Keep, Tell: func(note string) { t.Error(note) }}
+	w := &bundles.Writer{ReadOnly: true, KeepUnknown: o.Keep, Note: func(note string) { t.Error(note) }}
 	if _, err := w.Plan(t.Context(), tree(0, o.Files), o.Dir); err != nil {
-		t.Errorf("looking: %v", err)
+		t.Errorf("recovery: %v", err)
 	}
 	w.Close()
 	after, err := which(o.Dir, o.Files, 0, 1)
 	switch {
 	case err != nil:
-		t.Errorf("after the repair: %v", err)
-	case was && after == missing:
+		t.Errorf("after recovery: %v", err)
+	case existed && after == missing:
 		t.Error("the folder is gone")
 	case before != after && before != missing:
-		t.Errorf("the repair made tree %d of tree %d", after, before)
+		t.Errorf("recovery changed the folder to tree %d from tree %d", after, before)
 	case before != after && !o.Renaming:
-		t.Error("there was no folder, although folders can be exchanged")
+		t.Error("the folder was missing in spite of atomic exchanges")
 	case before != after:
-		found["put back"]++
+		found["recovered"]++
 	}
 	found[map[int]string{missing: "none", 0: "tree 0", 1: "tree 1"}[after]]++
 }
 
-// changing are the system calls that change something, and those that open.
+// changing lists the system calls that open or change files.
 var changing = []string{
 	"flock", "mkdirat", "openat", "write", "linkat", "renameat", "renameat2", "unlinkat",
-	"fchmod", "fchmodat", "fchownat", "utimensat", "ftruncate", "fsync", "close",
+	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// few is how many files a folder has that is replaced over and over.
+// few is the number of files in a folder that is replaced very often.
 const few = 6
 
-// situations are what a run can find.
+// situations prepare what a process finds.
 var situations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -118,7 +118,7 @@ var situations = map[string]func(*testing.T, order){
 		o.Trees = []int{0}
 		o.must(t)
 	},
-	"a folder and what a killed run left": func(t *testing.T, o order) {
+	"a folder and a stale staging folder": func(t *testing.T, o order) {
 		t.Helper()
 		o.Trees = []int{0}
 		o.must(t)
@@ -127,19 +127,19 @@ var situations = map[string]func(*testing.T, order){
 	},
 }
 
-// injected is what came of a run to which something was to happen.
+// injected is the outcome of a process with an injected signal or error.
 type injected struct {
 	happened bool
-	out      string   // what it printed
+	out      string   // its output
 	code     int      // its exit code; -1 if it was killed
-	held     int      // the tree that the folder held before it
-	before   []string // what lay beside the folder before it
+	held     int      // tree in the folder before
+	before   []string // files next to the folder before
 }
 
-// inject lets something happen to the nth system call of a name.
+// inject executes an order, and injects a signal or an error into the nth system call with a name.
 func (o order) inject(t *testing.T, call, what string, nth int) injected {
 	t.Helper()
-	before, trace := beside(t, o.Dir), filepath.Join(t.TempDir(), "trace")
+	before, trace := siblings(t, o.Dir), filepath.Join(t.TempDir(), "trace")
 	held, err := which(o.Dir, o.Files, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -160,18 +160,18 @@ func (o order) inject(t *testing.T, call, what string, nth int) injected {
 	return injected{code == -1 || strings.Contains(string(calls), "(INJECTED)"), string(out), code, held, before}
 }
 
-// TestKillEachStep kills a run at every single system call that changes
-// something, which random moments do not meet.
+// TestKillEachStep kills a process at every single system call that opens or
+// changes a file. Random moments miss most of them.
 func TestKillEachStep(t *testing.T) {
 	slow(t)
 	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(situations)), func(t *testing.T, o order, got injected) {
-		o.look(t, got.held != missing, map[string]int{})
+		o.recovers(t, got.held != missing, map[string]int{})
 	})
 }
 
-// TestFailEachStep lets every single one of them fail. Then nothing was changed,
-// or all, and the run says which; and it leaves nothing beside the folder unless
-// it says so.
+// TestFailEachStep lets every single one of these system calls fail. The exit code
+// shows whether the folder changed, and the process prints a note if it leaves a
+// staging folder.
 func TestFailEachStep(t *testing.T) {
 	slow(t)
 	for _, failure := range []string{"EIO", "ENOSPC", "EACCES"} {
@@ -187,28 +187,28 @@ func TestFailEachStep(t *testing.T) {
 				case code != 0 && strings.Count(out, "\n") != 1+strings.Count(out, "note: "):
 					t.Errorf("want one line, got %s", out)
 				}
-				left := slices.DeleteFunc(beside(t, o.Dir), func(name string) bool { return slices.Contains(got.before, name) })
+				left := slices.DeleteFunc(siblings(t, o.Dir), func(name string) bool { return slices.Contains(got.before, name) })
 				if len(left) > 0 && !strings.Contains(out, "note: ") {
-					t.Errorf("it left %v without a word: %s", left, out)
+					t.Errorf("it left %v without a note: %s", left, out)
 				}
 			})
 		})
 	}
 }
 
-// eachStep lets something happen at one step after the other, until a run has
-// come to its end without it, and looks each time.
-func eachStep(t *testing.T, what string, found []string, look func(*testing.T, order, injected)) {
+// eachStep injects a signal or an error into one system call after the other, until
+// a process ends without it, and calls check each time.
+func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injected)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
 	}
-	for way, renaming := range ways {
+	for swap, renaming := range swaps {
 		for _, name := range found {
-			t.Run(way+" with "+name, func(t *testing.T) {
+			t.Run(swap+" with "+name, func(t *testing.T) {
 				counts := map[string]int{}
 				for _, call := range changing {
-					for eachTime(t, order{Files: few, Trees: []int{1}, Renaming: renaming}, situations[name], call, what, counts[call]+1, look) {
+					for eachTime(t, order{Files: few, Trees: []int{1}, Renaming: renaming}, situations[name], call, what, counts[call]+1, check) {
 						counts[call]++
 					}
 				}
@@ -218,8 +218,8 @@ func eachStep(t *testing.T, what string, found []string, look func(*testing.T, o
 	}
 }
 
-// eachTime lets it happen to one system call, and tells whether there was one.
-func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, look func(*testing.T, order, injected)) bool {
+// eachTime injects into one system call, and reports whether there was one.
+func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injected)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")
 	if err := os.Mkdir(base, 0o755); err != nil {
@@ -228,7 +228,7 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 	o.Dir = filepath.Join(base, "bundle")
 	situation(t, o)
 	got := o.inject(t, call, what, nth)
-	look(t, o, got)
+	check(t, o, got)
 	o.must(t)
 	is(t, o.Dir, o.Files, 1)
 	if t.Failed() {
@@ -240,11 +240,11 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 	return got.happened
 }
 
-// TestInterrupt ends runs as Ctrl-C does: they leave nothing, and need no repair.
+// TestInterrupt ends processes as Ctrl-C does. They leave nothing next to the folder.
 func TestInterrupt(t *testing.T) {
 	slow(t)
-	for way, renaming := range ways {
-		t.Run(way, func(t *testing.T) {
+	for swap, renaming := range swaps {
+		t.Run(swap, func(t *testing.T) {
 			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: many, Trees: []int{1, 0}, Renaming: renaming}
 			o.must(t)
 			o.Rounds = math.MaxInt

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// writes is how often each of two runs writes.
+// writes is the number of writes of each process.
 const writes = 200
 
-// TestTogether lets two runs write the same folder at the same time. Whoever
-// looks meanwhile finds one of the two trees, where folders can be exchanged, or
-// may find none for a moment, where they have to be renamed.
-func TestTogether(t *testing.T) {
+// TestConcurrentWriters lets two processes write the same folder at the same time.
+// A reader always finds one of the two trees. Without atomic exchanges it can find
+// no folder for a moment.
+func TestConcurrentWriters(t *testing.T) {
 	slow(t)
-	for way, renaming := range ways {
-		t.Run(way, func(t *testing.T) {
+	for name, renaming := range swaps {
+		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
 			order{Dir: dir, Files: many, Trees: []int{0}}.must(t)
 			done := make(chan string, 2)
@@ -35,7 +35,7 @@ func TestTogether(t *testing.T) {
 					done <- string(out)
 				}()
 			}
-			looks, running := 0, 2
+			reads, running := 0, 2
 			for running > 0 {
 				select {
 				case out := <-done:
@@ -44,20 +44,20 @@ func TestTogether(t *testing.T) {
 					}
 					running--
 				default:
-					if glance(t, dir, renaming) {
-						looks++
+					if readOnce(t, dir, renaming) {
+						reads++
 					}
 				}
 			}
 			is(t, dir, many, 0, 1)
-			t.Logf("%d writes each, %d looks meanwhile", writes, looks)
+			t.Logf("%d writes of each process, %d reads", writes, reads)
 		})
 	}
 }
 
-// glance looks at a folder while others write. It reads what it has opened, as
-// far as that is the folder all the time; it tells whether it was.
-func glance(t *testing.T, dir string, renaming bool) bool {
+// readOnce reads a folder while other processes write it. It reports whether the
+// folder was the same from the first read to the last, and ignores it otherwise.
+func readOnce(t *testing.T, dir string, renaming bool) bool {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -85,7 +85,7 @@ func glance(t *testing.T, dir string, renaming bool) bool {
 	return true
 }
 
-// contents reads all files of a folder.
+// contents returns the contents of all files in a folder, by path.
 func contents(folder fs.FS) (map[string]string, error) {
 	held := map[string]string{}
 	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// slow skips tests unless their lane was asked for.
+// slow skips a test unless TRAINYARD_CRASH is set.
 func slow(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_CRASH") == "" {
@@ -25,8 +25,8 @@ func slow(t *testing.T) {
 	}
 }
 
-// files are those of tree n: a third is in every tree, a third has another
-// content in each, and a third has other names in each.
+// files returns the files of tree n. A third is the same in all trees, a third has
+// different content in each tree, and a third has different names in each tree.
 func files(n, count int) []bundles.File {
 	var all []bundles.File
 	for i := range count {
@@ -42,7 +42,7 @@ func files(n, count int) []bundles.File {
 	return all
 }
 
-// tree is what no error can come of: the names are sound.
+// tree returns tree n. Its file names are valid, so an error ends the program.
 func tree(n, count int) bundles.Tree {
 	made, err := bundles.NewTree(files(n, count)...)
 	if err != nil {
@@ -52,7 +52,7 @@ func tree(n, count int) bundles.Tree {
 	return made
 }
 
-// content is what a folder with tree n holds.
+// content returns the files of tree n with their manifest.
 func content(n, count int) map[string]string {
 	held := map[string]string{}
 	for _, f := range files(n, count) {
@@ -66,10 +66,10 @@ func content(n, count int) map[string]string {
 	return held
 }
 
-// missing is what which says where there is no folder.
+// missing is the result of which for a missing folder.
 const missing = -1
 
-// which tells which of some trees a folder holds, to the byte.
+// which returns the tree that a folder holds, compared byte by byte.
 func which(dir string, count int, trees ...int) (int, error) {
 	held, err := contents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
@@ -84,12 +84,12 @@ func which(dir string, count int, trees ...int) (int, error) {
 		if differs == "" {
 			return n, nil
 		}
-		all = append(all, fmt.Sprintf("not tree %d because of %s", n, differs))
+		all = append(all, fmt.Sprintf("%s differs from tree %d", differs, n))
 	}
 	return 0, fmt.Errorf("%s holds %d files: %s", dir, len(held), strings.Join(all, ", "))
 }
 
-// difference names one file that differs, or is there only once.
+// difference returns the path of a file that differs or is missing on one side.
 func difference(want, got map[string]string) string {
 	for path, text := range want {
 		if got[path] != text {
@@ -104,8 +104,8 @@ func difference(want, got map[string]string) string {
 	return ""
 }
 
-// beside lists what lies beside a folder.
-func beside(t *testing.T, dir string) []string {
+// siblings lists the files and folders next to a folder.
+func siblings(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {
@@ -118,7 +118,7 @@ func beside(t *testing.T, dir string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == filepath.Base(dir) })
 }
 
-// is makes sure that a folder holds one of the trees, and that nothing lies beside it.
+// is checks that a folder holds one of the trees, and that nothing lies next to it.
 func is(t *testing.T, dir string, count int, trees ...int) {
 	t.Helper()
 	if _, err := which(dir, count, trees...); err != nil {
@@ -127,7 +127,7 @@ func is(t *testing.T, dir string, count int, trees ...int) {
 	if n, _ := which(dir, count, trees...); !slices.Contains(trees, n) {
 		t.Errorf("the folder holds tree %d, want one of %v", n, trees)
 	}
-	if names := beside(t, dir); len(names) > 0 {
-		t.Errorf("%v lies beside the folder, want nothing", names)
+	if names := siblings(t, dir); len(names) > 0 {
+		t.Errorf("%v lies next to the folder, want nothing", names)
 	}
 }

@@ -22,17 +22,17 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// orderVariable makes this program a run that writes folders instead of a test.
+// orderVariable is the environment variable that makes the test binary execute an order.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
-// order is what such a run is to do.
+// order describes what a child process writes.
 type order struct {
 	Dir      string
-	Trees    []int         // which trees to write, one after the other
+	Trees    []int         // trees to write, in this order
 	Files    int           // in each tree
-	Rounds   int           // how often to do so; 0 is once
+	Rounds   int           // repetitions; 0 means one
 	Pause    time.Duration // between two trees
-	Renaming bool          // do as if the file system had no exchange
+	Renaming bool          // forbid atomic exchanges
 	Keep     bool          // keep unknown files
 }
 
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// run writes as generate does. All is done by one thread, so that whoever counts
-// its system calls counts all.
+// run writes folders as generate does. It uses one thread, so that strace can
+// count its system calls.
 func (o order) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	if o.Renaming {
@@ -76,7 +76,7 @@ func (o order) run(ctx context.Context) error {
 }
 
 func (o order) write(ctx context.Context, tree bundles.Tree) error {
-	w := &bundles.Writer{KeepUnknown: o.Keep, Tell: func(note string) { fmt.Fprintln(os.Stderr, "note:", note) }}
+	w := &bundles.Writer{KeepUnknown: o.Keep, Note: func(note string) { fmt.Fprintln(os.Stderr, "note:", note) }}
 	defer w.Close()
 	plan, err := w.Plan(ctx, tree, o.Dir)
 	if err != nil {
@@ -86,15 +86,15 @@ func (o order) write(ctx context.Context, tree bundles.Tree) error {
 	return err
 }
 
-// forbidExchange lets the kernel answer as a file system without exchange does,
-// so that the product needs no switch for it.
+// forbidExchange makes the kernel return the error of a file system without atomic
+// exchanges. It uses seccomp, so the product needs no switch for tests.
 func forbidExchange() error {
 	const (
 		load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		ifEqual  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 		answer   = unix.BPF_RET | unix.BPF_K
-		call     = 0        // where struct seccomp_data has the number of the call
-		argument = 16 + 4*8 // and its fifth argument, the flags
+		call     = 0        // offset of the system call number in struct seccomp_data
+		argument = 16 + 4*8 // offset of the fifth argument, the flags
 	)
 	filter := []unix.SockFilter{
 		{Code: load, K: call},
@@ -116,8 +116,8 @@ func forbidExchange() error {
 	return nil
 }
 
-// command is a run of its own, not yet started; the words before it are a
-// program that starts it.
+// command returns a child process that executes the order. The words before it are
+// a program that starts the child, such as strace.
 func (o order) command(t *testing.T, before ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
@@ -135,11 +135,11 @@ func (o order) command(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// outcome runs an order, and returns what it prints and its exit code.
+// outcome executes an order in a child process. It returns the output and the exit code.
 func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.command(t)
-	if as != nil { // who may not enter the folder that this program lies in
+	if as != nil { // this user cannot enter the folder of the test binary
 		cmd.Path = filepath.Join(open(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// must runs an order that has to succeed, without a word.
+// must executes an order that has to succeed and print nothing.
 func (o order) must(t *testing.T) {
 	t.Helper()
 	if out, code := o.outcome(t, nil); code != 0 || out != "" {

@@ -1,3 +1,3 @@
-// Package dashboards holds the dashboards of grafana/dashboards against the rules of good ones, against what
-// those who draw them can read, and against Prometheus.
+// Package dashboards checks grafana/dashboards: against lint rules, against Grafana's types, and against the formats that
+// the OpenShift console and Perses read.
 package dashboards

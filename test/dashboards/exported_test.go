@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestExportedIsCurrent holds grafana/panels/panels.json against the dashboards; TRAINYARD_UPDATE=1 writes it.
+// TestExportedIsCurrent compares grafana/panels/panels.json with the dashboards; TRAINYARD_UPDATE=1 writes it.
 func TestExportedIsCurrent(t *testing.T) {
 	text, err := dashboardsOf(t, trainyard.CUE).LookupPath(cue.ParsePath("exported")).MarshalJSON()
 	if err != nil {
@@ -36,7 +36,7 @@ func TestExportedIsCurrent(t *testing.T) {
 	}
 }
 
-// TestExportedHasAllQueries: those who show panels elsewhere ask what Grafana asks, and no field is lost on the way.
+// TestExportedHasAllQueries checks that panels.json contains the same queries as Grafana's dashboards, and no unknown field.
 func TestExportedHasAllQueries(t *testing.T) {
 	all, err := panels.All()
 	if err != nil {
@@ -50,7 +50,7 @@ func TestExportedHasAllQueries(t *testing.T) {
 			}
 		}
 	}
-	for name, b := range ours(t).grafana {
+	for name, b := range shipped(t).grafana {
 		for _, p := range b.Panels {
 			for _, q := range p.Targets {
 				want[name] = append(want[name], p.Title+": "+q.Expr)

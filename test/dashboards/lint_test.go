@@ -12,15 +12,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// exclusion says that a rule does not hold, and why. Without a dashboard it is about all of them, and without a
-// panel about all of a dashboard's.
+// exclusion exempts a panel from a rule. Without a dashboard it applies to all dashboards, and without a panel to all
+// panels of the dashboard.
 type exclusion struct {
 	Dashboard string `json:"dashboard"`
 	Panel     string `json:"panel"`
 	Reason    string `json:"reason"`
 }
 
-// exclusions reads grafana/.lint, by rule.
+// exclusions reads grafana/.lint, keyed by rule.
 func exclusions(t *testing.T) map[string][]exclusion {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "grafana", ".lint"))
@@ -37,10 +37,10 @@ func exclusions(t *testing.T) map[string][]exclusion {
 }
 
 func TestDashboardsFollowTheRules(t *testing.T) {
-	boards, excluded := ours(t).grafana, exclusions(t)
+	boards, excluded := shipped(t).grafana, exclusions(t)
 	for rule := range excluded {
 		if rules[rule] == nil {
-			t.Errorf("grafana/.lint excludes from %s, which is no rule", rule)
+			t.Errorf("grafana/.lint names the unknown rule %s", rule)
 		}
 	}
 	for rule, check := range rules {
@@ -50,7 +50,7 @@ func TestDashboardsFollowTheRules(t *testing.T) {
 				for _, f := range check(name, b) {
 					i := slices.IndexFunc(excluded[rule], func(e exclusion) bool { return e.covers(name, f) })
 					if i < 0 {
-						t.Errorf("%s: %s: %s", name, f.panel, f.says)
+						t.Errorf("%s: %s: %s", name, f.panel, f.message)
 						continue
 					}
 					used[excluded[rule][i]] = true
@@ -58,10 +58,10 @@ func TestDashboardsFollowTheRules(t *testing.T) {
 			}
 			for _, e := range excluded[rule] {
 				if !used[e] {
-					t.Errorf("grafana/.lint excludes %s %s, which follows the rule", e.Dashboard, e.Panel)
+					t.Errorf("grafana/.lint exempts %s %s, which follows the rule", e.Dashboard, e.Panel)
 				}
 				if len(strings.Fields(e.Reason)) < 4 {
-					t.Errorf("grafana/.lint excludes %s %s without a reason", e.Dashboard, e.Panel)
+					t.Errorf("grafana/.lint exempts %s %s without a reason", e.Dashboard, e.Panel)
 				}
 			}
 		})
@@ -72,9 +72,9 @@ func (e exclusion) covers(name string, f finding) bool {
 	return (e.Dashboard == "" || e.Dashboard == name) && (e.Panel == "" || e.Panel == f.panel)
 }
 
-// TestRulesFindWhatIsWrong: each rule finds what one change of a good dashboard makes wrong.
-func TestRulesFindWhatIsWrong(t *testing.T) {
-	good := ours(t).grafana["trainjob"]
+// TestRulesDetectViolations breaks each rule with one change of a valid dashboard.
+func TestRulesDetectViolations(t *testing.T) {
+	good := shipped(t).grafana["trainjob"]
 	for rule, spoil := range map[string]func(b *board){
 		"template-datasource":            func(b *board) { b.Templating.List[0].Type = "query" },
 		"panel-datasource":               func(b *board) { b.Panels[1].Targets[0].Datasource.UID = "prometheus-1" },
@@ -104,10 +104,10 @@ func TestRulesFindWhatIsWrong(t *testing.T) {
 			bad := clone(t, good)
 			spoil(&bad)
 			if before := rules[rule]("trainjob", good); len(before) > 0 {
-				t.Fatalf("the good dashboard is not: %v", before)
+				t.Fatalf("the valid dashboard breaks the rule: %v", before)
 			}
 			if len(rules[rule]("trainjob", bad)) == 0 {
-				t.Error("nothing found")
+				t.Error("the rule reports nothing")
 			}
 		})
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// rendered is what all who draw dashboards get, by the dashboard's name.
+// rendered holds the dashboards in each form, by name.
 type rendered struct {
 	grafana   map[string]board
 	openshift map[string]console
 	perses    map[string]perses
-	texts     map[string][]byte // Grafana's, as they are delivered
+	texts     map[string][]byte // Grafana's JSON, as delivered
 }
 
-// board is a dashboard in Grafana's JSON: what rules look at.
+// board holds the fields of a dashboard in Grafana's JSON that rules check.
 type board struct {
 	UID        string       `json:"uid"`
 	Title      string       `json:"title"`
@@ -44,7 +44,7 @@ type templating struct {
 type variable struct {
 	Name       string     `json:"name"`
 	Type       string     `json:"type"`
-	Query      any        `json:"query"` // a text, or a mapping with one
+	Query      any        `json:"query"` // a string, or a mapping that contains one
 	Datasource datasource `json:"datasource"`
 	Refresh    int        `json:"refresh"`
 	Hide       int        `json:"hide"`
@@ -53,8 +53,8 @@ type variable struct {
 	AllValue   string     `json:"allValue"`
 }
 
-// asks is the variable's query.
-func (v variable) asks() string {
+// query returns the variable's query.
+func (v variable) query() string {
 	if in, is := v.Query.(map[string]any); is {
 		text, _ := in["query"].(string)
 		return text
@@ -94,7 +94,7 @@ type boardPanel struct {
 	} `json:"fieldConfig"`
 }
 
-// links are those of its series, or of a table's lines.
+// links returns the links of the panel's series, or of a table's rows.
 func (p boardPanel) links() []fieldLink {
 	all := p.FieldConfig.Defaults.Links
 	for _, override := range p.FieldConfig.Overrides {
@@ -119,7 +119,7 @@ type target struct {
 	RefID        string     `json:"refId"`
 }
 
-// console is a dashboard as the console of OpenShift reads it.
+// console is a dashboard in the OpenShift console's JSON.
 type console struct {
 	UID        string     `json:"uid"`
 	Title      string     `json:"title"`
@@ -141,7 +141,7 @@ type consolePanel struct {
 	Transformations []any    `json:"transformations"`
 }
 
-// perses is the spec of a dashboard of Perses.
+// perses is the spec of a Perses dashboard.
 type perses struct {
 	Panels  map[string]persesPanel `json:"panels"`
 	Layouts []struct {
@@ -189,7 +189,7 @@ func render(t *testing.T, module fs.FS) rendered {
 	return r
 }
 
-// dashboardsOf loads the package of a CUE module.
+// dashboardsOf loads the package grafana/dashboards of a CUE module.
 func dashboardsOf(t *testing.T, module fs.FS) cue.Value {
 	t.Helper()
 	instance := load.Instances([]string{"./dashboards"}, &load.Config{FS: module, Dir: "/grafana"})[0]
@@ -203,11 +203,11 @@ func dashboardsOf(t *testing.T, module fs.FS) cue.Value {
 	return v
 }
 
-// rendering is of the dashboards of this repository, once they have been asked for.
+// rendering caches the rendered dashboards of this repository.
 var rendering *rendered
 
-// ours are the dashboards of this repository.
-func ours(t *testing.T) rendered {
+// shipped returns the rendered dashboards of this repository.
+func shipped(t *testing.T) rendered {
 	t.Helper()
 	if rendering == nil {
 		r := render(t, trainyard.CUE)

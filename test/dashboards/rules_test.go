@@ -7,50 +7,50 @@ import (
 	"strings"
 )
 
-// finding is something about a panel or, with an empty one, about the dashboard.
-type finding struct{ panel, says string }
+// finding is a violation in a panel or, without a panel, in the dashboard.
+type finding struct{ panel, message string }
 
-// rules are those of Grafana's dashboard-linter, under its names, and ours.
+// rules holds the rules of Grafana's dashboard-linter, under their original names, and additional rules.
 var rules = map[string]func(name string, b board) []finding{
 	"template-datasource": func(_ string, b board) []finding {
 		v, found := b.variable("datasource")
-		return when(!found || v.Type != "datasource" || v.asks() != "prometheus", "", "want a variable datasource of type prometheus")
+		return findingIf(!found || v.Type != "datasource" || v.query() != "prometheus", "", "want a variable datasource of type prometheus")
 	},
 	"panel-datasource": eachPanel(func(_ board, p boardPanel) string {
 		sources := []datasource{p.Datasource}
 		for _, t := range p.Targets {
 			sources = append(sources, t.Datasource)
 		}
-		return unless(!slices.ContainsFunc(sources, func(d datasource) bool { return d != (datasource{"prometheus", "${datasource}"}) }), "want ${datasource}")
+		return messageUnless(!slices.ContainsFunc(sources, func(d datasource) bool { return d != (datasource{"prometheus", "${datasource}"}) }), "want ${datasource}")
 	}),
 	"template-job":      wantVariable("job"),
 	"template-instance": wantVariable("instance"),
 	"target-job":        wantMatcher("job"),
 	"target-instance":   wantMatcher("instance"),
 	"template-on-time-change-reload": eachVariable(func(_ board, v variable) string {
-		return unless(v.Refresh == 2, "want refresh 2, got %d", v.Refresh)
+		return messageUnless(v.Refresh == 2, "want refresh 2, got %d", v.Refresh)
 	}),
 	"template-all": eachVariable(func(b board, v variable) string {
 		several := v.IncludeAll && v.Multi && v.AllValue == ".+"
 		one := !v.IncludeAll && !v.Multi
 		if used := "=~\"$" + v.Name + `"`; several && strings.Contains(b.queries(), "=\"$"+v.Name+`"`) || one && strings.Contains(b.queries(), used) {
-			return "want =~ where several may be chosen, and = where one"
+			return "want =~ for variables with several values, and = for variables with one"
 		}
-		return unless(several || one, "want one, or several with all as .+")
+		return messageUnless(several || one, "want a single value, or several values with all as .+")
 	}),
 	"template-used": eachVariable(func(b board, v variable) string {
-		return unless(strings.Contains(b.queries(), "$"+v.Name), "nobody asks for what is chosen")
+		return messageUnless(strings.Contains(b.queries(), "$"+v.Name), "no query uses the variable")
 	}),
 	"template-prefix": eachVariable(func(b board, v variable) string {
 		for _, other := range b.Templating.List {
 			if other.Name != v.Name && strings.HasPrefix(other.Name, v.Name) {
-				return "the console of OpenShift would replace it in $" + other.Name
+				return "the OpenShift console would replace the name inside $" + other.Name
 			}
 		}
-		return unless(!strings.HasPrefix(v.Name, "__"), "want a name that is not Grafana's own")
+		return messageUnless(!strings.HasPrefix(v.Name, "__"), "want a name that Grafana does not reserve")
 	}),
 	"panel-title-description": eachPanel(func(_ board, p boardPanel) string {
-		return unless(p.Title != "" && strings.HasSuffix(p.Description, "."), "want a title, and a description in sentences")
+		return messageUnless(p.Title != "" && strings.HasSuffix(p.Description, "."), "want a title, and a description in sentences")
 	}),
 	"panel-title-unique": func(_ string, b board) (found []finding) {
 		row, seen := "", map[string]bool{}
@@ -59,21 +59,21 @@ var rules = map[string]func(name string, b board) []finding{
 				row = p.Title
 			}
 			if seen[row+"/"+p.Title] {
-				found = append(found, finding{p.Title, "stands in a row twice"})
+				found = append(found, finding{p.Title, "the row contains the title twice"})
 			}
 			seen[row+"/"+p.Title] = true
 		}
 		return found
 	},
 	"panel-units": eachPanel(func(_ board, p boardPanel) string {
-		return unless(units[p.FieldConfig.Defaults.Unit], "want a unit that all know, got %q", p.FieldConfig.Defaults.Unit)
+		return messageUnless(units[p.FieldConfig.Defaults.Unit], "want a unit that all viewers support, got %q", p.FieldConfig.Defaults.Unit)
 	}),
 	"panel-no-targets": eachPanel(func(_ board, p boardPanel) string {
-		return unless(len(p.Targets) > 0 && !slices.ContainsFunc(p.Targets, func(t target) bool { return t.Expr == "" }), "asks nothing")
+		return messageUnless(len(p.Targets) > 0 && !slices.ContainsFunc(p.Targets, func(t target) bool { return t.Expr == "" }), "has no query")
 	}),
 	"panel-one-number": eachPanel(func(_ board, p boardPanel) string {
 		number := p.Type == "stat" || p.Type == "gauge"
-		return unless(!number || len(p.Targets) == 1, "the console of OpenShift shows the first of several")
+		return messageUnless(!number || len(p.Targets) == 1, "the OpenShift console shows only the first of several queries")
 	}),
 	"target-rate-interval": eachTarget(func(_ boardPanel, t target) string {
 		for _, window := range windows.FindAllStringSubmatch(t.Expr, -1) {
@@ -98,39 +98,39 @@ var rules = map[string]func(name string, b board) []finding{
 		}
 		for _, t := range p.Targets {
 			if own := ownSeries.FindString(t.Expr); own != "" {
-				return "who sees one namespace only does not see " + own + ", which is of the controller's"
+				return "users with access to one namespace cannot query " + own + ", which is in the controller's namespace"
 			}
 		}
 		return ""
 	}),
 	"uneditable-dashboard": func(_ string, b board) []finding {
-		return when(b.Editable, "", "want editable: false, because the next delivery undoes edits")
+		return findingIf(b.Editable, "", "want editable: false, because the next delivery undoes edits")
 	},
 	"uid-stable": func(name string, b board) []finding {
-		return when(b.UID != "ty-"+name || len(b.UID) > 40, "", fmt.Sprintf("want uid ty-%s of at most 40 characters", name))
+		return findingIf(b.UID != "ty-"+name || len(b.UID) > 40, "", fmt.Sprintf("want uid ty-%s of at most 40 characters", name))
 	},
 	"tag": func(_ string, b board) []finding {
-		return when(!slices.Equal(b.Tags, []string{"trainyard"}), "", "want the tag trainyard")
+		return findingIf(!slices.Equal(b.Tags, []string{"trainyard"}), "", "want the tag trainyard")
 	},
 	"links": func(_ string, b board) []finding {
 		kept := len(b.Links) == 1 && b.Links[0].Type == "dashboards" && b.Links[0].IncludeVars && b.Links[0].KeepTime
-		found := when(!kept, "", "want a link to the others that keeps variables and time")
+		found := findingIf(!kept, "", "want a link to the other dashboards that keeps variables and time range")
 		for _, p := range b.Panels {
 			for _, link := range p.links() {
 				for _, want := range []string{"/d/ty-", "${datasource:queryparam}", "${__url_time_range}", "var-namespace=${"} {
-					found = append(found, when(!strings.Contains(link.URL, want), p.Title, "want "+want+" in "+link.URL)...)
+					found = append(found, findingIf(!strings.Contains(link.URL, want), p.Title, "want "+want+" in "+link.URL)...)
 				}
 			}
 		}
 		return found
 	},
 	"no-datasource-uid": eachVariable(func(_ board, v variable) string {
-		return unless(v.Datasource.UID == "${datasource}", "want no data source of one Grafana only")
+		return messageUnless(v.Datasource.UID == "${datasource}", "want the variable ${datasource}, not a fixed data source")
 	}),
 	"threshold-legend": eachPanel(func(_ board, p boardPanel) string {
 		steps := len(p.FieldConfig.Defaults.Thresholds.Steps)
 		words := strings.Count(p.Description, "Below ") + strings.Count(p.Description, "From ")
-		return unless(steps == 1 || steps > 1 && words >= steps, "want words for each of %d colours", steps)
+		return messageUnless(steps == 1 || steps > 1 && words >= steps, "want a description of each of %d colours", steps)
 	}),
 	"legend": eachTarget(func(p boardPanel, t target) string {
 		if p.Type == "table" || p.Type == "heatmap" {
@@ -138,17 +138,17 @@ var rules = map[string]func(name string, b board) []finding{
 		}
 		by := grouping.FindStringSubmatch(t.Expr)
 		if by == nil {
-			return unless(!strings.Contains(t.LegendFormat, "{{"), "names labels that are not asked for")
+			return messageUnless(!strings.Contains(t.LegendFormat, "{{"), "names labels that the query does not group by")
 		}
 		labels := strings.Split(strings.ReplaceAll(by[1], " ", ""), ",")
-		for _, named := range names.FindAllStringSubmatch(t.LegendFormat, -1) {
-			if !slices.Contains(labels, named[1]) {
-				return "names the label " + named[1] + ", which is not asked for"
+		for _, match := range names.FindAllStringSubmatch(t.LegendFormat, -1) {
+			if !slices.Contains(labels, match[1]) {
+				return "names the label " + match[1] + ", which the query does not group by"
 			}
 		}
 		for _, label := range labels {
-			told := strings.Contains(t.LegendFormat, "{{"+label+"}}") || label == "le" || label == "pod" && strings.Contains(t.LegendFormat, "{{role}} {{index}}")
-			if !told {
+			named := strings.Contains(t.LegendFormat, "{{"+label+"}}") || label == "le" || label == "pod" && strings.Contains(t.LegendFormat, "{{role}} {{index}}")
+			if !named {
 				return "does not name the label " + label
 			}
 		}
@@ -160,19 +160,19 @@ var rules = map[string]func(name string, b board) []finding{
 		}
 		one := strings.Contains(t.Expr, "$namespace") && strings.Contains(t.Expr, "$trainjob")
 		if !aggregated.MatchString(t.Expr) {
-			return unless(one, "want an aggregation around it all, or one TrainJob")
+			return messageUnless(one, "want an outermost aggregation, or a query of one TrainJob")
 		}
 		by := grouping.FindStringSubmatch(t.Expr)
-		return unless(one || by == nil || !strings.Contains(","+strings.ReplaceAll(by[1], " ", "")+",", ",pod,"), "want no series for each pod, or one TrainJob")
+		return messageUnless(one || by == nil || !strings.Contains(","+strings.ReplaceAll(by[1], " ", "")+",", ",pod,"), "want no grouping by pod, or a query of one TrainJob")
 	}),
 	"grid": func(_ string, b board) (found []finding) {
 		for i, p := range b.Panels {
 			g := p.GridPos
-			found = append(found, when(g.W < 1 || g.H < 1 || g.X < 0 || g.X+g.W > 24, p.Title, "does not fit the grid")...)
+			found = append(found, findingIf(g.W < 1 || g.H < 1 || g.X < 0 || g.X+g.W > 24, p.Title, "exceeds the grid")...)
 			for _, o := range b.Panels[:i] {
 				apart := g.X >= o.GridPos.X+o.GridPos.W || o.GridPos.X >= g.X+g.W || g.Y >= o.GridPos.Y+o.GridPos.H || o.GridPos.Y >= g.Y+g.H
-				found = append(found, when(!apart, p.Title, "lies over "+o.Title)...)
-				found = append(found, when(p.ID == o.ID, p.Title, "has the number of "+o.Title)...)
+				found = append(found, findingIf(!apart, p.Title, "overlaps "+o.Title)...)
+				found = append(found, findingIf(p.ID == o.ID, p.Title, "has the id of "+o.Title)...)
 			}
 		}
 		return found
@@ -199,11 +199,11 @@ func (b board) variable(name string) (variable, bool) {
 	return b.Templating.List[i], true
 }
 
-// queries are all that is asked, of panels and of variables.
+// queries returns the queries of all panels and variables.
 func (b board) queries() string {
 	var all []string
 	for _, v := range b.Templating.List {
-		all = append(all, v.asks())
+		all = append(all, v.query())
 	}
 	for _, p := range b.Panels {
 		for _, t := range p.Targets {
@@ -219,8 +219,8 @@ func eachPanel(check func(b board, p boardPanel) string) func(string, board) []f
 			if p.Type == "row" {
 				continue
 			}
-			if says := check(b, p); says != "" {
-				found = append(found, finding{p.Title, says})
+			if message := check(b, p); message != "" {
+				found = append(found, finding{p.Title, message})
 			}
 		}
 		return found
@@ -230,23 +230,23 @@ func eachPanel(check func(b board, p boardPanel) string) func(string, board) []f
 func eachTarget(check func(p boardPanel, t target) string) func(string, board) []finding {
 	return eachPanel(func(_ board, p boardPanel) string {
 		for _, t := range p.Targets {
-			if says := check(p, t); says != "" {
-				return says
+			if message := check(p, t); message != "" {
+				return message
 			}
 		}
 		return ""
 	})
 }
 
-// eachVariable looks at those that ask Prometheus.
+// eachVariable checks the variables that query Prometheus.
 func eachVariable(check func(b board, v variable) string) func(string, board) []finding {
 	return func(_ string, b board) (found []finding) {
 		for _, v := range b.Templating.List {
 			if v.Type != "query" {
 				continue
 			}
-			if says := check(b, v); says != "" {
-				found = append(found, finding{"", "$" + v.Name + ": " + says})
+			if message := check(b, v); message != "" {
+				found = append(found, finding{"", "$" + v.Name + ": " + message})
 			}
 		}
 		return found
@@ -256,25 +256,25 @@ func eachVariable(check func(b board, v variable) string) func(string, board) []
 func wantVariable(name string) func(string, board) []finding {
 	return func(_ string, b board) []finding {
 		v, found := b.variable(name)
-		return when(!found || !v.Multi || v.AllValue != ".+", "", "want a variable "+name)
+		return findingIf(!found || !v.Multi || v.AllValue != ".+", "", "want a variable "+name)
 	}
 }
 
 func wantMatcher(label string) func(string, board) []finding {
 	return eachTarget(func(_ boardPanel, t target) string {
-		return unless(strings.Contains(t.Expr, label+"=~\"$"+label+`"`), "want a matcher of %s", label)
+		return messageUnless(strings.Contains(t.Expr, label+"=~\"$"+label+`"`), "want a matcher of %s", label)
 	})
 }
 
-func when(wrong bool, panel, says string) []finding {
-	if wrong {
-		return []finding{{panel, says}}
+func findingIf(violated bool, panel, message string) []finding {
+	if violated {
+		return []finding{{panel, message}}
 	}
 	return nil
 }
 
-func unless(right bool, format string, args ...any) string {
-	if right {
+func messageUnless(valid bool, format string, args ...any) string {
+	if valid {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)

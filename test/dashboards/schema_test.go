@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// checkTypes holds dashboards against the types that Grafana publishes, and returns what is wrong.
+// checkTypes compares dashboards with the types that Grafana publishes, and returns the errors.
 func checkTypes(t *testing.T, boards map[string]json.RawMessage) string {
 	t.Helper()
 	input, err := json.Marshal(boards)
@@ -19,39 +19,39 @@ func checkTypes(t *testing.T, boards map[string]json.RawMessage) string {
 	}
 	cmd := exec.Command("node", repo.Path(t, "tools", "grafana-schema", "check.mjs"), repo.Path(t, ".tools", "grafana-schema"))
 	cmd.Stdin = bytes.NewReader(input)
-	var said, failed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &failed
-	if err := cmd.Run(); err != nil && said.Len() == 0 {
-		t.Fatalf("holding dashboards against Grafana's types: %v: run `make tools`\n%s", err, failed.String())
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && stdout.Len() == 0 {
+		t.Fatalf("checking dashboards: %v: run `make tools`\n%s", err, stderr.String())
 	}
-	return said.String()
+	return stdout.String()
 }
 
-// TestGrafanaKnowsAllFields: dashboards and the options of their panels are what Grafana says they are.
-func TestGrafanaKnowsAllFields(t *testing.T) {
+// TestDashboardsMatchGrafanaTypes checks dashboards and panel options against Grafana's published types.
+func TestDashboardsMatchGrafanaTypes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a compiler takes seconds")
+		t.Skip("the TypeScript compiler takes seconds")
 	}
 	boards := map[string]json.RawMessage{}
-	for name, text := range ours(t).texts {
+	for name, text := range shipped(t).texts {
 		boards[name] = text
 	}
-	if said := checkTypes(t, boards); said != "" {
-		t.Error(said)
+	if errors := checkTypes(t, boards); errors != "" {
+		t.Error(errors)
 	}
-	for wrong, change := range map[string][2]string{
-		"of a dashboard":       {`"schemaVersion": 39`, `"schemaVersion": "39"`},
-		"of a panel":           {`"gridPos"`, `"gridpos"`},
-		"of a panel's options": {`"mode": "multi"`, `"mode": "all"`},
-		"of how it is drawn":   {`"showPoints": "auto"`, `"showPoints": false`},
+	for name, change := range map[string][2]string{
+		"wrong type of a dashboard field": {`"schemaVersion": 39`, `"schemaVersion": "39"`},
+		"misspelt panel field":            {`"gridPos"`, `"gridpos"`},
+		"invalid panel option":            {`"mode": "multi"`, `"mode": "all"`},
+		"wrong type of a custom field":    {`"showPoints": "auto"`, `"showPoints": false`},
 	} {
-		boards[wrong] = []byte(strings.Replace(string(ours(t).texts["trainjob"]), change[0], change[1], 1))
+		boards[name] = []byte(strings.Replace(string(shipped(t).texts["trainjob"]), change[0], change[1], 1))
 	}
-	said := checkTypes(t, boards)
+	errors := checkTypes(t, boards)
 	for name := range boards {
-		_, good := ours(t).texts[name]
-		if found := strings.Contains("\n"+said, "\n"+name+":"); found == good {
-			t.Errorf("%s: found something wrong: %t:\n%s", name, found, said)
+		_, valid := shipped(t).texts[name]
+		if found := strings.Contains("\n"+errors, "\n"+name+":"); found == valid {
+			t.Errorf("%s: errors found: %t, output:\n%s", name, found, errors)
 		}
 	}
 }

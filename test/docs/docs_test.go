@@ -1,8 +1,9 @@
-// Package docs runs what the documentation tells a reader to type.
+// Package docs runs the commands of the documentation.
 //
-// All of one Markdown file runs in order, in one copy of the repository; test/pages has what its fences mean. Where
-// it uses kubectl, it gets a real control plane with Trainer and JobSet, and no kubelet; where it uses cue, kustomize
-// or helm, it gets that. Fences marked "shell" are left out: they need what is not here, such as a registry.
+// The steps of one Markdown file run in order, in one copy of the repository; package doctest defines the
+// fences. A file that uses kubectl gets a real control plane with Trainer and JobSet, without a kubelet.
+// Files that use cue, kustomize or helm get these programs. Fences marked "shell" are not run: they need
+// services that tests do not have, such as a registry.
 package docs
 
 import (
@@ -14,13 +15,13 @@ import (
 	"testing"
 
 	"github.com/trainyard/trainyard/test/controlplane"
-	"github.com/trainyard/trainyard/test/pages"
+	"github.com/trainyard/trainyard/test/doctest"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-func TestDocumentationIsTrue(t *testing.T) {
+func TestDocumentedCommandsWork(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "repository")
 	for _, file := range repo.Files(t) {
 		if filepath.Ext(file) != ".md" || strings.HasPrefix(file, "bundles/rendered/") {
@@ -32,11 +33,11 @@ func TestDocumentationIsTrue(t *testing.T) {
 		}
 		t.Run(file, func(t *testing.T) {
 			checkLinks(t, file, string(text))
-			steps := slices.DeleteFunc(pages.Parse(t, string(text)), func(s pages.Step) bool { return s.Shell })
+			steps := slices.DeleteFunc(doctest.Parse(t, string(text)), func(s doctest.Step) bool { return s.Shell })
 			if len(steps) == 0 {
 				return
 			}
-			reader := reader{pages.NewReader(t, folder)}
+			reader := reader{doctest.NewReader(t, folder)}
 			if strings.Contains(string(text), "$ kubectl ") {
 				reader.cluster(t)
 			}
@@ -55,11 +56,11 @@ func TestDocumentationIsTrue(t *testing.T) {
 	}
 }
 
-// reader has what a page asks for.
-type reader struct{ *pages.Reader }
+// reader is a doctest reader with the programs that a file uses.
+type reader struct{ *doctest.Reader }
 
-// cluster gives the reader a cluster, and kubectl for it. Other pages get the same one, and are not
-// to meet the runtimes of this page.
+// cluster gives the reader kubectl and a cluster. Other files share the cluster, so that the objects of
+// this file are deleted at the end.
 func (r reader) cluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)
@@ -69,7 +70,7 @@ func (r reader) cluster(t *testing.T) {
 	})
 }
 
-// helm gives the reader Helm 4 by the name that people call it by.
+// helm gives the reader Helm 4 under the name helm.
 func (r reader) helm(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
@@ -81,7 +82,7 @@ func (r reader) helm(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
-// checkLinks makes sure that files which are linked to exist.
+// checkLinks checks that the targets of relative links exist.
 func checkLinks(t *testing.T, file, text string) {
 	t.Helper()
 	for _, m := range link.FindAllStringSubmatch(text, -1) {

@@ -5,57 +5,57 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
 const inventory = "docs/metrics.md"
 
-// TestInventoryIsTrue: the page is what grafana/ says. TRAINYARD_UPDATE=1 writes it.
+// TestInventoryIsTrue compares docs/metrics.md with grafana/. TRAINYARD_UPDATE=1 writes the page.
 func TestInventoryIsTrue(t *testing.T) {
-	g, err := observed.Read("runbooks")
+	g, err := grafanadata.Read("runbooks")
 	if err != nil {
 		t.Fatal(err)
 	}
 	expectPage(t, inventory, "grafana/", inventoryPage(g))
 }
 
-func inventoryPage(g observed.Grafana) string {
+func inventoryPage(g grafanadata.Grafana) string {
 	var b strings.Builder
-	b.WriteString("# Metrics, rules and alerts\n\nThis page is written from `grafana/` by `make update`. How to make use of it is said in [monitoring](monitoring.md).\n\n## Alerts\n\n")
+	b.WriteString("# Metrics, rules and alerts\n\nThis page lists all alerts, recording rules and metrics; [monitoring](monitoring.md) describes how to use them. `make update` generates it from `grafana/`.\n\n## Alerts\n\n")
 	row := func(cells ...string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	row("alert", "severity", "after", "what is the matter", "silent where it is explained by")
+	row("alert", "severity", "after", "meaning", "inhibited by")
 	row("---", "---", "---", "---", "---")
-	for _, name := range observed.Sorted(g.Alerts) {
+	for _, name := range grafanadata.Sorted(g.Alerts) {
 		a := g.Alerts[name]
-		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, cell(a.Summary), strings.Join(a.Explained, ", "))
+		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, cell(a.Summary), strings.Join(a.InhibitedBy, ", "))
 	}
-	b.WriteString("\n## What Prometheus computes\n\n")
-	row("rule", "labels", "unit", "what it says")
+	b.WriteString("\n## Recording rules\n\n")
+	row("rule", "labels", "unit", "meaning")
 	row("---", "---", "---", "---")
-	for _, name := range observed.Sorted(g.Records) {
+	for _, name := range grafanadata.Sorted(g.Records) {
 		r := g.Records[name]
-		row("`"+name+"`", strings.Join(r.Labels, ", "), r.Unit, cell(r.Says))
+		row("`"+name+"`", strings.Join(r.Labels, ", "), r.Unit, cell(r.Description))
 	}
-	b.WriteString("\n## Metrics of trainyard\n\nThose of training programs are declared here so that rules can ask for them; programs emit them if they like.\n\n")
-	row("metric", "type", "labels", "series at most", "what it says")
+	b.WriteString("\n## Metrics of trainyard\n\nThe table includes metrics that training programs can emit, because recording rules query them.\n\n")
+	row("metric", "type", "labels", "maximum number of series", "meaning")
 	row("---", "---", "---", "---", "---")
-	for _, name := range observed.Sorted(g.Metrics) {
+	for _, name := range grafanadata.Sorted(g.Metrics) {
 		m := g.Metrics[name]
-		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.Most), cell(m.Help))
+		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.MaxSeries), cell(m.Help))
 	}
-	b.WriteString("\n| label | values | what it says |\n|---|---|---|\n")
-	for _, name := range observed.Sorted(g.Labels) {
+	b.WriteString("\n| label | values | meaning |\n|---|---|---|\n")
+	for _, name := range grafanadata.Sorted(g.Labels) {
 		l := g.Labels[name]
-		row("`"+name+"`", strings.Join(l.Values, ", "), cell(l.Says))
+		row("`"+name+"`", strings.Join(l.Values, ", "), cell(l.Description))
 	}
-	b.WriteString("\n## Metrics of others\n\n")
-	for _, name := range observed.Sorted(g.Sources) {
+	b.WriteString("\n## Metrics of other programs\n\n")
+	for _, name := range grafanadata.Sorted(g.Sources) {
 		s := g.Sources[name]
-		fmt.Fprintf(&b, "**%s**, from version %s on: %s.", name, s.Since, s.Says)
-		if s.Needs != "" {
-			fmt.Fprintf(&b, " Needs %s.", cell(s.Needs))
+		fmt.Fprintf(&b, "**%s**, version %s or later: %s.", name, s.Since, s.Description)
+		if s.Requires != "" {
+			fmt.Fprintf(&b, " Requires %s.", cell(s.Requires))
 		}
-		fmt.Fprintf(&b, " `%s`\n\n", strings.Join(observed.Sorted(s.Metrics), "`, `"))
+		fmt.Fprintf(&b, " `%s`\n\n", strings.Join(grafanadata.Sorted(s.Metrics), "`, `"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -14,9 +14,8 @@ import (
 
 const reference = "docs/platform.md"
 
-// TestPlatformReferenceIsTrue: the page is what the schema says.
-// TRAINYARD_UPDATE=1 writes it.
-func TestPlatformReferenceIsTrue(t *testing.T) {
+// TestPlatformReferenceIsUpToDate compares the page with the schema. TRAINYARD_UPDATE=1 writes it.
+func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	page, err := generator.New(trainyard.CUE).Schema("markdown", false)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +23,7 @@ func TestPlatformReferenceIsTrue(t *testing.T) {
 	expectPage(t, reference, "schema", string(page))
 }
 
-// expectPage: a page of the documentation is what is written from its source. TRAINYARD_UPDATE=1 writes it.
+// expectPage compares a page of the documentation with its source. TRAINYARD_UPDATE=1 writes the page.
 func expectPage(t *testing.T, page, source, want string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {
@@ -41,7 +40,7 @@ func expectPage(t *testing.T, page, source, want string) {
 	}
 }
 
-// cell escapes what would end a table's cell or start an element.
+// cell escapes characters that Markdown tables or HTML would interpret.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
 }

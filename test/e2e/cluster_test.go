@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,27 +22,27 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// shared is the cluster of all tests; nil where the lane is not asked for.
+// shared is the cluster of all tests; nil if these tests were not requested.
 var shared *sandbox
 
 // team is the namespace of the document's tenant.
 const team = "team"
 
 const (
-	// nodes are enough for several jobs at once, and one to lose.
+	// nodes is enough for several jobs at once, and one node to stop.
 	nodes = 3
-	// doomed is the node that a test ends. Only pods of that test go there.
-	doomed = "node3"
+	// expendable is the node that a test stops. Only pods of that test run there.
+	expendable = "node3"
 )
 
-// sandbox is a running cluster with what trainyard generated on it.
+// sandbox is a running cluster to which the generated platform was applied.
 type sandbox struct {
-	dir        string // of the cluster
-	kubectl    string
-	trainyard  string // the command, built for these tests
-	kubeconfig string
-	client     client.Client
-	jobs       jobs.Jobs
+	dir         string // the folder of the cluster
+	kubectlPath string
+	trainyard   string // the path of the command, built for these tests
+	kubeconfig  string
+	client      client.Client
+	jobs        jobs.Jobs
 }
 
 func TestMain(m *testing.M) {
@@ -58,7 +57,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runOnCluster brings a cluster up, and takes it down again if there was none.
+// runOnCluster brings up a cluster, and takes it down at the end unless it was up before.
 func runOnCluster(m *testing.M) (int, error) {
 	ctx := context.Background()
 	dir, err := cluster.DefaultDir()
@@ -82,7 +81,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	}
 	defer func() { _ = os.RemoveAll(bin) }()
 	shared.trainyard = filepath.Join(bin, "trainyard")
-	if err := errors.Join(load(ctx, dir), repo.Compile("trainyard", shared.trainyard), shared.deliver(ctx)); err != nil {
+	if err := errors.Join(load(ctx, dir), repo.Compile("trainyard", shared.trainyard), shared.applyPlatform(ctx)); err != nil {
 		return 0, err
 	}
 	code := m.Run()
@@ -92,7 +91,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// load puts images on the nodes: all, and of those that take long to make the ones that are there.
+// load loads images on the nodes: all regular images, and the slow ones that exist.
 func load(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -104,7 +103,7 @@ func load(ctx context.Context, dir string) error {
 	}
 	for _, archive := range archives {
 		if _, err := os.Stat(archive); err != nil {
-			return fmt.Errorf("%w: run `make e2e`, which makes images", err)
+			return fmt.Errorf("%w: run `make e2e` to build images", err)
 		}
 	}
 	for name := range images.Slow {
@@ -122,7 +121,7 @@ func connect(dir string) (*sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.kubectl = tools.Path("kubectl")
+	s.kubectlPath = tools.Path("kubectl")
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 	if err != nil {
 		return nil, err
@@ -134,7 +133,7 @@ func connect(dir string) (*sandbox, error) {
 	return s, err
 }
 
-// start is the cluster, for tests that need one.
+// start returns the cluster, and skips the test if there is none.
 func start(t *testing.T) *sandbox {
 	t.Helper()
 	if shared == nil {
@@ -143,15 +142,15 @@ func start(t *testing.T) *sandbox {
 	return shared
 }
 
-// deliver gives the cluster what trainyard generates, as a person would.
-func (s *sandbox) deliver(ctx context.Context) error {
+// applyPlatform applies the platform of testdata, as a person would.
+func (s *sandbox) applyPlatform(ctx context.Context) error {
 	root, err := repo.Root()
 	if err != nil {
 		return err
 	}
 	err = s.client.Create(ctx, restricted(team))
 	if client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("making namespace %s: %w", team, err)
+		return fmt.Errorf("creating namespace %s: %w", team, err)
 	}
 	args := []string{"generate", "-f", "test/e2e/testdata/platform.yaml"}
 	if older := trainerTools(); older != "" {
@@ -163,37 +162,23 @@ func (s *sandbox) deliver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("generating: %w", err)
 	}
-	if out, err := s.try("", "taint", "node", doomed, "doomed=yes:NoSchedule", "--overwrite"); err != nil {
-		return fmt.Errorf("keeping pods from %s: %w: %s", doomed, err, out)
+	if out, err := s.kubectl("", "taint", "node", expendable, "expendable=yes:NoSchedule", "--overwrite"); err != nil {
+		return fmt.Errorf("tainting %s: %w: %s", expendable, err, out)
 	}
-	if out, err := s.try(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
-		return fmt.Errorf("applying what trainyard generated: %w: %s", err, out)
+	if out, err := s.kubectl(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
+		return fmt.Errorf("applying the generated objects: %w: %s", err, out)
 	}
 	return nil
 }
 
-// trainerTools is another version of Trainer to run everything on: a folder below tools/, with a
-// layer for documents in testdata. It is the default version where it is empty.
+// trainerTools selects another version of Trainer for all tests: a folder below tools/, with a layer for
+// documents in testdata. The default version is used if it is empty.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
-// try runs kubectl and returns all it said.
-func (s *sandbox) try(stdin string, args ...string) (string, error) {
-	cmd := exec.Command(s.kubectl, append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
+// kubectl runs kubectl and returns its output and error output.
+func (s *sandbox) kubectl(stdin string, args ...string) (string, error) {
+	cmd := exec.Command(s.kubectlPath, append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
-}
-
-// eventually polls until check holds.
-func eventually(t *testing.T, patience time.Duration, check func() error) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("gave up after %s: %v", patience, err)
-		}
-	}
 }

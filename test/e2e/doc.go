@@ -1,6 +1,6 @@
-// Package e2e runs MPI jobs in real pods, by the runtimes that trainyard generates: what a
-// person would do, on the cluster of test/cluster and with the images of test/images.
+// Package e2e runs MPI jobs in real pods, with generated runtimes, on the cluster of test/cluster and with
+// the images of test/images.
 //
-// It needs root and takes minutes, so it is a lane of its own: `make e2e`. A cluster that is
-// up stays up, which makes the next run fast; otherwise one comes and goes with the tests.
+// `make e2e` runs it: it needs root and takes minutes. A cluster that is up stays up, which makes the next
+// run faster; otherwise the tests bring one up and take it down.
 package e2e

@@ -16,33 +16,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/poll"
 )
 
-// jobPatience bounds a job, which takes about ten seconds on an idle machine.
-const jobPatience = 3 * time.Minute
+// jobTimeout limits a job, which takes about ten seconds on an idle machine.
+const jobTimeout = 3 * time.Minute
 
-// namespace makes a namespace of Pod Security's level restricted, which goes with the test.
-func (s *sandbox) namespace(t *testing.T) string { return s.namespaceLike(t, restricted("")) }
+// namespace creates a namespace with Pod Security's level restricted, which is deleted at the end of the
+// test.
+func (s *sandbox) namespace(t *testing.T) string { return s.createNamespace(t, restricted("")) }
 
-// openNamespace makes one that admits any pod.
-func (s *sandbox) openNamespace(t *testing.T) string { return s.namespaceLike(t, &corev1.Namespace{}) }
+// openNamespace creates a namespace that admits any pod.
+func (s *sandbox) openNamespace(t *testing.T) string {
+	return s.createNamespace(t, &corev1.Namespace{})
+}
 
-func (s *sandbox) namespaceLike(t *testing.T, namespace *corev1.Namespace) string {
+func (s *sandbox) createNamespace(t *testing.T, namespace *corev1.Namespace) string {
 	t.Helper()
 	namespace.GenerateName = "e2e-"
 	if err := s.client.Create(t.Context(), namespace); err != nil {
-		t.Fatalf("making a namespace: %v", err)
+		t.Fatalf("creating a namespace: %v", err)
 	}
 	t.Cleanup(func() {
-		if out, err := s.try("", "delete", "namespace", namespace.Name, "--wait=false"); err != nil {
+		if out, err := s.kubectl("", "delete", "namespace", namespace.Name, "--wait=false"); err != nil {
 			t.Errorf("cleaning up: %v: %s", err, out)
 		}
 	})
 	return namespace.Name
 }
 
-// restricted is a namespace in which only pods of Pod Security's level restricted may run.
+// restricted returns a namespace with Pod Security's level restricted.
 func restricted(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -50,25 +55,25 @@ func restricted(name string) *corev1.Namespace {
 	}
 }
 
-// outcome is what became of a job.
+// outcome is the result of a job.
 type outcome struct {
 	condition string // Complete or Failed
 	ranks     []string
-	verdict   verdict
+	verdict   verdict // of preflight
 }
 
-// verdict is what preflight says of the hosts, but for how long it took.
+// verdict is preflight's verdict on the hosts, without times.
 type verdict struct {
 	Hosts, Reached, Slots, Available int
 	Failed                           []jobs.HostFailure
 }
 
-// finish runs a job and waits for its end, however it ends.
-func (s *sandbox) finish(t *testing.T, job *build.TrainJob) outcome {
+// run runs a job and waits until it has completed or failed.
+func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
-	t.Cleanup(func() { // a cluster may stay for the next run
-		_, _ = s.try("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
+	t.Cleanup(func() { // the cluster can stay for the next run
+		_, _ = s.kubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -76,9 +81,9 @@ func (s *sandbox) finish(t *testing.T, job *build.TrainJob) outcome {
 		}
 	})
 	// Trainer's webhook reads runtimes from a cache.
-	eventually(t, 10*time.Second, func() error { return s.client.Create(t.Context(), obj.DeepCopy()) })
+	poll.Until(t, 10*time.Second, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	var got outcome
-	ctx, cancel := context.WithTimeoutCause(t.Context(), jobPatience, errors.New("the job goes on"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), jobTimeout, errors.New("the job still runs"))
 	defer cancel()
 	var view jobs.View
 	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(live jobs.View) (bool, error) {
@@ -92,15 +97,15 @@ func (s *sandbox) finish(t *testing.T, job *build.TrainJob) outcome {
 	return got
 }
 
-// ranks are the lines that ranks printed, sorted, because they come in any order. mpirun may
-// have something to say too.
+// ranks returns the lines that ranks printed, sorted because their order varies. mpirun can print other
+// lines.
 func (s *sandbox) ranks(t *testing.T, view jobs.View) []string {
 	t.Helper()
-	launcher := view.Of(jobs.Launcher)
+	launcher := view.PodsOf(jobs.Launcher)
 	if len(launcher) != 1 {
-		return nil // a failed job takes its pods along
+		return nil // the pods of a failed job are deleted
 	}
-	log, err := s.jobs.Log(t.Context(), launcher[0], jobs.Main, 1000)
+	log, err := s.jobs.Log(t.Context(), launcher[0], jobs.MainContainer, 1000)
 	if err != nil {
 		t.Logf("the launcher has no log: %v", err)
 		return nil
@@ -123,15 +128,15 @@ func verdictOf(t *testing.T, view jobs.View) verdict {
 	return verdict{found.Hosts, found.Reached, found.Slots, found.Available, found.Failed}
 }
 
-// describe is all there is to know about the pods of a namespace.
+// describe returns the state, the events and the logs of the pods in a namespace.
 func (s *sandbox) describe(namespace string) string {
 	var text strings.Builder
 	for _, args := range [][]string{
 		{"get", "trainjobs,jobsets,jobs,pods", "-o", "wide"},
 		{"get", "events"},
-		{"logs", "--prefix", "--all-containers", "--tail=40", "-l", "trainyard.dev/role"},
+		{"logs", "--prefix", "--all-containers", "--tail=40", "-l", v1alpha1.RoleLabel},
 	} {
-		out, err := s.try("", append([]string{"-n", namespace}, args...)...)
+		out, err := s.kubectl("", append([]string{"-n", namespace}, args...)...)
 		fmt.Fprintf(&text, "kubectl %s (%v):\n%s\n", strings.Join(args, " "), err, out)
 	}
 	return text.String()

@@ -13,22 +13,22 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// procs is how many ranks each host runs.
+// procs is the number of ranks per host.
 const procs = 2
 
-// TestRanksAddUp: every rank runs where it should, and all of them reach each other.
-func TestRanksAddUp(t *testing.T) {
+// TestRanksReachEachOther checks that every rank runs on the right host, and takes part in a sum.
+func TestRanksReachEachOther(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, mpi := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
 		for name, tc := range map[string]struct {
 			runtime string
-			nodes   int32 // as TrainJobs count them
+			nodes   int32 // numNodes of the TrainJob
 			hosts   []string
 		}{
-			"with ranks on the launcher":                   {"", 3, []string{"launcher-0-0", "node-0-0", "node-0-1"}},
-			"with ranks on nodes only":                     {"-apart", 2, []string{"node-0-0", "node-0-1"}},
-			"as a user that nobody knows, writing nowhere": {"-strict", 2, []string{"launcher-0-0", "node-0-0"}},
+			"with ranks on the launcher":                {"", 3, []string{"launcher-0-0", "node-0-0", "node-0-1"}},
+			"with ranks on nodes only":                  {"-separate", 2, []string{"node-0-0", "node-0-1"}},
+			"with an unknown user and a read-only root": {"-strict", 2, []string{"launcher-0-0", "node-0-0"}},
 		} {
 			t.Run(mpi+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -39,39 +39,39 @@ func TestRanksAddUp(t *testing.T) {
 	}
 }
 
-// TestNamespacedRuntimesAddUp: the same by a runtime of the job's own namespace.
-func TestNamespacedRuntimesAddUp(t *testing.T) {
+// TestNamespacedRuntimesRunJobs uses a TrainingRuntime in the job's namespace.
+func TestNamespacedRuntimesRunJobs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	job := build.MakeTrainJob("sum", team).NamespacedRuntime("openmpi-team").Nodes(2)
 	s.expectSum(t, job, []string{"launcher-0-0", "node-0-0"})
 }
 
-// TestAJobThatFailsIsFailed: what mpirun says is what the TrainJob says.
-func TestAJobThatFailsIsFailed(t *testing.T) {
+// TestFailedCommandFailsTheTrainJob checks that the exit code of mpirun decides.
+func TestFailedCommandFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, runtime := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
 			job := build.MakeTrainJob("bad", s.namespace(t)).Runtime(runtime).Nodes(2).ProcPerNode(procs)
-			if got := s.finish(t, job.Command("mpirun", "sh", "-c", "exit 3")); got.condition != trainer.TrainJobFailed {
-				t.Errorf("the job is %s, want Failed", got.condition)
+			if got := s.run(t, job.Command("mpirun", "sh", "-c", "exit 3")); got.condition != trainer.TrainJobFailed {
+				t.Errorf("the TrainJob has condition %q, want Failed", got.condition)
 			}
 		})
 	}
 }
 
-// expectSum runs a job that adds ranks up, on these of its hosts.
+// expectSum runs a job in which all ranks compute a sum, on these hosts.
 func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	s.expectRanks(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
 }
 
-// expectRanks runs a job whose command adds ranks up.
+// expectRanks runs a job whose command computes the sum.
 func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
-	got := s.finish(t, job)
+	got := s.run(t, job)
 	size := len(hosts) * procs
 	want := outcome{
 		condition: trainer.TrainJobComplete,
@@ -81,6 +81,6 @@ func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string)
 		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on sum-%s: sum=%d", rank, size, hosts[rank/procs], size*(size+1)/2))
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+		t.Errorf("outcome: -want +got:\n%s", diff)
 	}
 }

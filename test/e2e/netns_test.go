@@ -19,14 +19,14 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// podOf is one pod of a job.
+// podOf returns one pod of a job.
 func (s *sandbox) podOf(t *testing.T, namespace, job string, role jobs.Role, index int) jobs.Pod {
 	t.Helper()
-	view, err := s.jobs.Look(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
+	view, err := s.jobs.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pod := range view.Of(role) {
+	for _, pod := range view.PodsOf(role) {
 		if pod.Index == index {
 			return pod
 		}
@@ -35,24 +35,24 @@ func (s *sandbox) podOf(t *testing.T, namespace, job string, role jobs.Role, ind
 	return jobs.Pod{}
 }
 
-// onceTheyRun calls act beside the test as soon as all nodes of a job run.
-func (s *sandbox) onceTheyRun(t *testing.T, namespace, job string, act func(nodes []jobs.Pod) error) {
+// whenNodesRun runs act in the background as soon as all nodes of a job run.
+func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nodes []jobs.Pod) error) {
 	t.Helper()
 	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(view jobs.View) error {
-		nodes := view.Of(jobs.Node)
+		nodes := view.PodsOf(jobs.Node)
 		for _, pod := range nodes {
 			if pod.Status.Phase != corev1.PodRunning {
-				return fmt.Errorf("%s does not run", pod)
+				return fmt.Errorf("%s does not run yet", pod)
 			}
 		}
 		if len(nodes) == 0 {
-			return errors.New("there are no nodes")
+			return errors.New("the job has no nodes yet")
 		}
 		return act(nodes)
 	})
 }
 
-// closePort drops what comes to a node's sshd, as a network policy would.
+// closePort drops packets to a node's sshd, as a network policy does.
 func closePort(ctx context.Context, node jobs.Pod) error {
 	process, err := processOf(node)
 	if err != nil {
@@ -66,7 +66,7 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 	return nil
 }
 
-// processOf is the id of a process of a pod. Its control group has the pod's UID in its path.
+// processOf returns the id of a process of a pod, whose control group contains the pod's UID.
 func processOf(pod jobs.Pod) (string, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,68 +17,69 @@ import (
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/poll"
 	"github.com/trainyard/trainyard/test/process"
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestPoliciesKeepPodsApart: with somebody who enforces them, jobs of a tenant run as they did, and
-// nobody else reaches their pods. It runs before all tests that run beside each other.
-func TestPoliciesKeepPodsApart(t *testing.T) {
+// TestNetworkPoliciesIsolatePods enforces the tenant's network policies: its jobs still run, and pods of
+// other namespaces do not reach theirs. It runs before all parallel tests.
+func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	s := start(t)
-	s.enforce(t)
+	s.enforcePolicies(t)
 	t.Run("MPI works under default deny", func(t *testing.T) {
 		job := build.MakeTrainJob("sum", team).NamespacedRuntime("openmpi-team").Nodes(3)
 		s.expectSum(t, job, []string{"launcher-0-0", "node-0-0", "node-0-1"})
 	})
-	mine := s.idle(t, build.MakeTrainJob("mine", team).NamespacedRuntime("openmpi-team"))
-	others := s.idle(t, build.MakeTrainJob("others", s.namespace(t)).Runtime("openmpi"))
+	own := s.idle(t, build.MakeTrainJob("own", team).NamespacedRuntime("openmpi-team"))
+	other := s.idle(t, build.MakeTrainJob("other", s.namespace(t)).Runtime("openmpi"))
 	for name, tc := range map[string]struct {
 		from, to jobs.Pod
 		want     bool
 	}{
-		"a launcher reaches its node":                        {mine[jobs.Launcher], mine[jobs.Node], true},
-		"a node reaches its launcher, where nobody listens":  {mine[jobs.Node], mine[jobs.Launcher], true},
-		"where there are no policies, too":                   {others[jobs.Launcher], others[jobs.Node], true},
-		"a job of another namespace does not reach the node": {others[jobs.Launcher], mine[jobs.Node], false},
-		"nor does the node reach one of another namespace":   {mine[jobs.Node], others[jobs.Node], false},
-		"nor the launcher, where somebody else would let it": {mine[jobs.Launcher], others[jobs.Node], false},
+		"a launcher reaches its node":                            {own[jobs.Launcher], own[jobs.Node], true},
+		"a node reaches a closed port of its launcher":           {own[jobs.Node], own[jobs.Launcher], true},
+		"a launcher reaches its node without policies":           {other[jobs.Launcher], other[jobs.Node], true},
+		"a job of another namespace does not reach the node":     {other[jobs.Launcher], own[jobs.Node], false},
+		"the node does not reach a job of another namespace":     {own[jobs.Node], other[jobs.Node], false},
+		"the launcher does not reach a job of another namespace": {own[jobs.Launcher], other[jobs.Node], false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := answered(t, tc.from, tc.to.Status.PodIP, "2222"); got != tc.want {
-				t.Errorf("%s gets an answer of %s: %t, want %t", tc.from.Name, tc.to.Name, got, tc.want)
+			if got := responds(t, tc.from, tc.to.Status.PodIP, "2222"); got != tc.want {
+				t.Errorf("%s responds to %s: %t, want %t", tc.to.Name, tc.from.Name, got, tc.want)
 			}
 		})
 	}
 }
 
-// enforce has every new connection of a pod decided on, by the policies of the cluster.
-func (s *sandbox) enforce(t *testing.T) {
+// enforcePolicies runs the policy agent, which allows or drops every new connection of a pod.
+func (s *sandbox) enforcePolicies(t *testing.T) {
 	t.Helper()
 	tools, err := upstream.Tools("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := tools.Path("network-policies")
-	if err := upstream.Need("packets-tools", program); err != nil {
+	if err := upstream.RequireBuilt("packets-tools", program); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.Create(filepath.Join(t.TempDir(), "engine.log"))
+	log, err := os.Create(filepath.Join(t.TempDir(), "agent.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := process.Run(exec.Command(program, "-kubeconfig", s.kubeconfig), log)
+	agent, err := process.Run(exec.Command(program, "-kubeconfig", s.kubeconfig), log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s: %s", engine, process.Tail(log.Name()))
+			t.Logf("%s: %s", agent, process.Tail(log.Name()))
 		}
-		if err := engine.Stop(); err != nil {
+		if err := agent.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	// Pods alone: what a node itself sends, no policy looks at.
+	// Only connections from pods are queued: network policies do not apply to the node itself.
 	for node := range nodes {
 		rule := fmt.Sprintf("FORWARD -s 198.18.%d.0/24 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100", node+1)
 		iptables(t, "-I "+rule)
@@ -92,7 +94,7 @@ func iptables(t *testing.T, args string) {
 	}
 }
 
-// idle starts a job of a launcher and a node that does nothing, until the test ends.
+// idle starts a job with a launcher and a node, which sleep until the test ends.
 func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod {
 	t.Helper()
 	obj := job.Nodes(2).ProcPerNode(procs).Command("sleep", "600").Obj()
@@ -100,17 +102,17 @@ func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod
 		if t.Failed() {
 			t.Log(s.describe(obj.Namespace))
 		}
-		_, _ = s.try("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
+		_, _ = s.kubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
-	eventually(t, jobPatience, func() error { return s.client.Create(t.Context(), obj.DeepCopy()) })
+	poll.Until(t, jobTimeout, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	pods := map[jobs.Role]jobs.Pod{}
-	eventually(t, jobPatience, func() error {
-		view, err := s.jobs.Look(t.Context(), client.ObjectKeyFromObject(obj))
+	poll.Until(t, jobTimeout, func(ctx context.Context) error {
+		view, err := s.jobs.Get(ctx, client.ObjectKeyFromObject(obj))
 		if err != nil {
 			return err
 		}
 		for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
-			found := view.Of(role)
+			found := view.PodsOf(role)
 			if len(found) != 1 || found[0].Status.Phase != corev1.PodRunning {
 				return errors.New("the job does not run yet")
 			}
@@ -121,9 +123,9 @@ func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod
 	return pods
 }
 
-// answered tells whether a pod gets an answer at a port, be it that nobody listens there. Packets that
-// are dropped get none.
-func answered(t *testing.T, from jobs.Pod, address, port string) bool {
+// responds reports whether a pod gets any response from a port, a refused connection included. Dropped
+// packets get none.
+func responds(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	process, err := processOf(from)
 	if err != nil {

@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// hasty is a runtime whose preflight gives up after hastyPatience.
-	hasty         = "openmpi-hasty"
-	hastyPatience = 20 * time.Second
-	// podPatience is how long pods may take to start and jobs to see that they have ended, on a
-	// busy machine. On an idle one it is 5 to 10 seconds.
-	podPatience = 60 * time.Second
+	// shortTimeout is a runtime whose preflight ends after preflightTimeout.
+	shortTimeout     = "openmpi-short-timeout"
+	preflightTimeout = 20 * time.Second
+	// podTimeout limits the start of pods, and the detection of their end, on a busy machine. An idle
+	// machine takes 5 to 10 seconds.
+	podTimeout = 60 * time.Second
 )
 
-// TestPreflightNamesHostAndCause: what breaks in real pods is told apart, and the job fails soon.
+// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict must name the right cause,
+// and the job must fail in time.
 func TestPreflightNamesHostAndCause(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -34,13 +35,13 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*testing.T, *trainer.TrainingRuntimeSpec)
 		procs  int32
-		hosts  []string // that are not reached
+		hosts  []string // hosts that preflight does not reach
 		cause  string
 		detail string
 	}{
 		"sshd is not started": {
 			change: func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				rewrite(t, container(spec, jobs.Node, jobs.Main), `exec "$sshd" -D -e -f /mpi-run/sshd_config "$@"`, "exec sleep 600")
+				rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd" -D -e -f /mpi-run/sshd_config "$@"`, "exec sleep 600")
 			},
 			procs: procs, hosts: everyNode, cause: "refused", detail: "Connection refused",
 		},
@@ -69,22 +70,22 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runtime := s.spoil(t, hasty, func(spec *trainer.TrainingRuntimeSpec) { tc.change(t, spec) })
+			runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) { tc.change(t, spec) })
 			began := time.Now()
-			got := s.finish(t, build.MakeTrainJob("sum", s.namespace(t)).Runtime(runtime).Nodes(3).ProcPerNode(tc.procs))
-			s.expectBroken(t, got, tc.hosts, tc.cause, tc.detail)
-			if took := time.Since(began); took > hastyPatience+podPatience {
-				t.Errorf("it took %s to fail", took)
+			got := s.run(t, build.MakeTrainJob("sum", s.namespace(t)).Runtime(runtime).Nodes(3).ProcPerNode(tc.procs))
+			s.expectFailure(t, got, tc.hosts, tc.cause, tc.detail)
+			if took := time.Since(began); took > preflightTimeout+podTimeout {
+				t.Errorf("the job failed after %s, want at most %s", took, preflightTimeout+podTimeout)
 			}
 		})
 	}
 }
 
-// expectBroken wants a failed job whose verdict names these hosts for this cause, and no others.
-func (s *sandbox) expectBroken(t *testing.T, got outcome, hosts []string, cause, detail string) {
+// expectFailure checks that a job failed, and that its verdict names exactly these hosts with this cause.
+func (s *sandbox) expectFailure(t *testing.T, got outcome, hosts []string, cause, detail string) {
 	t.Helper()
 	if got.condition != trainer.TrainJobFailed || len(got.ranks) > 0 {
-		t.Errorf("the job is %s with ranks %v, want Failed and none", got.condition, got.ranks)
+		t.Errorf("the job has condition %q and ranks %v, want Failed and none", got.condition, got.ranks)
 	}
 	var named []string
 	for _, f := range got.verdict.Failed {
@@ -101,72 +102,72 @@ func (s *sandbox) expectBroken(t *testing.T, got outcome, hosts []string, cause,
 	}
 }
 
-// TestNetworkPolicyConflicts is the edge case of that name: where packets are dropped, preflight
-// names the one node that nobody reaches, and no other.
+// TestNetworkPolicyConflicts drops packets to one node. Preflight must name this node only.
 func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runtime := s.spoil(t, hasty, func(spec *trainer.TrainingRuntimeSpec) {
+	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
 		// The launcher waits until the test has closed the other pod's port.
 		rewrite(t, container(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
 	})
 	namespace := s.namespace(t)
 	job := build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs)
-	s.onceTheyRun(t, namespace, "sum", func(nodes []jobs.Pod) error { return closePort(t.Context(), nodes[1]) })
-	got := s.finish(t, job)
-	s.expectBroken(t, got, []string{"sum-node-0-1"}, "timeout", "timed out")
+	s.whenNodesRun(t, namespace, "sum", func(nodes []jobs.Pod) error { return closePort(t.Context(), nodes[1]) })
+	got := s.run(t, job)
+	s.expectFailure(t, got, []string{"sum-node-0-1"}, "timeout", "timed out")
 }
 
-// TestANodeThatDiesDuringTheStart fails the job at once, long before preflight gives up.
-func TestANodeThatDiesDuringTheStart(t *testing.T) {
+// TestNodePodFailureDuringStartFailsTheJob checks that the job fails at once, long before preflight's
+// timeout.
+func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runtime := s.spoil(t, hasty, func(spec *trainer.TrainingRuntimeSpec) {
+	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
 		setEnv(container(spec, jobs.Launcher, "preflight"), "PREFLIGHT_TIMEOUT_SECONDS", "600")
-		rewrite(t, container(spec, jobs.Node, jobs.Main), `exec "$sshd"`, `case $JOB_COMPLETION_INDEX in 1) echo "this node dies" >&2; exit 3 ;; esac; exec "$sshd"`)
+		rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `case $JOB_COMPLETION_INDEX in 1) echo "this node fails" >&2; exit 3 ;; esac; exec "$sshd"`)
 	})
 	namespace := s.namespace(t)
 	began := time.Now()
-	got := s.finish(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs))
+	got := s.run(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs))
 	if got.condition != trainer.TrainJobFailed {
-		t.Errorf("the job is %s, want Failed", got.condition)
+		t.Errorf("the job has condition %q, want Failed", got.condition)
 	}
-	if took := time.Since(began); took > podPatience {
-		t.Errorf("it took %s to fail", took)
+	if took := time.Since(began); took > podTimeout {
+		t.Errorf("the job failed after %s, want at most %s", took, podTimeout)
 	}
-	dead := s.podOf(t, namespace, "sum", jobs.Node, 1)
-	if log, err := s.jobs.Log(t.Context(), dead, jobs.Main, 10); err != nil || !strings.Contains(log, "this node dies") {
-		t.Errorf("the dead node's log is gone: %v %s", err, log)
+	failed := s.podOf(t, namespace, "sum", jobs.Node, 1)
+	if log, err := s.jobs.Log(t.Context(), failed, jobs.MainContainer, 10); err != nil || !strings.Contains(log, "this node fails") {
+		t.Errorf("the log of the failed node: %v %s, want its message", err, log)
 	}
 }
 
-// TestAMachineThatDiesDuringTheStart takes its pods along without a word, and Kubernetes needs
-// most of a minute to notice. Preflight is sooner.
-func TestAMachineThatDiesDuringTheStart(t *testing.T) {
+// TestClusterNodeFailureIsReportedByPreflight stops a cluster node without notice. Kubernetes needs most of
+// a minute to notice; preflight must report it earlier.
+func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runtime := s.spoil(t, hasty, func(spec *trainer.TrainingRuntimeSpec) {
+	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
 		rewrite(t, container(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
 		node := pod(spec, jobs.Node)
-		node.NodeSelector = map[string]string{corev1.LabelHostname: doomed}
-		node.Tolerations = []corev1.Toleration{{Key: "doomed", Operator: corev1.TolerationOpExists}}
+		node.NodeSelector = map[string]string{corev1.LabelHostname: expendable}
+		node.Tolerations = []corev1.Toleration{{Key: "expendable", Operator: corev1.TolerationOpExists}}
 	})
 	namespace := s.namespace(t)
-	s.onceTheyRun(t, namespace, "sum", func([]jobs.Pod) error { return cluster.StopNode(t.Context(), s.dir, doomed) })
+	s.whenNodesRun(t, namespace, "sum", func([]jobs.Pod) error { return cluster.StopNode(t.Context(), s.dir, expendable) })
 	began := time.Now()
-	got := s.finish(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs))
-	if took := time.Since(began); took > hastyPatience+podPatience {
-		t.Errorf("it took %s to fail", took)
+	got := s.run(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs))
+	if took := time.Since(began); took > preflightTimeout+podTimeout {
+		t.Errorf("the job failed after %s, want at most %s", took, preflightTimeout+podTimeout)
 	}
 	var lost []string
 	for _, f := range got.verdict.Failed {
 		lost = append(lost, f.Host)
-		// Which of them depends on how soon the bridge notices.
+		// The cause depends on how soon the bridge notices.
 		if f.Cause != "timeout" && f.Cause != "unreachable" && f.Cause != "unresolvable" {
-			t.Errorf("the verdict on %s is %q", f.Host, f.String())
+			t.Errorf("the verdict on %s is %q, want a timeout or an unreachable host", f.Host, f.String())
 		}
 	}
 	if diff := cmp.Diff([]string{"sum-node-0-0", "sum-node-0-1"}, lost); diff != "" || got.condition != trainer.TrainJobFailed {
-		t.Errorf("the job is %s, lost hosts -want +got:\n%s", got.condition, diff)
+		t.Errorf("the job has condition %q, lost hosts: -want +got:\n%s", got.condition, diff)
 	}
 }

@@ -23,13 +23,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runtimeTest runs `trainyard runtime test` as a person's pipeline does.
+// runtimeTest runs `trainyard runtime test` as a pipeline does. It returns the result, the exit code and
+// the error output.
 func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, string) {
 	t.Helper()
 	args = append([]string{"runtime", "test", "-o", "json", "--kubeconfig", s.kubeconfig}, args...)
-	var words bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), s.trainyard, args...)
-	cmd.Stderr = &words
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	code := 0
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -39,64 +40,64 @@ func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, 
 	}
 	var result trial.Result
 	if err := json.Unmarshal(out, &result); err != nil {
-		t.Fatalf("%v: %s%s", err, out, &words)
+		t.Fatalf("%v: %s%s", err, out, &stderr)
 	}
-	t.Logf("%s", &words)
-	return result, code, words.String()
+	t.Logf("%s", &stderr)
+	return result, code, stderr.String()
 }
 
-// TestGoodRuntimesPassTheirTest: and nothing is left of it.
-func TestGoodRuntimesPassTheirTest(t *testing.T) {
+// TestRuntimeTestPassesWorkingRuntimes also checks that no objects remain.
+func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for name, args := range map[string][]string{
-		"Open MPI 4":                       {"openmpi"},
-		"Open MPI 5":                       {"openmpi5"},
-		"Open MPI 5 without launcher node": {"openmpi5-apart"},
-		"MPICH":                            {"mpich"},
-		"MPICH as a strict platform's":     {"mpich-strict"},
+		"Open MPI 4":                          {"openmpi"},
+		"Open MPI 5":                          {"openmpi5"},
+		"Open MPI 5 with a separate launcher": {"openmpi5-separate"},
+		"MPICH":                               {"mpich"},
+		"MPICH on a strict platform":          {"mpich-strict"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			namespace := s.namespace(t)
-			result, code, words := s.runtimeTest(t, append(args, "--namespace", namespace)...)
+			result, code, stderr := s.runtimeTest(t, append(args, "--namespace", namespace)...)
 			if code != 0 || !result.Passed {
-				t.Errorf("exit code %d: %s", code, words)
+				t.Errorf("exit code %d, want 0: %s", code, stderr)
 			}
-			s.expectNothingLeft(t, namespace)
+			s.expectNoTrainJobs(t, namespace)
 		})
 	}
-	t.Run("of a namespace, on one node", func(t *testing.T) {
+	t.Run("a namespaced runtime, on one node", func(t *testing.T) {
 		t.Parallel()
-		if _, code, words := s.runtimeTest(t, "trainingruntime/openmpi-team", "-n", team, "--nodes", "1"); code != 0 {
-			t.Errorf("exit code %d: %s", code, words)
+		if _, code, stderr := s.runtimeTest(t, "trainingruntime/openmpi-team", "-n", team, "--nodes", "1"); code != 0 {
+			t.Errorf("exit code %d, want 0: %s", code, stderr)
 		}
 	})
 }
 
-// TestTheDocumentedTestIsTrue: what docs/trying.md shows is what is printed, but for times and
-// for what is waited for meanwhile. A check that a later one overtakes may say less.
-func TestTheDocumentedTestIsTrue(t *testing.T) {
+// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, without times and
+// progress. A check can have less detail if a later check succeeds first.
+func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	page, err := os.ReadFile(repo.Path(t, "docs", "trying.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, shown, _ := strings.Cut(string(page), "```text\n$ trainyard runtime test openmpi --namespace team\n")
-	shown, _, _ = strings.Cut(shown, "```")
+	_, documented, _ := strings.Cut(string(page), "```text\n$ trainyard runtime test openmpi --namespace team\n")
+	documented, _, _ = strings.Cut(documented, "```")
 	out, err := exec.CommandContext(t.Context(), s.trainyard, "runtime", "test", "openmpi", "--namespace", team, "--kubeconfig", s.kubeconfig).CombinedOutput()
 	if err != nil {
 		t.Error(err)
 	}
-	want, got := timeless(shown), timeless(string(out))
+	want, got := stableLines(documented), stableLines(string(out))
 	for i := range min(len(want), len(got)) {
 		if title, _, _ := strings.Cut(want[i], ": "); strings.HasPrefix(title, "ok ") && got[i] == title {
 			got[i] = want[i]
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-docs/trying.md +printed:\n%s\n%s", diff, out)
+		t.Errorf("output: -docs/trying.md +got:\n%s\n%s", diff, out)
 	}
 }
 
@@ -105,37 +106,38 @@ var (
 	clusterNodes = regexp.MustCompile(`\d cluster nodes?`)
 )
 
-// timeless are lines without what differs from run to run.
-func timeless(text string) []string {
+// stableLines returns the lines of an output without the parts that vary between runs.
+func stableLines(text string) []string {
 	text = clusterNodes.ReplaceAllString(times.ReplaceAllString(text, " # s"), "# cluster nodes")
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(text), "\n"), func(line string) bool { return strings.HasPrefix(line, "...") })
 }
 
-func (s *sandbox) expectNothingLeft(t *testing.T, namespace string) {
+// expectNoTrainJobs checks that the command has deleted its TrainJob.
+func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	t.Helper()
-	if out, err := s.try("", "-n", namespace, "get", "trainjobs", "-o", "name"); err != nil || out != "" {
-		t.Errorf("left: %v %s", err, out)
+	if out, err := s.kubectl("", "-n", namespace, "get", "trainjobs", "-o", "name"); err != nil || out != "" {
+		t.Errorf("TrainJobs after the test: %v %s, want none", err, out)
 	}
 }
 
-// TestBadRuntimesFailTheirTest at the step that is bad, with a word on what to do.
-func TestBadRuntimesFailTheirTest(t *testing.T) {
+// TestRuntimeTestReportsBrokenRuntimes checks the failed step and its hint.
+func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for name, tc := range map[string]struct {
 		base   string
 		change func(*testing.T, *trainer.TrainingRuntimeSpec)
-		check  string // that fails
-		says   []string
+		check  string // the check that fails
+		want   []string
 		open   bool // the namespace admits any pod
 	}{
-		"an image that nobody has": {
+		"an image that does not exist": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				setImage(spec, "localhost/nowhere:1", corev1.PullNever)
 			},
 			"image", []string{"ErrImageNeverPull", "localhost/nowhere:1", "imagePullPolicy Never"}, false,
 		},
-		"an image of a registry that does not answer": {
+		"an image of an unreachable registry": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				setImage(spec, "127.0.0.1:9/nowhere:1", corev1.PullIfNotPresent)
 			},
@@ -143,13 +145,13 @@ func TestBadRuntimesFailTheirTest(t *testing.T) {
 		},
 		"another path of sshd": {
 			"openmpi", func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				rewrite(t, container(spec, jobs.Node, jobs.Main), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
+				rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
 			},
-			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // whichever fails first
+			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // whichever node fails first
 		},
 		"a user that the namespace forbids": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) { setUser(spec, asRoot) },
-			"placed", []string{"violates PodSecurity", "runAsUser=0", "fit level restricted"}, false,
+			"placed", []string{"violates PodSecurity", "runAsUser=0", "comply with level restricted"}, false,
 		},
 		"a user that the pod forbids": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) { setUser(spec, asRoot) },
@@ -169,13 +171,13 @@ func TestBadRuntimesFailTheirTest(t *testing.T) {
 		},
 		"no mpirun": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				setEnv(container(spec, jobs.Launcher, jobs.Main), "PATH", "/usr/sbin")
+				setEnv(container(spec, jobs.Launcher, jobs.MainContainer), "PATH", "/usr/sbin")
 			},
 			"mpirun", []string{`"mpirun": executable file not found`, "not on the image's PATH"}, false,
 		},
-		"Open MPI 5 without what it reads": {
+		"Open MPI 5 without its variables": {
 			"openmpi5", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				launcher := container(spec, jobs.Launcher, jobs.Main)
+				launcher := container(spec, jobs.Launcher, jobs.MainContainer)
 				launcher.Env = slices.DeleteFunc(launcher.Env, func(v corev1.EnvVar) bool { return strings.HasPrefix(v.Name, "PRTE_MCA_") })
 			},
 			"ranks", []string{"1 host, want 3", "Open MPI 5 needs PRTE_MCA_"}, false,
@@ -183,32 +185,33 @@ func TestBadRuntimesFailTheirTest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			where := s.namespace
+			create := s.namespace
 			if tc.open {
-				where = s.openNamespace
+				create = s.openNamespace
 			}
-			namespace := where(t)
-			runtime := s.spoil(t, tc.base, func(spec *trainer.TrainingRuntimeSpec) { tc.change(t, spec) })
-			result, code, words := s.runtimeTest(t, runtime, "--namespace", namespace)
+			namespace := create(t)
+			runtime := s.changedRuntime(t, tc.base, func(spec *trainer.TrainingRuntimeSpec) { tc.change(t, spec) })
+			result, code, stderr := s.runtimeTest(t, runtime, "--namespace", namespace)
 			if code != 7 || result.Passed || result.TimedOut {
-				t.Errorf("exit code %d, passed %v, timed out %v", code, result.Passed, result.TimedOut)
+				t.Errorf("exit code %d, passed %v, timed out %v, want 7, false, false", code, result.Passed, result.TimedOut)
 			}
-			expectFailure(t, result, tc.check, tc.says)
-			for _, want := range tc.says {
-				if !strings.Contains(words, want) {
-					t.Errorf("a person does not read %q", want)
+			expectFailedCheck(t, result, tc.check, tc.want)
+			for _, want := range tc.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("the error output is %s, want it to contain %q", stderr, want)
 				}
 			}
-			s.expectNothingLeft(t, namespace)
+			s.expectNoTrainJobs(t, namespace)
 		})
 	}
 }
 
-// asRoot is what a pod cannot be: root, and no root.
+// asRoot is a contradiction: it sets user 0 and forbids root.
 var asRoot = &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](0)}
 
-// expectFailure wants one check to have failed, those before it passed, and none after it reached.
-func expectFailure(t *testing.T, result trial.Result, check string, says []string) {
+// expectFailedCheck checks that one check failed, that those before it passed, and that those after it were
+// not reached.
+func expectFailedCheck(t *testing.T, result trial.Result, check string, wants []string) {
 	t.Helper()
 	at := slices.IndexFunc(result.Checks, func(c trial.Check) bool { return c.Name == check })
 	for i, c := range result.Checks {
@@ -223,17 +226,17 @@ func expectFailure(t *testing.T, result trial.Result, check string, says []strin
 		}
 	}
 	if at < 0 {
-		t.Fatalf("there is no check %s", check)
+		t.Fatalf("the result has no check %s", check)
 	}
 	text := strings.Join([]string{result.Checks[at].Detail, result.Checks[at].Evidence, result.Checks[at].Hint}, "\n")
-	for _, want := range says {
+	for _, want := range wants {
 		if !strings.Contains(text, want) {
-			t.Errorf("the check says nothing of %q: %s", want, text)
+			t.Errorf("the failed check reports %s, want it to contain %q", text, want)
 		}
 	}
 }
 
-// setImage gives all containers another image.
+// setImage sets the image of all containers.
 func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.PullPolicy) {
 	for _, p := range pods(spec) {
 		for _, c := range containers(p) {
@@ -242,7 +245,8 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 	}
 }
 
-// setUser gives all pods another user, and what else Pod Security's level restricted wants.
+// setUser sets the user of all pods, and keeps the seccomp profile that Pod Security's level restricted
+// requires.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
 	for _, p := range pods(spec) {
 		profile := p.SecurityContext.SeccompProfile

@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// TestASuspendedJobRunsWhenItIsResumed: before it starts, and in the middle.
-func TestASuspendedJobRunsWhenItIsResumed(t *testing.T) {
+// TestSuspendedJobsRunAfterResume suspends jobs before their start and while they run.
+func TestSuspendedJobsRunAfterResume(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	t.Run("suspended from the start", func(t *testing.T) {
@@ -34,10 +34,10 @@ func TestASuspendedJobRunsWhenItIsResumed(t *testing.T) {
 		key := client.ObjectKeyFromObject(job.Obj())
 		s.afterCreation(t, key, func(view jobs.View) error {
 			if !meta.IsStatusConditionTrue(view.Job.Status.Conditions, trainer.TrainJobSuspended) {
-				return errors.New("not suspended yet")
+				return errors.New("the job is not suspended yet")
 			}
 			if len(view.Pods) > 0 {
-				return fmt.Errorf("it has %d pods", len(view.Pods))
+				return fmt.Errorf("the suspended job has %d pods", len(view.Pods))
 			}
 			return s.suspend(key, false)
 		})
@@ -50,7 +50,7 @@ func TestASuspendedJobRunsWhenItIsResumed(t *testing.T) {
 		key := client.ObjectKeyFromObject(job.Obj())
 		suspended := false
 		s.afterCreation(t, key, func(view jobs.View) error {
-			switch launcher := view.Of(jobs.Launcher); {
+			switch launcher := view.PodsOf(jobs.Launcher); {
 			case suspended && len(view.Pods) == 0:
 				return s.suspend(key, false)
 			case !suspended && len(launcher) == 1 && launcher[0].Status.Phase == corev1.PodRunning:
@@ -59,27 +59,27 @@ func TestASuspendedJobRunsWhenItIsResumed(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			return errors.New("its pods are not gone")
+			return errors.New("the job still has pods")
 		})
-		if got := s.finish(t, job); got.condition != trainer.TrainJobComplete || len(got.ranks) != 2*procs {
-			t.Errorf("the job is %s with ranks %v, want Complete and %d", got.condition, got.ranks, 2*procs)
+		if got := s.run(t, job); got.condition != trainer.TrainJobComplete || len(got.ranks) != 2*procs {
+			t.Errorf("the job has condition %q and ranks %v, want Complete and %d ranks", got.condition, got.ranks, 2*procs)
 		}
 		if !suspended {
-			t.Error("it was never suspended")
+			t.Error("the job was never suspended")
 		}
 	})
 }
 
-// afterCreation calls act again and again beside the test until it returns nil, from when the job is there.
+// afterCreation calls act repeatedly in the background, from the creation of the job until act returns nil.
 func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(jobs.View) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), jobPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), jobTimeout)
 	done := make(chan error, 1)
 	go func() {
-		err := errors.New("the job was never made")
+		err := errors.New("the job was never created")
 		for ; err != nil && ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
 			var view jobs.View
-			if view, err = s.jobs.Look(ctx, key); err == nil {
+			if view, err = s.jobs.Get(ctx, key); err == nil {
 				err = act(view)
 			}
 		}
@@ -88,51 +88,52 @@ func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(job
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("beside the job: %v", err)
+			t.Errorf("in the background of the job: %v", err)
 		}
 	})
 }
 
-// suspend stops a job, or lets it go on.
+// suspend suspends or resumes a job.
 func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
-	out, err := s.try("", "-n", key.Namespace, "patch", "trainjob", key.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"suspend":%t}}`, on))
+	out, err := s.kubectl("", "-n", key.Namespace, "patch", "trainjob", key.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"suspend":%t}}`, on))
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
 }
 
-// TestWhatRanksWriteIsReadByTheNextJob: the volume of a runtime's storage.
-func TestWhatRanksWriteIsReadByTheNextJob(t *testing.T) {
+// TestStorageKeepsFilesBetweenJobs writes files to the volume of a runtime's storage, and reads them in
+// another job.
+func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	namespace := s.namespace(t)
 	s.claim(t, namespace, "results")
-	write := build.MakeTrainJob("write", namespace).Runtime("openmpi-store").Nodes(2).ProcPerNode(procs).
+	write := build.MakeTrainJob("write", namespace).Runtime("openmpi-storage").Nodes(2).ProcPerNode(procs).
 		Command("mpirun", "sh", "-c", `uname -n > "/mnt/results/$OMPI_COMM_WORLD_RANK"`)
-	if got := s.finish(t, write); got.condition != trainer.TrainJobComplete {
-		t.Fatalf("writing is %s", got.condition)
+	if got := s.run(t, write); got.condition != trainer.TrainJobComplete {
+		t.Fatalf("the writing job has condition %q", got.condition)
 	}
-	read := build.MakeTrainJob("read", namespace).Runtime("openmpi-store").Nodes(2).
+	read := build.MakeTrainJob("read", namespace).Runtime("openmpi-storage").Nodes(2).
 		Command("sh", "-c", `cd /mnt/results; for rank in *; do echo "rank $rank was on $(cat "$rank")"; done`)
-	got := s.finish(t, read)
+	got := s.run(t, read)
 	want := []string{
 		"rank 0 was on write-launcher-0-0", "rank 1 was on write-launcher-0-0",
 		"rank 2 was on write-node-0-0", "rank 3 was on write-node-0-0",
 	}
 	if diff := cmp.Diff(want, got.ranks); diff != "" || got.condition != trainer.TrainJobComplete {
-		t.Errorf("%s, -want +got:\n%s", got.condition, diff)
+		t.Errorf("the reading job has condition %q, output: -want +got:\n%s", got.condition, diff)
 	}
 }
 
-// claim makes a volume of this machine, and a claim to it.
+// claim creates a volume in a folder of this machine, and a claim to it.
 func (s *sandbox) claim(t *testing.T, namespace, name string) {
 	t.Helper()
 	folder := filepath.Join(s.dir, "volumes", namespace)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// As shared storage is: for whatever user a pod runs as. The kubelet changes no owner of a hostPath.
+	// Every user can write, as on shared storage: the kubelet does not change the owner of a hostPath.
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -158,5 +159,5 @@ func (s *sandbox) claim(t *testing.T, namespace, name string) {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { _, _ = s.try("", "delete", "pv", volume.Name, "--wait=false") })
+	t.Cleanup(func() { _, _ = s.kubectl("", "delete", "pv", volume.Name, "--wait=false") })
 }

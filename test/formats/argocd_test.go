@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// project is what an AppProject says of what its Applications may apply.
+// project contains the fields of an AppProject that limit its Applications.
 type project struct {
 	Spec struct {
 		Destinations               []struct{ Namespace string }
@@ -23,7 +23,7 @@ type project struct {
 
 type kind struct{ Group, Kind string }
 
-// TestProjectsAllowTheirObjects: Argo CD does not see what a project forbids, so that it would be missing without a word.
+// TestProjectsAllowTheirObjects checks that the project allows every object, because Argo CD silently ignores objects that a project forbids.
 func TestProjectsAllowTheirObjects(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -38,7 +38,7 @@ func TestProjectsAllowTheirObjects(t *testing.T) {
 	}
 }
 
-// projectIn is the platform's own.
+// projectIn reads the AppProject of the platform.
 func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	t.Helper()
 	name := bundle.Platform
@@ -55,7 +55,7 @@ func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	return p
 }
 
-// expectAllowed: each object is of a kind of its scope, which is told by whether it has a namespace.
+// expectAllowed checks that the project allows the kind of each object, in the list of cluster-scoped or of namespaced kinds.
 func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 	t.Helper()
 	for _, destination := range p.Spec.Destinations {

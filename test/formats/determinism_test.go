@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestSurroundingsDoNotMatter: the program writes the same bytes whatever the
-// machine it runs on says about time, language, folders and processors.
+// TestSurroundingsDoNotMatter checks that the output does not depend on the time zone, the language, the folders or the
+// number of processors of the machine.
 func TestSurroundingsDoNotMatter(t *testing.T) {
 	program := repo.Build(t)
 	surroundings := map[string][]string{
@@ -55,8 +55,7 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestOrderAndSyntaxDoNotMatter: a document whose mappings are in another order,
-// or that is written as JSON or CUE, makes the same bytes.
+// TestOrderAndSyntaxDoNotMatter checks that a document gives the same bytes with its mappings in another order, and as JSON or CUE.
 func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	for name, file := range examples(t) {
 		document := read(t, file)
@@ -82,7 +81,7 @@ func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	}
 }
 
-// streams writes each environment as one stream.
+// streams returns each environment as one stream.
 func streams(t *testing.T, document generator.Input) map[string]string {
 	t.Helper()
 	plain, _ := bundles.Named("plain")
@@ -97,7 +96,7 @@ func streams(t *testing.T, document generator.Input) map[string]string {
 	return written
 }
 
-// shuffled writes a YAML document with the keys of every mapping in another order.
+// shuffled returns a YAML document with the keys of every mapping in another order.
 func shuffled(t *testing.T, text []byte, seed uint64) []byte {
 	t.Helper()
 	var root goyaml.Node

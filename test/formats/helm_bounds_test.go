@@ -16,20 +16,20 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// held are the rules of a document about several values that charts keep, too.
-var held = []string{
+// boundRules are the rules about several values of a document that charts check, too.
+var boundRules = []string{
 	"defaults-respect-the-limits", "one-process-beside-several-gpus-is-the-trainjobs-to-say", "the-smallest-trainjob-fits-the-quota",
 }
 
-// holds tells whether a document keeps these rules with other values.
-func holds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
+// keepsBounds reports whether a document keeps these rules with other values.
+func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
-	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(held, p.Rule.Name) })
+	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
 }
 
-// TestNumbersStayWithinWhatTheDocumentFixes: the schema of a chart's values knows the limits of each runtime, and
-// which of them cannot have one process.
-func TestNumbersStayWithinWhatTheDocumentFixes(t *testing.T) {
+// TestSchemaHasTheBoundsOfRuntimes checks that the schema of a chart's values contains the limits of each runtime, and
+// the minimum of runtimes that cannot have one process.
+func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -42,12 +42,12 @@ func TestNumbersStayWithinWhatTheDocumentFixes(t *testing.T) {
 				values := defaults(t, dir)
 				steps := strings.Split(strings.TrimPrefix(key, "spec."), ".")
 				if fmt.Sprint(valueAt(values, steps)) == fmt.Sprint(number) {
-					continue // of which a document may say nothing
+					continue // the default, which can be missing in the document
 				}
-				plant(values, steps, number)
-				want := holds(t, file, bundle, map[string]any{key: number})
+				setValue(values, steps, number)
+				want := keepsBounds(t, file, bundle, map[string]any{key: number})
 				if got := schema.Validate(decoded(t, values)) == nil; got != want {
-					t.Errorf("%s: %d: the chart admits it: %v; the document: %v", key, number, got, want)
+					t.Errorf("%s: %d: the chart admits it: %v; the document admits it: %v", key, number, got, want)
 				}
 				if !want {
 					refused++
@@ -56,7 +56,7 @@ func TestNumbersStayWithinWhatTheDocumentFixes(t *testing.T) {
 		}
 	})
 	if refused < 20 {
-		t.Errorf("%d numbers were refused: too few to say anything", refused)
+		t.Errorf("%d numbers were refused: too few for a result", refused)
 	}
 }
 
@@ -67,7 +67,7 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// amounts are tried for all quotas, and for what all runtimes ask for, at once.
+// amounts are values for all quotas and all requests of runtimes at once.
 var amounts = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
@@ -75,7 +75,7 @@ var amounts = []map[string]any{
 	{"quota.memory": "16Gi", "resources.memory": "8Gi"}, {"quota.memory": "16Gi", "resources.memory": "8193Mi"}, {"quota.memory": "17G", "resources.memory": "8Gi"},
 }
 
-// TestAmountsFitTogether: charts fail where the document would say that a runtime can never run in a quota.
+// TestAmountsFitTogether checks that a chart fails exactly where the document reports that a runtime can never run in a quota.
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -89,26 +89,26 @@ func TestAmountsFitTogether(t *testing.T) {
 			if len(keysOf(bundle, ".quota.cpu")) == 0 {
 				continue
 			}
-			want := holds(t, file, bundle, values)
+			want := keepsBounds(t, file, bundle, values)
 			out, err := exec.Command(repo.Tool(t, "helm-4"), "template", "release", dir, "-f", valuesOf(t, values)).CombinedOutput()
-			if (err == nil) != want || err != nil && !strings.Contains(string(out), "is less than what") {
-				t.Errorf("%v: the document holds: %v; the chart says %v:\n%.600s", amount, want, err, out)
+			if (err == nil) != want || err != nil && !strings.Contains(string(out), "is too small for") {
+				t.Errorf("%v: the document is valid: %v; the chart reports %v:\n%.600s", amount, want, err, out)
 			}
 			verdicts[want]++
 		}
 	})
 	if verdicts[true] < 10 || verdicts[false] < 10 {
-		t.Errorf("%d amounts fit and %d do not: too few to say anything", verdicts[true], verdicts[false])
+		t.Errorf("%d amounts fit and %d do not: too few for a result", verdicts[true], verdicts[false])
 	}
 }
 
-// TestChartsWithoutObjectsRender: a document may make nothing, and its chart makes that.
+// TestChartsWithoutObjectsRender checks that the chart of a document without objects renders nothing.
 func TestChartsWithoutObjectsRender(t *testing.T) {
 	text := "{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: a}, spec: {runtimes: {mpi: {from: openmpi-cpu, image: a, scope: namespace}}}}"
 	dir := charted(t, text)
 	for _, helm := range helmVersions {
 		if got := objects(t, helmTemplate(t, helm, dir)); len(got) > 0 {
-			t.Errorf("%s: it makes %v", helm, slices.Sorted(maps.Keys(got)))
+			t.Errorf("%s: the chart renders %v", helm, slices.Sorted(maps.Keys(got)))
 		}
 	}
 }
@@ -116,8 +116,8 @@ func TestChartsWithoutObjectsRender(t *testing.T) {
 // maxChartFile is the largest file of a chart that Helm reads. Source: Helm, MaxDecompressedFileSize.
 const maxChartFile = 5 << 20
 
-// TestLargeChartsAreRead: what holds the values of many tenants and runtimes to each other grows with the
-// tenants and with the runtimes, and hardly with both.
+// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes: its size grows with their sum,
+// and hardly with their product.
 func TestLargeChartsAreRead(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  admission: {enforce: none}\n  runtimes:\n")
@@ -139,12 +139,12 @@ func TestLargeChartsAreRead(t *testing.T) {
 		t.Errorf("bounds.yaml has %d bytes", info.Size())
 	}
 	out, err := exec.Command(repo.Tool(t, "helm-4"), "template", "release", dir, "--set", "tenants.team-with-a-name-77.quota.cpu=1").CombinedOutput()
-	if want := "tenants.team-with-a-name-77.quota.cpu: 1 is less than what the smallest TrainJob of a-runtime-with-a-name-0, a launcher and a node, asks for"; err == nil || !strings.Contains(string(out), want) {
+	if want := "tenants.team-with-a-name-77.quota.cpu: 1 is too small for the smallest TrainJob of a-runtime-with-a-name-0 (a launcher and a node)"; err == nil || !strings.Contains(string(out), want) {
 		t.Errorf("%v: want %s in\n%.600s", err, want, out)
 	}
 }
 
-// charted is the folder with the chart of a document.
+// charted writes the chart of a document, and returns its folder.
 func charted(t *testing.T, text string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")

@@ -16,13 +16,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// helmVersions are those that charts are for.
+// helmVersions are the supported versions of Helm.
 var helmVersions = []string{"helm-3", "helm-4"}
 
 // eachChart calls a test with the chart of each environment of each example.
@@ -42,12 +43,12 @@ func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bu
 	}
 }
 
-// valuesOf is a file with values for parameters, as a chart has them.
+// valuesOf returns a file that sets parameters as values of a chart.
 func valuesOf(t *testing.T, values map[string]any) string {
 	t.Helper()
 	root := map[string]any{}
 	for key, value := range values {
-		plant(root, strings.Split(strings.TrimPrefix(key, "spec."), "."), value)
+		setValue(root, strings.Split(strings.TrimPrefix(key, "spec."), "."), value)
 	}
 	return valuesFile(t, root)
 }
@@ -65,8 +66,8 @@ func valuesFile(t *testing.T, values any) string {
 	return file
 }
 
-// plant puts a value into a tree.
-func plant(at map[string]any, steps []string, value any) {
+// setValue sets a value in a tree.
+func setValue(at map[string]any, steps []string, value any) {
 	for _, step := range steps[:len(steps)-1] {
 		below, _ := at[step].(map[string]any)
 		if below == nil {
@@ -78,7 +79,7 @@ func plant(at map[string]any, steps []string, value any) {
 	at[steps[len(steps)-1]] = value
 }
 
-// TestChartsAreClean: Helm's own linter finds nothing to say.
+// TestChartsAreClean checks that Helm's own linter finds no problem.
 func TestChartsAreClean(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, _ bundles.Bundle) {
 		for _, helm := range helmVersions {
@@ -90,8 +91,8 @@ func TestChartsAreClean(t *testing.T) {
 	})
 }
 
-// TestValuesSayWhatTheDocumentSays: a chart with other values for all parameters is the document with them.
-func TestValuesSayWhatTheDocumentSays(t *testing.T) {
+// TestValuesEqualTheDocument checks that a chart with other values for all parameters renders the objects of a document with these values.
+func TestValuesEqualTheDocument(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		values := changed(t, bundle)
 		other := generate(t, read(t, file), overlay(t, bundle, values))[path.Join(".", bundle.Environment)]
@@ -111,16 +112,15 @@ func TestValuesSayWhatTheDocumentSays(t *testing.T) {
 	})
 }
 
-// odd are values of which most parameters admit none, and some a few.
-var odd = []any{
+// unusualValues are values that most parameters refuse.
+var unusualValues = []any{
 	-1, 0, 1, 1.5, 0.0001, 7, 1024, 1025, 1e9, 1e10, "", " ", "a b", "Always", "always", "UPPER/case:1", "quay.io/acme/mpi:1", "mpi", "1", "0", "-1", "1500m", "0.5",
 	"1Gi", "1G", "1gb", "1Ei", "10x", "1e3", "99999999999Gi", "true", true, false, []any{}, []any{"a"}, map[string]any{}, map[string]any{"a": 1}, "a\nb", "é", "a\u202eb", "a\u0000b", strings.Repeat("a", 3000),
 }
 
-// TestSchemaOfValuesRefusesWhatTheDocumentMayNotSay: over odd values, all parameters at a time, the schema of a
-// chart's values admits what our CUE admits for the field. Rules that look at several values are not among them, for which
-// all others are odd here, too.
-func TestSchemaOfValuesRefusesWhatTheDocumentMayNotSay(t *testing.T) {
+// TestSchemaRefusesInvalidValues sets all parameters to the same unusual value. The schema of a chart's values must admit it exactly where
+// the CUE schema admits it for the field. Rules about several values are not compared, because all values are unusual here.
+func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
 		if err != nil {
@@ -128,14 +128,14 @@ func TestSchemaOfValuesRefusesWhatTheDocumentMayNotSay(t *testing.T) {
 		}
 		schema := compiled(t, text)
 		admitted, refused := 0, 0
-		for _, value := range odd {
+		for _, value := range unusualValues {
 			judged := document(t, file, bundle, value)
 			for _, key := range keysOf(bundle, "") {
 				values := defaults(t, dir)
-				plant(values, strings.Split(strings.TrimPrefix(key, "spec."), "."), value)
+				setValue(values, strings.Split(strings.TrimPrefix(key, "spec."), "."), value)
 				said := schema.Validate(decoded(t, values))
 				if (said == nil) == judged[key] {
-					t.Errorf("%s: %v: the document refuses it: %v; the chart says %v", key, value, judged[key], said)
+					t.Errorf("%s: %v: the document refuses it: %v; the chart reports %v", key, value, judged[key], said)
 				}
 				if said == nil {
 					admitted++
@@ -145,12 +145,12 @@ func TestSchemaOfValuesRefusesWhatTheDocumentMayNotSay(t *testing.T) {
 			}
 		}
 		if admitted < 20 || refused < 100 {
-			t.Errorf("%d values admitted and %d refused: too few to say anything", admitted, refused)
+			t.Errorf("%d values admitted and %d refused: too few for a result", admitted, refused)
 		}
 	})
 }
 
-// document tells at which parameters a document with the same value for all of them is refused for what the value is.
+// document sets all parameters of a document to one value, and returns the parameters for which the document refuses it.
 func document(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
@@ -169,7 +169,7 @@ func document(t *testing.T, file string, bundle bundles.Bundle, value any) map[s
 	return refused
 }
 
-// problemsWith are those of a document with other values.
+// problemsWith returns the problems of a document with other values.
 func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
 	t.Helper()
 	request := generator.Request{Layers: []generator.Input{read(t, file), overlay(t, bundle, values)}}
@@ -184,7 +184,7 @@ func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[s
 	return problems
 }
 
-// defaults are a chart's own values.
+// defaults returns the default values of a chart.
 func defaults(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "values.yaml"))
@@ -198,28 +198,28 @@ func defaults(t *testing.T, dir string) map[string]any {
 	return values
 }
 
-// waysOut are what charts are expected to let their users change besides, and how objects are told to have changed.
-var waysOut = map[string]struct {
+// standardValues are tests of the values that every chart has, with the expected changes of objects.
+var standardValues = map[string]struct {
 	values map[string]any
-	change func(id string, o map[string]any) // what an object becomes; one without fields is gone
-	more   []string                          // objects that come
+	change func(id string, o map[string]any) // changes an object; without fields, the object is removed
+	more   []string                          // added objects
 }{
 	"a mirror has all images": {
 		values: map[string]any{"imageRegistry": "mirror.example:5000/quay/"},
 		change: func(_ string, o map[string]any) { mirrored(o, "mirror.example:5000/quay/") },
 	},
-	"a chart above says where the mirror is": {
+	"a parent chart sets the mirror": {
 		values: map[string]any{"global": map[string]any{"imageRegistry": "mirror.example", "storageClass": "fast"}},
 		change: func(_ string, o map[string]any) { mirrored(o, "mirror.example/") },
 	},
 	"all objects get labels and annotations": {
 		values: map[string]any{"commonLabels": map[string]any{"acme.example/cost": "42"}, "commonAnnotations": map[string]any{"acme.example/owner": "{{ hpc }} \"team\""}},
 		change: func(_ string, o map[string]any) {
-			plant(o, []string{"metadata", "labels", "acme.example/cost"}, "42")
-			plant(o, []string{"metadata", "annotations", "acme.example/owner"}, "{{ hpc }} \"team\"")
+			setValue(o, []string{"metadata", "labels", "acme.example/cost"}, "42")
+			setValue(o, []string{"metadata", "annotations", "acme.example/owner"}, "{{ hpc }} \"team\"")
 		},
 	},
-	"parts are left out": {
+	"components are left out": {
 		values: map[string]any{"components": map[string]any{"quota": false, "networkpolicy": false}},
 		change: func(id string, o map[string]any) {
 			if kind, _, _ := strings.Cut(id, " "); slices.Contains([]string{"ResourceQuota", "LimitRange", "NetworkPolicy"}, kind) {
@@ -227,7 +227,7 @@ var waysOut = map[string]struct {
 			}
 		},
 	},
-	"objects come": {
+	"objects are added": {
 		values: map[string]any{"extraObjects": []any{
 			map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "{{ .Release.Name }}-more"}},
 			"apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Chart.Name }}",
@@ -258,10 +258,10 @@ func mirrored(o map[string]any, mirror string) {
 	}
 }
 
-func TestChartsHaveWaysOut(t *testing.T) {
+func TestChartsHaveStandardValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chart")
 	acme(t, dir)
-	for name, test := range waysOut {
+	for name, test := range standardValues {
 		for _, helm := range helmVersions {
 			t.Run(name+" with "+helm, func(t *testing.T) {
 				want := map[string]string{}
@@ -289,7 +289,7 @@ func TestChartsHaveWaysOut(t *testing.T) {
 	}
 }
 
-// acme writes the chart of an example.
+// acme writes the chart of the example acme.
 func acme(t *testing.T, dir string) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
@@ -308,20 +308,20 @@ func asJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// wrongValues are refused by Helm before anything is rendered.
+// wrongValues are values that Helm refuses before it renders anything.
 var wrongValues = map[string]struct{ set, says string }{
-	"a value that there is not":         {"runtimes.mpi-horovod-gpu.imagee=a", "imagee"},
-	"a runtime that there is not":       {"runtimes.other.image=a", "other"},
-	"a value taken away":                {"runtimes.mpi-horovod-gpu.image=null", "image"},
-	"a runtime taken away":              {"runtimes.mpi-horovod-gpu=null", "mpi-horovod-gpu"},
-	"a number that is too large":        {"runtimes.mpi-horovod-gpu.numProcPerNode=9", "want 8"},
-	"no image":                          {"runtimes.mpi-horovod-gpu.image=UPPER/case:x", "image"},
-	"a part that there is not":          {"components.others=false", "others"},
-	"all parts taken away":              {"components=null", "components"},
-	"a mirror that is an address":       {"imageRegistry=https://mirror.example", "imageRegistry"},
-	"a label that no object can have":   {"commonLabels.cost=a b", "cost"},
-	"a label that objects have already": {`commonLabels.trainyard\.dev/tenant=a`, "trainyard.dev/tenant"},
-	"an annotation of Helm's own":       {`commonAnnotations.helm\.sh/resource-policy=keep`, "helm.sh/resource-policy"},
+	"an unknown value":            {"runtimes.mpi-horovod-gpu.imagee=a", "imagee"},
+	"an unknown runtime":          {"runtimes.other.image=a", "other"},
+	"a removed value":             {"runtimes.mpi-horovod-gpu.image=null", "image"},
+	"a removed runtime":           {"runtimes.mpi-horovod-gpu=null", "mpi-horovod-gpu"},
+	"a number that is too large":  {"runtimes.mpi-horovod-gpu.numProcPerNode=9", "want 8"},
+	"no image":                    {"runtimes.mpi-horovod-gpu.image=UPPER/case:x", "image"},
+	"an unknown component":        {"components.others=false", "others"},
+	"all components removed":      {"components=null", "components"},
+	"a mirror with a scheme":      {"imageRegistry=https://mirror.example", "imageRegistry"},
+	"an invalid label":            {"commonLabels.cost=a b", "cost"},
+	"a label that objects have":   {`commonLabels.trainyard\.dev/tenant=a`, v1alpha1.TenantLabel},
+	"an annotation of Helm's own": {`commonAnnotations.helm\.sh/resource-policy=keep`, "helm.sh/resource-policy"},
 }
 
 func TestChartsRefuseWrongValues(t *testing.T) {
@@ -337,8 +337,8 @@ func TestChartsRefuseWrongValues(t *testing.T) {
 	}
 }
 
-// TestChartsArePartsOfOthers: a chart can have ours as a part, under another name, switched on and off, with values.
-func TestChartsArePartsOfOthers(t *testing.T) {
+// TestChartsAreDependencies checks that a parent chart can use the chart under another name, enable and disable it, and set its values.
+func TestChartsAreDependencies(t *testing.T) {
 	above := t.TempDir()
 	acme(t, filepath.Join(above, "charts", "acme-prod"))
 	text := "apiVersion: v2\nname: above\nversion: 1.0.0\ndependencies:\n- {name: acme-prod, version: 0.1.0, alias: training, condition: training.enabled}\n"
@@ -348,10 +348,10 @@ func TestChartsArePartsOfOthers(t *testing.T) {
 	for _, helm := range helmVersions {
 		on := objects(t, helmTemplate(t, helm, above, "--set", "training.enabled=true,training.runtimes.mpi-deepspeed.image=quay.io/acme/other:2,global.imageRegistry=mirror.example"))
 		if !strings.Contains(on["ClusterTrainingRuntime mpi-deepspeed"], `"mirror.example/acme/other:2"`) {
-			t.Errorf("%s: the part has not got its image: %s", helm, slices.Sorted(maps.Keys(on)))
+			t.Errorf("%s: the dependency does not have its image: %s", helm, slices.Sorted(maps.Keys(on)))
 		}
 		if off := objects(t, helmTemplate(t, helm, above, "--set", "training.enabled=false")); len(off) > 0 {
-			t.Errorf("%s: switched off it makes %s", helm, slices.Sorted(maps.Keys(off)))
+			t.Errorf("%s: disabled, the chart renders %s", helm, slices.Sorted(maps.Keys(off)))
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// alike has environments and teams whose names, joined by a dash, would be those of others.
-const alike = `
+// similarNames has environments and teams with names that would be equal if a dash joined them.
+const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: acme}
@@ -26,12 +26,12 @@ spec:
   environments: {prod: {}, prod-eu: {}}
 `
 
-// TestNamesForArgoCDAreOfOneEnvironment: what all environments give to one Argo CD does not meet. Of the same name, the last
-// project that is applied would win, and a team would have what is another's.
+// TestNamesForArgoCDAreOfOneEnvironment checks that the resources of all environments have different names in one Argo CD. With equal names, the
+// last applied project would win, and give one team the rights of another.
 func TestNamesForArgoCDAreOfOneEnvironment(t *testing.T) {
 	format, _ := bundles.Named("argocd")
 	from := map[string]string{}
-	environments := generate(t, generator.Input{Name: "alike.yaml", Text: []byte(alike)})
+	environments := generate(t, generator.Input{Name: "similarNames.yaml", Text: []byte(similarNames)})
 	for _, environment := range slices.Sorted(maps.Keys(environments)) {
 		for _, f := range rendered(t, format, environments[environment]).Files() {
 			if !strings.HasPrefix(f.Path, "argocd/") || path.Base(f.Path) == "argocd-cm.yaml" {

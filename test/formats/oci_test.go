@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// imageOf reads the one artifact of a layout, and has the library say whether it is sound.
+// imageOf reads the one artifact of an image layout, and validates it with the library.
 func imageOf(t *testing.T, dir string) v1.Image {
 	t.Helper()
 	index, err := layout.ImageIndexFromPath(dir)
@@ -39,7 +39,7 @@ func imageOf(t *testing.T, dir string) v1.Image {
 	return image
 }
 
-// untarred unpacks the artifact as Argo CD does, which wants one layer of this type and reads every YAML file in it.
+// untarred unpacks the artifact as Argo CD does, which requires one layer of this type and reads every YAML file in it.
 // Source: github.com/argoproj/argo-cd, util/oci/client.go.
 func untarred(t *testing.T, image v1.Image) []byte {
 	t.Helper()
@@ -65,7 +65,7 @@ func untarred(t *testing.T, image v1.Image) []byte {
 	return filesOf(t, tar.NewReader(unpacked))
 }
 
-// filesOf reads files of an archive one after the other, which are in order and say nothing of who made them and when.
+// filesOf reads the files of an archive. It checks that they are in order, and have no owner and no time.
 func filesOf(t *testing.T, archive *tar.Reader) []byte {
 	t.Helper()
 	var all []byte

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,11 +20,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator reads what docs/olm.md tells the operator to read, and beside it what OLM applies itself.
+// unpackedByOperator reads the payload as docs/olm.md tells the operator to, and the separate manifests, which OLM applies.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
 	var all []byte
@@ -35,7 +39,7 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 		if err := yaml.Unmarshal([]byte(text), &c); err != nil {
 			t.Fatal(err)
 		}
-		part, is := c.Labels["trainyard.dev/payload"]
+		part, is := c.Labels[v1alpha1.PayloadLabel]
 		if !is {
 			all = append(append(all, "---\n"...), text...)
 			continue
@@ -54,7 +58,7 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 	return append(all, joined(t, parts)...)
 }
 
-// joined puts the parts of a payload together.
+// joined joins the parts of a payload, and checks them against their annotations.
 func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte
@@ -66,11 +70,11 @@ func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 		}
 		stream = append(stream, part.BinaryData["objects.yaml.gz"]...)
 	}
-	if want := strconv.Itoa(len(parts)); about["trainyard.dev/payload-parts"] != want {
-		t.Errorf("there are %s parts, and %s are announced", want, about["trainyard.dev/payload-parts"])
+	if want := strconv.Itoa(len(parts)); about[v1alpha1.PayloadPartsAnnotation] != want {
+		t.Errorf("there are %s parts, and %s are announced", want, about[v1alpha1.PayloadPartsAnnotation])
 	}
-	if want := fmt.Sprintf("sha256:%x", sha256.Sum256(stream)); about["trainyard.dev/payload-digest"] != want {
-		t.Errorf("the digest is %s, and %s is announced", want, about["trainyard.dev/payload-digest"])
+	if want := fmt.Sprintf("sha256:%x", sha256.Sum256(stream)); about[v1alpha1.PayloadDigestAnnotation] != want {
+		t.Errorf("the digest is %s, and %s is announced", want, about[v1alpha1.PayloadDigestAnnotation])
 	}
 	r, err := gzip.NewReader(bytes.NewReader(stream))
 	if err != nil {
@@ -80,14 +84,14 @@ func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strconv.Itoa(bytes.Count(text, []byte("---\n"))); about["trainyard.dev/payload-objects"] != want {
-		t.Errorf("there are %s objects, and %s are announced", want, about["trainyard.dev/payload-objects"])
+	if want := strconv.Itoa(bytes.Count(text, []byte("---\n"))); about[v1alpha1.PayloadObjectsAnnotation] != want {
+		t.Errorf("there are %s objects, and %s are announced", want, about[v1alpha1.PayloadObjectsAnnotation])
 	}
 	return text
 }
 
-// TestOLMAppliesWhatItIsGiven: objects of kinds that the document names stand in the bundle, and not in the payload.
-func TestOLMAppliesWhatItIsGiven(t *testing.T) {
+// TestOLMAppliesSeparateManifests checks that objects of the kinds in spec.delivery.olm.manifests are manifests, and not in the payload.
+func TestOLMAppliesSeparateManifests(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	given := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole]}}}")}
 	for environment, bundle := range generate(t, read(t, "examples/acme/platform.yaml"), given) {
@@ -111,12 +115,59 @@ func TestOLMAppliesWhatItIsGiven(t *testing.T) {
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "manifests", "clusterrole-*.yaml"))
 		if err != nil || len(files) != roles || roles == 0 {
-			t.Errorf("%s: %d ClusterRoles stand in the bundle (%v), want %d", environment, len(files), err, roles)
+			t.Errorf("%s: the bundle has %d ClusterRoles as manifests (%v), want %d", environment, len(files), err, roles)
 		}
 		for _, file := range files {
 			if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "kind: ClusterRole\n") {
 				t.Errorf("%s: %v:\n%s", file, err, text)
 			}
+		}
+	}
+}
+
+// operatorCSV is the smallest ClusterServiceVersion that OLM's library accepts without a warning. It replaces the one of
+// trainyard's operator.
+const operatorCSV = `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: trainyard.v0.1.0, annotations: {capabilities: Basic Install, alm-examples: '[]'}}
+spec:
+  displayName: trainyard
+  version: 0.1.0
+  minKubeVersion: 1.33.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  install:
+    strategy: deployment
+    spec:
+      deployments:
+      - name: operator
+        spec:
+          selector: {matchLabels: {app: operator}}
+          template:
+            metadata: {labels: {app: operator}}
+            spec: {serviceAccountName: operator, containers: [{name: operator, image: quay.io/acme/operator:1}]}
+`
+
+// TestOLMBundlesAreValid adds an operator's ClusterServiceVersion to the manifests of each example, and runs the checks
+// of OLM's own library: all manifests load, none has a wrong type, and the bundle is not near OLM's maximum size.
+func TestOLMBundlesAreValid(t *testing.T) {
+	olm, _ := bundles.Named("olm-payload")
+	manifests := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole, ClusterRoleBinding]}}}")}
+	for name, file := range examples(t) {
+		for environment, bundle := range generate(t, read(t, file), manifests) {
+			t.Run(path.Join(name, environment), func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "bundle")
+				if _, err := rendered(t, olm, bundle).WriteDir(dir, false); err != nil {
+					t.Fatal(err)
+				}
+				folder := filepath.Join(dir, "manifests")
+				if err := os.WriteFile(filepath.Join(folder, "trainyard.clusterserviceversion.yaml"), []byte(operatorCSV), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				want := fmt.Sprintf("%d objects\n", len(readFolder(t, folder)))
+				if diff := cmp.Diff(want, string(run(t, exec.Command(repo.Tool(t, "olm-bundle"), folder)))); diff != "" {
+					t.Errorf("-files +objects that OLM loads:\n%s", diff)
+				}
+			})
 		}
 	}
 }

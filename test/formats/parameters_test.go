@@ -13,20 +13,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/bundles"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// others are values for parameters, of which each gets the first that its schema admits and that it has not got
-// yet. They go together: quotas are large, and what asks for a part of them is small.
-var others = map[string][]any{
+// otherValues are values for parameters. Each parameter gets the first value that its schema admits and that differs from its own.
+// Quotas get large values and requests small ones, so that the requests fit.
+var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // thousands are written with a k
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changed are other values for all parameters of a bundle, by key.
+// changed returns other values for all parameters of a bundle, by key.
 func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -39,7 +40,7 @@ func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// keysOf are those of a bundle's parameters that end so, sorted.
+// keysOf returns the keys of a bundle's parameters with a suffix, sorted.
 func keysOf(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -52,11 +53,11 @@ func keysOf(bundle bundles.Bundle, end string) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// another is a value for a parameter that has not got it.
+// another returns a value for a parameter that differs from its own.
 func another(t *testing.T, p object.Parameter, now any) any {
 	t.Helper()
-	pool := others[""]
-	for suffix, values := range others {
+	pool := otherValues[""]
+	for suffix, values := range otherValues {
 		if suffix != "" && strings.HasSuffix(p.Key, "."+suffix) {
 			pool = values
 		}
@@ -71,16 +72,15 @@ func another(t *testing.T, p object.Parameter, now any) any {
 	return nil
 }
 
-// TestParametersChangeWhatTheySay: with other values for all parameters, a document becomes the same objects with
-// these values where the parameters say, and not a letter changes anywhere else. So a chart whose values are the
-// parameters can say all that the document can say in their place.
-func TestParametersChangeWhatTheySay(t *testing.T) {
+// TestParametersChangeOnlyTheirFields generates the objects with other values for all parameters. The objects differ only in the
+// fields of the parameters. So a chart with the parameters as values gives the same objects as a changed document.
+func TestParametersChangeOnlyTheirFields(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
 			t.Run(path.Join(name, environment), func(t *testing.T) {
 				values := changed(t, bundle)
 				if len(values) < 5 {
-					t.Fatalf("only %d parameters: too few to say anything", len(values))
+					t.Fatalf("only %d parameters: too few for a result", len(values))
 				}
 				want := contents(bundle.Objects, func(o object.Object) map[string]any {
 					fields := o.Fields()
@@ -107,7 +107,7 @@ func contents(set object.Set, of func(object.Object) map[string]any) map[string]
 	return all
 }
 
-// replace puts a value at a path, as text where text is.
+// replace sets the value at a path, as text if the old value is text.
 func replace(root any, path []any, value any) {
 	holder, last := object.At(root, path[:len(path)-1]), path[len(path)-1]
 	if _, isText := object.At(root, path).(string); isText {
@@ -126,10 +126,10 @@ func replace(root any, path []any, value any) {
 	}
 }
 
-// overlay is a layer that gives parameters values, in the bundle's environment.
+// overlay returns a layer that sets parameters in the bundle's environment.
 func overlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generator.Input {
 	t.Helper()
-	root := map[string]any{"apiVersion": "trainyard.dev/v1alpha1", "kind": "Platform", "metadata": map[string]any{"name": bundle.Platform}}
+	root := map[string]any{"apiVersion": v1alpha1.APIVersion, "kind": "Platform", "metadata": map[string]any{"name": bundle.Platform}}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		steps := strings.Split(key, ".")
 		if bundle.Environment != "" {
@@ -153,7 +153,7 @@ func overlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generat
 	return generator.Input{Name: "values.json", Text: text}
 }
 
-// compiled is a schema that judges.
+// compiled returns a compiled JSON Schema.
 func compiled(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -171,7 +171,7 @@ func compiled(t *testing.T, text []byte) *jsonschema.Schema {
 	return schema
 }
 
-// decoded is a value as it is read from JSON.
+// decoded returns a value as the schema library reads it from JSON.
 func decoded(t *testing.T, value any) any {
 	t.Helper()
 	text, err := json.Marshal(value)

@@ -21,8 +21,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// readers turn a bundle on disk back into a stream of objects, as its real
-// consumer does, keyed by format. Every format needs one.
+// readers read a bundle from disk as a stream of objects, as its real consumer does, by format. Every format needs one.
 var readers = map[string]func(t *testing.T, dir string) []byte{
 	"plain": func(t *testing.T, dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
@@ -61,8 +60,7 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 	},
 }
 
-// TestFormatsHoldTheSameObjects: each format, read back by its real consumer, is
-// the generated set.
+// TestFormatsHoldTheSameObjects checks that the real consumer of each format reads exactly the generated objects.
 func TestFormatsHoldTheSameObjects(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -86,7 +84,7 @@ func TestFormatsHoldTheSameObjects(t *testing.T) {
 	}
 }
 
-// expectParity reads a bundle back as its real consumer does.
+// expectParity compares the generated objects with those that the consumer of a bundle reads.
 func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, want map[string]string) {
 	t.Helper()
 	consume, ok := readers[format.Name()]
@@ -131,7 +129,7 @@ func objects(t *testing.T, stream []byte) map[string]string {
 	return found
 }
 
-// canonical sorts keys and drops white space.
+// canonical returns JSON with sorted keys and without white space.
 func canonical(t *testing.T, text []byte) string {
 	t.Helper()
 	var value any
@@ -147,13 +145,13 @@ func canonical(t *testing.T, text []byte) string {
 	return string(sorted)
 }
 
-// helmTemplate is what a version of Helm makes of a chart.
+// helmTemplate returns the manifests that a version of Helm renders from a chart.
 func helmTemplate(t *testing.T, version, dir string, args ...string) []byte {
 	t.Helper()
 	return unwrapped(t, run(t, exec.Command(repo.Tool(t, version), append([]string{"template", "release", dir}, args...)...)))
 }
 
-// unwrapped is a stream without what Helm alone reads of it.
+// unwrapped returns a stream without the annotations that only Helm reads.
 func unwrapped(t *testing.T, stream []byte) []byte {
 	t.Helper()
 	var left [][]byte
@@ -197,7 +195,7 @@ func documents(t *testing.T, stream []byte) iter.Seq[[]byte] {
 	}
 }
 
-// run returns what a command prints, and fails the test if the command does.
+// run returns the output of a command, and fails the test if the command fails.
 func run(t *testing.T, cmd *exec.Cmd) []byte {
 	t.Helper()
 	var stderr bytes.Buffer

@@ -1,6 +1,5 @@
-// Package formats holds every format against every example: the committed
-// rendering is what generate writes, all formats hold the same objects, and
-// neither depends on where and how the program runs.
+// Package formats tests every format with every example: bundles/rendered equals the output of generate, all formats contain the
+// same objects, and the output does not depend on the machine.
 package formats
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// examples lists the platform documents, keyed by the folder that their rendering has.
+// examples returns the files of the platform documents, by the name of their folder.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -35,8 +34,7 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-// generate makes the objects of every environment of a document, keyed by the
-// folder that each has inside a bundle of all: "." where there are no environments.
+// generate generates the bundle of every environment of a document, by environment; "." if there are no environments.
 func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
@@ -45,16 +43,12 @@ func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle
 	}
 	all := map[string]bundles.Bundle{}
 	for _, p := range platforms {
-		delivery, err := bundles.ReadDelivery(p.Delivery)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[path.Join(".", p.Environment)] = bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: delivery}
+		all[path.Join(".", p.Environment)] = bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: p.Delivery}
 	}
 	return all
 }
 
-// renders tells whether a document says what a format has to know.
+// renders reports whether a document has all fields that a format needs.
 func renders(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	var missing *bundles.MissingError
@@ -65,7 +59,7 @@ func renders(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	return err == nil
 }
 
-// TestEveryFormatIsRendered: each has an example that says all that it has to know.
+// TestEveryFormatIsRendered checks that each format has an example with all fields that it needs.
 func TestEveryFormatIsRendered(t *testing.T) {
 	rendered := map[string]bool{}
 	for _, file := range examples(t) {
@@ -82,14 +76,14 @@ func TestEveryFormatIsRendered(t *testing.T) {
 	}
 }
 
-// committed tells whether bundles/rendered holds a bundle.
+// committed reports whether bundles/rendered holds bundles of a format.
 func committed(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	_, binary := format.(bundles.Binary)
 	return !binary && renders(t, format, bundle)
 }
 
-// rendered lays a bundle out as files.
+// rendered returns the files of a bundle.
 func rendered(t *testing.T, format bundles.Format, bundle bundles.Bundle) bundles.Tree {
 	t.Helper()
 	tree, err := format.Render(t.Context(), bundle)
@@ -108,8 +102,7 @@ func read(t *testing.T, file string) generator.Input {
 	return generator.Input{Name: file, Text: text}
 }
 
-// TestRenderedIsTrue: bundles/rendered is what generate writes today.
-// TRAINYARD_UPDATE=1 writes it.
+// TestRenderedIsTrue checks that bundles/rendered equals the output of generate. TRAINYARD_UPDATE=1 updates it.
 func TestRenderedIsTrue(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -118,7 +111,7 @@ func TestRenderedIsTrue(t *testing.T) {
 					continue
 				}
 				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
-					tree := rendered(t, format, bundle).Holding(bundle.Objects)
+					tree := rendered(t, format, bundle).WithInventory(bundle.Objects)
 					committed := repo.Path(t, "bundles", "rendered", name, format.Name(), environment)
 					if os.Getenv("TRAINYARD_UPDATE") != "" {
 						if _, err := tree.WriteDir(committed, true); err != nil {
@@ -138,7 +131,7 @@ func TestRenderedIsTrue(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsRendered: a rendering whose example or format is gone is stale.
+// TestNothingElseIsRendered checks that bundles/rendered has no folder of a removed example or format.
 func TestNothingElseIsRendered(t *testing.T) {
 	known := map[string]bool{}
 	for name, file := range examples(t) {

@@ -1,4 +1,4 @@
-// Package helm has Helm 3 and Helm 4 install a generated chart into a real API server, where Trainer runs.
+// Package helm installs a generated chart with Helm 3 and Helm 4 into a real API server, where Trainer runs.
 package helm
 
 import (
@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/repo"
 )
@@ -32,13 +33,13 @@ spec:
     charted-team: {namespace: {create: true}, runtimes: [mpi], quota: {cpu: 100}, editors: {groups: [team]}}
 `
 
-// release is a chart, a cluster, and a version of Helm between them.
+// release is a chart that a version of Helm installs into a cluster.
 type release struct {
 	*controlplane.ControlPlane
 	helm, chart string
 }
 
-// run has Helm do something with the release.
+// run runs a command of Helm on the release.
 func (r release) run(t *testing.T, verb string, args ...string) string {
 	t.Helper()
 	args = append([]string{verb, "charted", "--namespace", "default", "--kubeconfig", r.Kubeconfig()}, args...)
@@ -49,7 +50,7 @@ func (r release) run(t *testing.T, verb string, args ...string) string {
 	return string(out)
 }
 
-// get reads an object; one that is not there has no fields.
+// get reads an object. It returns nil if the object does not exist.
 func (r release) get(t *testing.T, kind schema.GroupVersionKind, namespace, name string) map[string]any {
 	t.Helper()
 	var o unstructured.Unstructured
@@ -65,14 +66,14 @@ func (r release) get(t *testing.T, kind schema.GroupVersionKind, namespace, name
 }
 
 var (
-	runtimes   = schema.GroupVersionKind{Group: "trainer.kubeflow.org", Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
+	runtimes   = schema.GroupVersionKind{Group: v1alpha1.TrainerGroup, Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
 	configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
 )
 
-// TestChartIsInstalled: a release comes, changes by its values, changes by nothing, goes but for what is not its own, and
-// comes again.
+// TestChartIsInstalled installs a release, upgrades it with other values, upgrades it without a change, uninstalls it, which keeps shared
+// objects, and installs it again.
 func TestChartIsInstalled(t *testing.T) {
 	dir := t.TempDir()
 	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")
@@ -92,7 +93,7 @@ func TestChartIsInstalled(t *testing.T) {
 func (r release) live(t *testing.T) {
 	said := r.run(t, "install", r.chart)
 	if !strings.Contains(said, "kubectl get clustertrainingruntimes,trainingruntimes --all-namespaces -l trainyard.dev/platform=charted") {
-		t.Errorf("the notes do not say what there is:\n%s", said)
+		t.Errorf("the notes do not list the runtimes:\n%s", said)
 	}
 	r.expectImage(t, "quay.io/acme/openmpi:4.1.6")
 
@@ -109,8 +110,8 @@ func (r release) live(t *testing.T) {
 	if r.get(t, runtimes, "", "mpi") != nil {
 		t.Error("the runtime stays when the release goes")
 	}
-	for _, kept := range []string{"charted-team", "trainyard-system"} {
-		if r.get(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server always says
+	for _, kept := range []string{"charted-team", v1alpha1.SystemNamespace} {
+		if r.get(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server always sets it
 			t.Errorf("the namespace %s goes with the release", kept)
 		}
 	}
@@ -123,15 +124,15 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage looks for an image in the runtime, and in what its tenants' TrainJobs are held against.
+// expectImage checks the image of the runtime, and the image that the admission policy compares TrainJobs with.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.get(t, runtimes, "", "mpi")}).MarshalJSON()
 	if err != nil || strings.Count(string(text), `"image":"`+want+`"`) < 2 {
-		t.Errorf("the runtime has not the image %s: %v\n%s", want, err, text)
+		t.Errorf("the runtime does not have the image %s: %v\n%s", want, err, text)
 	}
-	data, _ := r.get(t, configMaps, "trainyard-system", "trainyard-charted-team")["data"].(map[string]any)
+	data, _ := r.get(t, configMaps, v1alpha1.SystemNamespace, "trainyard-charted-team")["data"].(map[string]any)
 	if data["mpi.image"] != want {
-		t.Errorf("TrainJobs are held against %v, want %s", data["mpi.image"], want)
+		t.Errorf("the policy compares TrainJobs with %v, want %s", data["mpi.image"], want)
 	}
 }

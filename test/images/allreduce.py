@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up the ranks of a job, and says on which host each of them was."""
+"""Adds up the ranks of a job, and prints the host of each rank."""
 import socket
 
 from mpi4py import MPI

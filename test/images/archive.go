@@ -18,11 +18,11 @@ import (
 // PauseName is the image of every pod's first process.
 const PauseName = "localhost/pause:sandbox"
 
-// Pause writes an archive of the pause image around a static program.
+// Pause writes an archive of the pause image, which contains a static program.
 func Pause(program, archive string) error {
 	content, err := os.ReadFile(program)
 	if err != nil {
-		return fmt.Errorf("making the pause image: %w", err)
+		return fmt.Errorf("building the pause image: %w", err)
 	}
 	layer, err := layerOf(file{"pause", 0o755, 0, string(content)})
 	if err != nil {
@@ -31,22 +31,22 @@ func Pause(program, archive string) error {
 	return write(archive, PauseName, v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"}, layer)
 }
 
-// write makes an archive of an image, which container runtimes import.
-func write(archive, as string, config v1.Config, layers ...v1.Layer) error {
+// write writes an archive of an image, which container runtimes can import.
+func write(archive, imageName string, config v1.Config, layers ...v1.Layer) error {
 	image, err := mutate.AppendLayers(empty.Image, layers...)
 	if err != nil {
-		return fmt.Errorf("putting %s together: %w", as, err)
+		return fmt.Errorf("assembling %s: %w", imageName, err)
 	}
-	of, err := image.ConfigFile()
+	file, err := image.ConfigFile()
 	if err != nil {
-		return fmt.Errorf("putting %s together: %w", as, err)
+		return fmt.Errorf("assembling %s: %w", imageName, err)
 	}
-	of = of.DeepCopy()
-	of.OS, of.Architecture, of.Config = "linux", runtime.GOARCH, config
-	if image, err = mutate.ConfigFile(image, of); err != nil {
-		return fmt.Errorf("putting %s together: %w", as, err)
+	file = file.DeepCopy()
+	file.OS, file.Architecture, file.Config = "linux", runtime.GOARCH, config
+	if image, err = mutate.ConfigFile(image, file); err != nil {
+		return fmt.Errorf("assembling %s: %w", imageName, err)
 	}
-	tag, err := name.NewTag(as)
+	tag, err := name.NewTag(imageName)
 	if err != nil {
 		return fmt.Errorf("naming an image: %w", err)
 	}
@@ -56,7 +56,7 @@ func write(archive, as string, config v1.Config, layers ...v1.Layer) error {
 	return nil
 }
 
-// file is one file of a layer, and whose it is.
+// file is one file of a layer.
 type file struct {
 	path    string
 	mode    int64
@@ -64,7 +64,7 @@ type file struct {
 	content string
 }
 
-// layerOf is a layer of a few files; equal files make equal layers.
+// layerOf returns a layer with a few files; equal files result in equal layers.
 func layerOf(files ...file) (v1.Layer, error) {
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)
@@ -73,14 +73,14 @@ func layerOf(files ...file) (v1.Layer, error) {
 			Name: f.path, Mode: f.mode, Uid: f.owner, Gid: f.owner, Size: int64(len(f.content)), Typeflag: tar.TypeReg,
 		}
 		if err := w.WriteHeader(header); err != nil {
-			return nil, fmt.Errorf("making a layer: %w", err)
+			return nil, fmt.Errorf("writing a layer: %w", err)
 		}
 		if _, err := io.WriteString(w, f.content); err != nil {
-			return nil, fmt.Errorf("making a layer: %w", err)
+			return nil, fmt.Errorf("writing a layer: %w", err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("making a layer: %w", err)
+		return nil, fmt.Errorf("writing a layer: %w", err)
 	}
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(buffer.Bytes())), nil

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// source is a package that the Python Package Index has as source code only.
+// source is a package that the Python Package Index has only as source code.
 type source struct {
 	name      string   // NAME==VERSION
-	packages  []string // of Debian, that it is compiled with
-	variables string   // NAME=VALUE..., that it is compiled with
+	packages  []string // Debian packages needed to compile it
+	variables string   // NAME=VALUE..., set when it is compiled
 }
 
-// horovod is compiled without Gloo, its way to do without MPI. Its setup.py wants cffi.
+// horovod is compiled without Gloo, an alternative to MPI. Its setup.py needs cffi.
 var horovod = source{
 	name: "horovod==0.28.1",
 	packages: []string{
@@ -27,7 +27,7 @@ var horovod = source{
 	variables: "HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1",
 }
 
-// wheel compiles the package in a root file system of its own, unless dir has it already.
+// wheel compiles the package in a temporary root file system, unless dir already has the wheel.
 func (s source) wheel(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(s.steps("", ""), s.packages...), " ")))
 	wheel := filepath.Join(dir, fmt.Sprintf("wheel-%x.whl", sum[:4]))
@@ -43,21 +43,22 @@ func (s source) wheel(ctx context.Context, dir string) (string, error) {
 	if err := pip(ctx, "download", "--no-deps", "--no-binary="+project, "--dest="+work, s.name); err != nil {
 		return "", err
 	}
-	sources, err := only(filepath.Join(work, "*.tar.gz"))
+	sources, err := singleMatch(filepath.Join(work, "*.tar.gz"))
 	if err != nil {
 		return "", err
 	}
 	if err := debootstrap(ctx, os.DevNull, s.packages, s.steps(sources, work)...); err != nil {
 		return "", fmt.Errorf("compiling %s: %w", s.name, err)
 	}
-	made, err := only(filepath.Join(work, "wheel", "*.whl"))
+	built, err := singleMatch(filepath.Join(work, "wheel", "*.whl"))
 	if err != nil {
 		return "", err
 	}
-	return wheel, os.Rename(made, wheel)
+	return wheel, os.Rename(built, wheel)
 }
 
-// steps are what mmdebstrap does inside once all packages are there. There is no network.
+// steps returns the hooks of mmdebstrap that compile the package after all Debian packages are installed,
+// without network.
 func (s source) steps(sources, out string) []string {
 	build := "mkdir /source /wheel; tar -x -f /source.tar.gz -C /source --strip-components=1; cd /source; " +
 		"LDFLAGS=-s MAKEFLAGS=-j$(nproc) " + s.variables + " python3 setup.py --quiet bdist_wheel --dist-dir /wheel"
@@ -68,8 +69,8 @@ func (s source) steps(sources, out string) []string {
 	}
 }
 
-// only is the one file that a pattern matches.
-func only(pattern string) (string, error) {
+// singleMatch returns the one file that a pattern matches.
+func singleMatch(pattern string) (string, error) {
 	found, err := filepath.Glob(pattern)
 	if err != nil {
 		return "", err

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestImagesHoldWhatJobsNeed: what ran in pods is good by examples/images/check-image.sh, too.
-func TestImagesHoldWhatJobsNeed(t *testing.T) {
+// TestImagesPassCheckImage checks that examples/images/check-image.sh accepts the images that jobs run in.
+func TestImagesPassCheckImage(t *testing.T) {
 	for name, mpi := range map[string]string{"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "intel": "intel"} {
 		t.Run(name, func(t *testing.T) {
 			s := unpacked(t, name)
@@ -20,24 +20,24 @@ func TestImagesHoldWhatJobsNeed(t *testing.T) {
 			if err := os.Remove(filepath.Join(s.dir, "usr/sbin/sshd")); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := s.checked(t, mpi); err == nil || !strings.Contains(out, "MISSING  sshd: install openssh-server\n") {
-				t.Errorf("without sshd it ended with %v:\n%s", err, out)
+			if out, err := s.checkImage(t, mpi); err == nil || !strings.Contains(out, "MISSING  sshd: install openssh-server\n") {
+				t.Errorf("without sshd the script ended with %v, want sshd reported:\n%s", err, out)
 			}
 		})
 	}
 }
 
-// check fails a test where the image lacks something.
+// check fails a test if the image lacks something.
 func (s system) check(t *testing.T, mpi string) {
 	t.Helper()
-	out, err := s.checked(t, mpi)
+	out, err := s.checkImage(t, mpi)
 	if err != nil || strings.Contains(out, "MISSING") || !strings.Contains(out, "ok       mpirun\n") {
-		t.Errorf("ended with %v:\n%s", err, out)
+		t.Errorf("the script ended with %v, want all checks ok:\n%s", err, out)
 	}
 }
 
-// checked runs the script as the documentation says, from standard input.
-func (s system) checked(t *testing.T, mpi string) (string, error) {
+// checkImage runs the script from standard input, as documented.
+func (s system) checkImage(t *testing.T, mpi string) (string, error) {
 	t.Helper()
 	script, err := os.ReadFile(repo.Path(t, "examples/images/check-image.sh"))
 	if err != nil {

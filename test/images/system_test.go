@@ -16,14 +16,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// system is the file system of an image, unpacked, to run programs in as a pod would: with
-// the image's environment, by a user that the image does not know.
+// system is the unpacked file system of an image. Programs run in it as in a pod: with the image's
+// environment, and as a user that the image does not know.
 type system struct {
 	dir         string
 	environment []string
 }
 
-// unpacked is an image that `make images` has made. Entering it needs root.
+// unpacked unpacks an image that `make images` has built. Running programs in it needs root.
 func unpacked(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -31,7 +31,7 @@ func unpacked(t *testing.T, name string) system {
 	}
 	image, err := tarball.ImageFromPath(archive(t, name), nil)
 	if err != nil {
-		t.Fatalf("%v: `make images` makes it", err)
+		t.Fatalf("%v: run `make images`", err)
 	}
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -42,7 +42,7 @@ func unpacked(t *testing.T, name string) system {
 	return s
 }
 
-// archive is where `make images` puts an image.
+// archive is the path of an image that `make images` builds.
 func archive(t *testing.T, name string) string {
 	t.Helper()
 	return repo.Path(t, ".tools", "images", name+".tar")
@@ -59,7 +59,7 @@ func (s system) unpack(t *testing.T, image v1.Image) {
 	}
 }
 
-// enter gives a process what every container has, in a mount namespace that goes with it.
+// enter sets up the mounts of a container, in a mount namespace that ends with the process.
 const enter = `
 set -eu
 root=$1
@@ -69,7 +69,7 @@ mount --rbind /sys "$root/sys"
 mount -t tmpfs tmpfs "$root/dev/shm"
 exec chroot --userspec=12345:0 --groups=0 "$root" "$@"`
 
-// run returns what a command prints on both streams, and how it ended.
+// run returns the output and error output of a command, and its error.
 func (s system) run(stdin string, command ...string) (string, error) {
 	args := append([]string{"--mount", "--propagation=private", "sh", "-c", enter, "enter", s.dir}, command...)
 	cmd := exec.Command("unshare", args...)
@@ -79,7 +79,7 @@ func (s system) run(stdin string, command ...string) (string, error) {
 	return string(out), err
 }
 
-// read returns a file of the image, or of what ran in it.
+// read returns a file of the image, or a file that a program in it wrote.
 func (s system) read(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(s.dir, path))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training of train.py the way Horovod has it: the same data, network, loss and options.
+"""The training of train.py with Horovod: the same data, network, loss and options.
 
     mpirun python3 /opt/train_horovod.py [--samples N] [--steps N] [--out FILE]
 
@@ -15,7 +15,7 @@ import train
 
 
 def fit(samples, steps):
-    """Gradient descent over all ranks: the model, and the loss before each step and at the end."""
+    """Runs gradient descent over all ranks. Returns the model, and the loss before each step and at the end."""
     x, y = train.shard(samples, hvd.rank(), hvd.size())
     model = train.network(hvd.rank())
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -35,18 +35,18 @@ def fit(samples, steps):
 
 
 def main():
-    given = train.options()
+    arguments = train.options()
     torch.set_num_threads(1)
     hvd.init()
     try:
-        model, losses = fit(given.samples, given.steps)
+        model, losses = fit(arguments.samples, arguments.steps)
     except ValueError as problem:
         if hvd.rank() == 0:
             print(f"train_horovod.py: {problem}", file=sys.stderr, flush=True)
         sys.exit(2)
     hosts = hvd.allgather_object(socket.gethostname())
     if hvd.rank() == 0:
-        train.report(hosts, given.samples, losses, model, given.out)
+        train.report(hosts, arguments.samples, losses, model, arguments.out)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,15 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// prefix is where wheels lie in an image.
+// prefix is the folder of wheels in an image.
 const prefix = "opt/mpi"
 
-// python is the version that Debian 12 has.
+// python is the version of Python in Debian 12.
 const python = "3.11"
 
-// wheelLayer is a layer of packages from the Python Package Index, each as NAME==VERSION, and
-// of wheels made here. Debian has one version of each MPI; there are others, as programs and libraries.
-func wheelLayer(ctx context.Context, packages []string, made ...string) (v1.Layer, error) {
+// wheelLayer returns a layer of packages from the Python Package Index, each as NAME==VERSION, and of
+// locally built wheels. Debian has one version of each MPI; the index has others.
+func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Layer, error) {
 	dir, err := os.MkdirTemp("", "wheels-")
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func wheelLayer(ctx context.Context, packages []string, made ...string) (v1.Laye
 		return nil, err
 	}
 	var files []file
-	for _, wheel := range append(wheels, made...) {
+	for _, wheel := range append(wheels, built...) {
 		if files, err = unpack(files, wheel); err != nil {
 			return nil, fmt.Errorf("unpacking %s: %w", filepath.Base(wheel), err)
 		}
@@ -62,7 +62,7 @@ func unpack(files []file, wheel string) ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{place(entry.Name), 0o755, 0, content})
+		files = append(files, file{installPath(entry.Name), 0o755, 0, content})
 	}
 	return files, nil
 }
@@ -77,9 +77,9 @@ func read(entry *zip.File) (string, error) {
 	return string(content), err
 }
 
-// place is where a wheel's file belongs (the binary distribution format of PyPA): Python's
-// own, unless it is data, which is laid out from the prefix.
-func place(name string) string {
+// installPath returns the path of a wheel's file in an image, by PyPA's binary distribution format:
+// Python's packages folder, or the prefix for data files.
+func installPath(name string) string {
 	if top, rest, ok := strings.Cut(name, "/"); ok && strings.HasSuffix(top, ".data") {
 		kind, rest, _ := strings.Cut(rest, "/")
 		return path.Join(prefix, map[string]string{"scripts": "bin"}[kind], rest)

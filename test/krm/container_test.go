@@ -14,13 +14,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
+// nobody is the user that examples/images/fn.Dockerfile sets.
 const nobody = 65534
 
-// TestContainer runs the program as docker runs it for kustomize in the image of
-// examples/images/fn.Dockerfile: as nobody, in a root that has nothing else, without arguments.
+// TestContainer runs the program as docker runs it in the image of examples/images/fn.Dockerfile: as nobody, without
+// arguments, in a root folder that contains only the program.
 func TestContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a program a root of its own")
+		t.Skip("only root can change the root folder of a program")
 	}
 	root, err := os.MkdirTemp("", "trainyard-fn-")
 	if err != nil {
@@ -37,21 +38,21 @@ func TestContainer(t *testing.T) {
 	}
 	document := strings.ReplaceAll(strings.TrimSpace(named("generate")), "\n", "\n  ")
 	for _, version := range []string{"v1", "v1beta1"} {
-		var words bytes.Buffer
+		var messages bytes.Buffer
 		cmd := exec.Command("/trainyard-fn")
-		cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{"LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"}, &words
+		cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{"LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"}, &messages
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		cmd.Stdin = strings.NewReader("apiVersion: config.kubernetes.io/" + version + "\nkind: ResourceList\nitems: []\nfunctionConfig:\n  " + document + "\n")
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("%v: %s", err, words.String())
+			t.Fatalf("%v: %s", err, messages.String())
 		}
-		var answer struct {
+		var output struct {
 			APIVersion string
 			Items      []any
 		}
-		if err := yaml.Unmarshal(out, &answer); err != nil || answer.APIVersion != "config.kubernetes.io/"+version || len(answer.Items) < 10 {
-			t.Errorf("the answer to %s is a list of %s with %d items, and %v", version, answer.APIVersion, len(answer.Items), err)
+		if err := yaml.Unmarshal(out, &output); err != nil || output.APIVersion != "config.kubernetes.io/"+version || len(output.Items) < 10 {
+			t.Errorf("the output for %s is a list of %s with %d items, error %v", version, output.APIVersion, len(output.Items), err)
 		}
 	}
 }

@@ -1,3 +1,3 @@
-// Package krm has the real kustomize run trainyard-fn, in each way that a kustomization can: it
-// makes what trainyard generates, or the build fails; never does something go missing in silence.
+// Package krm tests trainyard-fn with the real kustomize, as generator, transformer and validator. The output must be
+// equal to that of trainyard generate, or the build must fail: no object may be missing without an error.
 package krm

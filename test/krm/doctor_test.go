@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// doctor is what trainyard doctor says on a host whose PATH has some programs and nothing else, and
-// its exit code.
-func (w world) doctor(t *testing.T, programs map[string]string) (says map[string]string, code int) {
+// doctor runs trainyard doctor with only these programs in PATH. It returns the status of each check, and the exit
+// code.
+func (w workspace) doctor(t *testing.T, programs map[string]string) (statuses map[string]string, code int) {
 	t.Helper()
 	path := t.TempDir()
 	for name, target := range programs {
@@ -38,21 +38,21 @@ func (w world) doctor(t *testing.T, programs map[string]string) (says map[string
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	says = map[string]string{}
+	statuses = map[string]string{}
 	for _, c := range report.Checks {
-		says[c.Name] = c.Status
+		statuses[c.Name] = c.Status
 		t.Logf("%-8s %-22s %s", c.Status, c.Name, c.Says)
 	}
-	return says, code
+	return statuses, code
 }
 
 func TestDoctor(t *testing.T) {
-	w := newWorld(t)
-	w.write(t, "elder", "#!/bin/sh\necho trainyard-fn v0.0.1\n")
+	w := newWorkspace(t)
+	w.write(t, "old", "#!/bin/sh\necho trainyard-fn v0.0.1\n")
 	w.write(t, "broken", "#!/bin/sh\necho broken >&2\nexit 3\n")
-	// It leaves functions out whatever it is told, as kustomize does without --enable-exec.
+	// silent always skips functions, as kustomize does without --enable-exec.
 	w.write(t, "silent", "#!/bin/sh\ncase $1 in version) echo v5.9.0;; esac\n")
-	for _, script := range []string{"elder", "broken", "silent"} {
+	for _, script := range []string{"old", "broken", "silent"} {
 		if err := os.Chmod(filepath.Join(w.dir, script), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestDoctor(t *testing.T) {
 		want     map[string]string
 		code     int
 	}{
-		"a host that has all": {
+		"all programs": {
 			map[string]string{"trainyard-fn": function, "kustomize": kustomize, "kubectl": kubectl},
 			map[string]string{
 				"trainyard-fn": "ok", "kustomize": "ok", "with both flags": "ok", "without --enable-exec": "note", "without flags": "ok",
@@ -71,18 +71,18 @@ func TestDoctor(t *testing.T) {
 			},
 			0,
 		},
-		"a host that has nothing": {
+		"no programs": {
 			nil, map[string]string{"trainyard-fn": "missing", "kustomize": "missing", "kubectl kustomize": "note", "Argo CD": "note"}, 7,
 		},
 		"a function of another version": {
-			map[string]string{"trainyard-fn": filepath.Join(w.dir, "elder"), "kustomize": kustomize},
+			map[string]string{"trainyard-fn": filepath.Join(w.dir, "old"), "kustomize": kustomize},
 			map[string]string{"trainyard-fn": "missing", "kustomize": "ok", "kubectl kustomize": "note", "Argo CD": "note"}, 7,
 		},
 		"a kustomize that does not work": {
 			map[string]string{"trainyard-fn": function, "kustomize": filepath.Join(w.dir, "broken")},
 			map[string]string{"trainyard-fn": "ok", "kustomize": "missing", "kubectl kustomize": "note", "Argo CD": "note"}, 7,
 		},
-		"a kustomize that leaves functions out": {
+		"a kustomize that skips functions": {
 			map[string]string{"trainyard-fn": function, "kustomize": filepath.Join(w.dir, "silent")},
 			map[string]string{
 				"trainyard-fn": "ok", "kustomize": "ok", "with both flags": "missing", "without --enable-exec": "missing", "without flags": "missing",
@@ -100,9 +100,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit: what init writes is built as it is, by itself and as a base, or not at all.
+// TestInit: kustomize builds the files of init, directly and as a base, or fails.
 func TestInit(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")
 	w.run(t, w.trainyard, "init", "--kustomize", "--name", "acme", document)
 	w.write(t, "overlay/kustomization.yaml", head+"resources: [../base]\n")
@@ -116,10 +116,10 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: -generate +kustomize:\n%s", folder, diff)
 		}
 		if out, err := w.build(t, folder, noExec...); err == nil || !strings.Contains(err.Error(), "FunctionRun") {
-			t.Errorf("%s without exec: kustomize says %v, and gives %d bytes", folder, err, len(out))
+			t.Errorf("%s without exec: kustomize returns %v and %d bytes", folder, err, len(out))
 		}
 		if out, err := w.build(t, folder); err == nil {
-			t.Errorf("%s without alpha: kustomize says nothing, and gives %d bytes", folder, len(out))
+			t.Errorf("%s without alpha: kustomize returns no error and %d bytes", folder, len(out))
 		}
 	}
 }

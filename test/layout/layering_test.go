@@ -17,74 +17,28 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban says what a folder must not import, and why. A ban on our own folders and
-// on CUE holds for everything reached from there; a ban on other libraries holds
-// for direct imports, because theirs reach further than anyone can mend.
+// ban lists imports that a folder must not have, and why. It is one row of the first table of docs/design/architecture.md.
 type ban struct {
-	from, target string // a pattern ending in /... covers the folder itself too
-	why          string
+	from, targets, exceptions []pattern
+	reason                    string
 }
 
-var bans = []ban{
-	{".", module + "/...", "embed.go carries data and nothing else"},
-	{"generator/object/...", module + "/...", "the leaf that both sides share has no branch of its own"},
-	{"generator/object/...", "cuelang.org/go/...", "formats must not need CUE to compile"},
-	{"generator/problem/...", module + "/...", "what is wrong does not depend on how it was found"},
-	{"generator/...", module + "/bundles/...", "generation ends with an object.Set"},
-	{"generator/...", module + "/cmd/...", "nobody imports a command"},
-	{"generator/...", module + "/controller/...", "the controller reads what was delivered"},
-	{"generator/...", module + "/test/...", "tests are not part of the product"},
-	{"generator/...", "k8s.io/client-go/...", "generation needs no cluster"},
-	{"bundles/...", "cuelang.org/go/...", "CUE ends with the object.Set"},
-	{"bundles/...", module + "/generator", "a format reads sets, not documents"},
-	{"bundles", module + "/bundles/registry", "formats are files, wherever they go"},
-	{"bundles/artifact/...", module + "/...", "an artifact is bytes, whatever they say"},
-	{"bundles/...", module + "/controller/...", "files are written before anything runs"},
-	{"reports/...", module + "/generator", "a report says what is wrong, however it was found"},
-	{"reports/...", module + "/bundles/...", "a report says what is wrong, however it was found"},
-	{"reports/...", module + "/cmd/...", "nobody imports a command"},
-	{"reports/...", module + "/test/...", "tests are not part of the product"},
-	{"generator/...", module + "/reports/...", "what is wrong does not depend on who reads it"},
-	{"bundles/...", module + "/reports/...", "files are written whoever reads about it"},
-	{"grafana/...", module + "/generator/...", "what is asked of Prometheus is data"},
-	{"grafana/...", "cuelang.org/go/...", "the server reads panels without CUE"},
-	{"schemas/...", module + "/...", "schemas are CUE and nothing else"},
-	{"policies/guard/...", "k8s.io/client-go/...", "rules are pure"},
-	{"policies/guard/...", module + "/policies/offline", "rules need no evaluator"},
-	{"generator/...", module + "/policies/offline", "generation judges no TrainJobs"},
-	{"bundles/...", module + "/policies/offline", "files are written without an evaluator"},
-	{"api/...", module + "/policies/offline", "the API server evaluates its policies itself"},
-	{"cmd/trainyard", module + "/policies/offline", "Kubernetes' evaluator takes milliseconds to start"},
-	{"policies/guard/...", "sigs.k8s.io/controller-runtime/...", "rules are pure"},
-	{"api/server/...", module + "/generator", "the API acts on a cluster, not on documents"},
-	{"api/server/...", module + "/bundles/...", "the API acts on a cluster, not on files"},
-	{"api/server/...", module + "/controller/...", "the API does not run controllers"},
-	{"migrate/...", "sigs.k8s.io/controller-runtime/...", "migration is a pure function"},
-	{"controller/...", module + "/cmd/...", "nobody imports a command"},
-	{"api/...", module + "/cmd/...", "nobody imports a command"},
-	{"bundles/...", module + "/cmd/...", "nobody imports a command"},
-	{"bundles/...", module + "/test/...", "tests are not part of the product"},
-	{"bundles/...", "k8s.io/client-go/...", "writing files needs no cluster"},
-	{"cmd/...", "cuelang.org/go/...", "a command holds flags and printing"},
-	{"cmd/...", module + "/test/...", "tests are not part of the product"},
-	{"policies/guard/...", "cuelang.org/go/...", "admission runs in the cluster, without CUE"},
-	{"policies/guard/...", module + "/generator", "admission judges objects, whoever made them"},
-	{"policies/guard/...", module + "/controller/...", "rules are pure"},
-	{"controller/...", "cuelang.org/go/...", "the controller never generates"},
-	{"controller/...", module + "/generator", "the controller never generates"},
-	{"controller/...", module + "/bundles/...", "the controller never generates"},
-	{"api/v1alpha1/...", module + "/...", "API types are for everyone"},
-	{"api/metrics/...", module + "/...", "names of metrics are for everyone"},
-	{"api/jobs/...", module + "/generator", "use cases act on a cluster, not on documents"},
-	{"api/jobs/...", module + "/bundles/...", "use cases act on a cluster, not on files"},
-	{"api/jobs/...", "github.com/spf13/cobra", "use cases do not know who calls them"},
-	{"api/jobs/...", "net/http", "use cases do not know who calls them"},
-	{"api/jobs/...", module + "/controller/...", "use cases do not run controllers"},
-	{"api/...", module + "/test/...", "tests are not part of the product"},
-	{"migrate/...", "k8s.io/client-go/...", "migration is a pure function"},
+// readBans reads the table of imports.
+func readBans(t *testing.T) []ban {
+	t.Helper()
+	var bans []ban
+	for _, row := range table(t, "docs/design/architecture.md", "from", "must not import", "reason") {
+		targets, exceptions, _ := strings.Cut(row[1], " except ")
+		b := ban{from: patterns(t, row[0]), targets: patterns(t, targets), reason: row[2]}
+		if exceptions != "" {
+			b.exceptions = patterns(t, exceptions)
+		}
+		bans = append(bans, b)
+	}
+	return bans
 }
 
-// pkg is what go list says of a package.
+// pkg is the description of a package by go list.
 type pkg struct {
 	ImportPath string
 	Dir        string
@@ -117,27 +71,65 @@ func packages(t *testing.T) []pkg {
 
 func TestImportsFollowTheLayers(t *testing.T) {
 	all := packages(t)
-	for _, b := range bans {
-		for _, p := range all {
-			if !covers(path.Join(module, b.from), p.ImportPath) {
-				continue
-			}
-			for _, imported := range b.reached(p) {
-				// A folder may import what lies in it.
-				if covers(b.target, imported) && !covers(path.Join(module, b.from), imported) {
-					t.Errorf("%s imports %s: %s", p.ImportPath, imported, b.why)
-				}
-			}
+	for _, b := range readBans(t) {
+		for _, violation := range b.violations(all) {
+			t.Errorf("%s: %s", violation, b.reason)
 		}
 	}
 }
 
-// reached is what the ban looks at.
-func (b ban) reached(p pkg) []string {
-	if strings.HasPrefix(b.target, module) || strings.HasPrefix(b.target, "cuelang.org") && !strings.HasPrefix(b.from, "cmd") {
+// violations lists the forbidden imports of packages.
+func (b ban) violations(all []pkg) []string {
+	var found []string
+	for _, p := range all {
+		for _, from := range b.from {
+			if !from.covers(p.ImportPath) {
+				continue
+			}
+			for _, target := range b.targets {
+				for _, imported := range target.reached(from, p) {
+					// A folder can import packages of its own.
+					if target.covers(imported) && !from.covers(imported) && !anyCovers(b.exceptions, imported) {
+						found = append(found, p.ImportPath+" imports "+imported)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// reached returns the imports of a package that a rule about the target looks at: indirect ones too for our own folders
+// and for CUE, and direct ones for other modules, because their own imports are not ours to change. Commands reach CUE
+// through the generator.
+func (target pattern) reached(from pattern, p pkg) []string {
+	isCommand := strings.HasPrefix(from.path, module+"/cmd")
+	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
 		return p.Deps
 	}
 	return p.Imports
+}
+
+// TestLayersNameExistingPackages finds rows about packages that were renamed or removed, and marks of packages that now
+// exist.
+func TestLayersNameExistingPackages(t *testing.T) {
+	var existing []string
+	for _, p := range packages(t) {
+		existing = append(append(existing, p.ImportPath), p.Deps...)
+	}
+	for _, file := range cueFiles(t) {
+		existing = append(existing, path.Join(module, path.Dir(file)))
+	}
+	for _, b := range readBans(t) {
+		for _, p := range slices.Concat(b.from, b.targets, b.exceptions) {
+			switch exists := slices.ContainsFunc(existing, p.covers); {
+			case !exists && !p.coming:
+				t.Errorf("%s matches no package: correct the table of docs/design/architecture.md", p.path)
+			case exists && p.coming:
+				t.Errorf("%s exists now: remove the mark in the table of docs/design/architecture.md", p.path)
+			}
+		}
+	}
 }
 
 func covers(pattern, importPath string) bool {
@@ -172,9 +164,13 @@ func TestTheCommandStartsFast(t *testing.T) {
 }
 
 func TestLayersCanFail(t *testing.T) {
-	b := ban{"bundles/...", "cuelang.org/go/...", ""}
-	reached := b.reached(pkg{Deps: []string{"cuelang.org/go/cue"}})
-	if !slices.ContainsFunc(reached, func(p string) bool { return covers(b.target, p) }) {
-		t.Error("an import of CUE below bundles would not be found")
+	bundle := pkg{ImportPath: module + "/bundles/x", Deps: []string{"cuelang.org/go/cue", module + "/generator/load", module + "/generator/object"}}
+	for _, b := range []ban{
+		{from: patterns(t, "`./bundles/...`"), targets: patterns(t, "`cuelang.org/go/...`")},
+		{from: patterns(t, "`./api`, `./bundles/...`"), targets: patterns(t, "`./generator/...`"), exceptions: patterns(t, "`./generator/object`")},
+	} {
+		if found := b.violations([]pkg{bundle}); len(found) != 1 {
+			t.Errorf("%v finds %q, want one import", b, found)
+		}
 	}
 }

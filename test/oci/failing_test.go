@@ -15,13 +15,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// uploads tells requests that send a blob.
+// uploads reports whether a request uploads a blob.
 func uploads(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// answering has a registry answer some requests in its own way.
-func answering(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
+// responding wraps a registry, and responds to some requests in its place.
+func responding(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if some(r) {
@@ -33,12 +33,12 @@ func answering(some func(*http.Request) bool, answer http.HandlerFunc) func(http
 	}
 }
 
-// saying is an error as registries write it.
-func saying(status int, code, message string) http.HandlerFunc {
+// registryError returns a handler that responds with an error of the registry protocol.
+func registryError(status int, code, message string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q}]}`, code, message) // who hung up has no answer
+		_, _ = fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q}]}`, code, message) // the client can have closed the connection
 	}
 }
 
@@ -46,7 +46,7 @@ func saying(status int, code, message string) http.HandlerFunc {
 func hangUp(w http.ResponseWriter, r *http.Request) {
 	_, _ = r.Body.Read(make([]byte, 100)) // and no more
 	if connection, _, err := w.(http.Hijacker).Hijack(); err == nil {
-		_ = connection.Close() // that is the point
+		_ = connection.Close() // the purpose of the test
 	}
 }
 
@@ -56,7 +56,7 @@ func manifests(r *http.Request) bool {
 	return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/")
 }
 
-// TestRegistriesThatFail: a line says what is wrong, the exit code is that of the contract, and no tag is there.
+// TestRegistriesThatFail checks that each failure ends with one line, the documented exit code, and no tag.
 func TestRegistriesThatFail(t *testing.T) {
 	program := repo.Build(t)
 	cases := map[string]struct {
@@ -65,16 +65,16 @@ func TestRegistriesThatFail(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"uploads that end in an error":           {answering(uploads, saying(500, "UNKNOWN", "disk\nfull")), nil, 1, "the registry answers 500 Internal Server Error: disk full"},
-		"uploads that are cut off":               {answering(uploads, hangUp), nil, 1, "cannot reach the registry: "},
-		"uploads that arrive in part":            {truncating, nil, 1, "the registry answers 400 Bad Request: "},
-		"a manifest that is not taken":           {answering(manifests, saying(503, "UNAVAILABLE", "later")), nil, 1, "the registry answers 503 Service Unavailable: later"},
-		"a page for people":                      {answering(everything, page), nil, 1, "502 Bad Gateway"},
-		"no credentials":                         {answering(everything, saying(401, "UNAUTHORIZED", "authentication required")), nil, 5, "log in with docker login HOST"},
-		"credentials that may not push":          {answering(uploads, saying(403, "DENIED", "read only")), nil, 5, "the registry forbids it (403 Forbidden: read only)"},
-		"a repository that has to be made first": {answering(func(r *http.Request) bool { return r.Method == http.MethodPost }, saying(404, "NAME_UNKNOWN", "no such repository")), nil, 1, "create it there"},
-		"an artifact that is too large":          {answering(uploads, saying(413, "SIZE_INVALID", "at most 1 kB")), nil, 1, "takes nothing that large (413 Request Entity Too Large: at most 1 kB)"},
-		"a registry that never answers":          {answering(everything, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), []string{"--timeout", "2s"}, 8, "time was over"},
+		"uploads that end in an error":           {responding(uploads, registryError(500, "UNKNOWN", "disk\nfull")), nil, 1, "the registry responds with 500 Internal Server Error: disk full"},
+		"uploads that are cut off":               {responding(uploads, hangUp), nil, 1, "cannot reach the registry: "},
+		"uploads that arrive in part":            {truncating, nil, 1, "the registry responds with 400 Bad Request: "},
+		"a manifest that is not taken":           {responding(manifests, registryError(503, "UNAVAILABLE", "later")), nil, 1, "the registry responds with 503 Service Unavailable: later"},
+		"a page for people":                      {responding(everything, page), nil, 1, "502 Bad Gateway"},
+		"no credentials":                         {responding(everything, registryError(401, "UNAUTHORIZED", "authentication required")), nil, 5, "log in with docker login HOST"},
+		"credentials that may not push":          {responding(uploads, registryError(403, "DENIED", "read only")), nil, 5, "the registry forbids it (403 Forbidden: read only)"},
+		"a repository that has to be made first": {responding(func(r *http.Request) bool { return r.Method == http.MethodPost }, registryError(404, "NAME_UNKNOWN", "no such repository")), nil, 1, "create it there"},
+		"an artifact that is too large":          {responding(uploads, registryError(413, "SIZE_INVALID", "at most 1 kB")), nil, 1, "the artifact is too large for the registry (413 Request Entity Too Large: at most 1 kB)"},
+		"a registry that never answers":          {responding(everything, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), []string{"--timeout", "2s"}, 8, "the timeout expired"},
 	}
 	for title, tc := range cases {
 		t.Run(title, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRegistriesThatFail(t *testing.T) {
 	}
 }
 
-func expectFailure(t *testing.T, s said, code int, says string) {
+func expectFailure(t *testing.T, s result, code int, says string) {
 	t.Helper()
 	if s.code != code || s.out != "" {
 		t.Errorf("exit code %d, standard output %q: want %d and nothing", s.code, s.out, code)
@@ -108,16 +108,16 @@ func expectFailure(t *testing.T, s said, code int, says string) {
 
 func page(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusBadGateway)
-	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // who hung up has no answer
+	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // the client can have closed the connection
 }
 
-// truncating has a registry get less than was sent.
+// truncating passes only a part of each upload to the registry.
 func truncating(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if uploads(r) && r.ContentLength != 0 {
 			r.Body = http.MaxBytesReader(nil, r.Body, 10)
 			half := make([]byte, 10)
-			n, _ := r.Body.Read(half) // a part is what we want
+			n, _ := r.Body.Read(half) // ten bytes at most
 			r.Body, r.ContentLength = readCloser{strings.NewReader(string(half[:n]))}, int64(n)
 		}
 		inner.ServeHTTP(w, r)
@@ -129,15 +129,15 @@ type readCloser struct{ *strings.Reader }
 // Close implements io.Closer.
 func (readCloser) Close() error { return nil }
 
-// TestCredentials: those of docker login and of podman login are found.
+// TestCredentials checks that the credentials of docker login and of podman login are used.
 func TestCredentials(t *testing.T) {
 	program := repo.Build(t)
-	guarded := answering(func(r *http.Request) bool {
+	guarded := responding(func(r *http.Request) bool {
 		user, password, _ := r.BasicAuth()
 		return user != "acme" || password != "secret"
 	}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="acme"`)
-		saying(http.StatusUnauthorized, "UNAUTHORIZED", "who are you?")(w, r)
+		registryError(http.StatusUnauthorized, "UNAUTHORIZED", "who are you?")(w, r)
 	})
 	for title, variable := range map[string]string{"docker": "DOCKER_CONFIG=", "podman": "REGISTRY_AUTH_FILE="} {
 		t.Run(title, func(t *testing.T) {

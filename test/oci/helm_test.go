@@ -47,7 +47,7 @@ func TestVersionsStay(t *testing.T) {
 	for _, dest := range []string{"oci://HOST/charts", "tgz:" + dir} {
 		before := w.mustHelm(t, dest, "-f", acme, "--env", "prod")
 		s := w.publishes(t, "helm", dest, "-f", acme, "-f", layer, "--env", "prod")
-		if s.code != 6 || !strings.Contains(s.err, "raise spec.delivery.helm.version, or replace it with --force") {
+		if s.code != 6 || !strings.Contains(s.err, "raise spec.delivery.helm.version, or replace the chart with --force") {
 			t.Errorf("%s: exit code %d: %s", dest, s.code, s.err)
 		}
 		if again := w.mustHelm(t, dest, "-f", acme, "--env", "prod"); cmp.Diff(before, again) != "" {
@@ -91,8 +91,8 @@ func TestChartsInFiles(t *testing.T) {
 		t.Errorf("%s are left", left)
 	}
 	for _, version := range []string{"helm-3", "helm-4"} {
-		if said := output(t, repo.Tool(t, version), "lint", "--strict", file); !strings.Contains(said, "0 chart(s) failed") {
-			t.Errorf("%s:\n%s", version, said)
+		if result := output(t, repo.Tool(t, version), "lint", "--strict", file); !strings.Contains(result, "0 chart(s) failed") {
+			t.Errorf("%s:\n%s", version, result)
 		}
 	}
 }

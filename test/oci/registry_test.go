@@ -1,4 +1,4 @@
-// Package oci publishes platforms to registries that work, and to some that do not.
+// Package oci publishes platforms to registries that work and to registries that fail.
 package oci
 
 import (
@@ -32,14 +32,14 @@ import (
 // acme is an example with environments.
 const acme = "examples/acme/platform.yaml"
 
-// world is a registry on this machine, and a program that publishes to it.
+// world is a registry on this machine, with a program that publishes to it.
 type world struct {
 	program, host string
 	writes        atomic.Int64 // requests that change something
 	environment   []string     // of the program
 }
 
-// serve starts a registry; around may stand before it.
+// serve starts a registry. If around is not nil, it wraps the registry's handler.
 func serve(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
@@ -59,20 +59,20 @@ func serve(t *testing.T, program string, around func(http.Handler) http.Handler)
 	return w
 }
 
-// said is what a run came to.
-type said struct {
+// result is the result of a run.
+type result struct {
 	code     int
 	out, err string
 }
 
 // publish runs trainyard publish oci, in the repository's folder.
-func (w *world) publish(t *testing.T, dest string, args ...string) said {
+func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.publishes(t, "oci", dest, args...)
 }
 
-// publishes runs trainyard publish for a kind of artifact.
-func (w *world) publishes(t *testing.T, kind, dest string, args ...string) said {
+// publishes runs trainyard publish for an artifact of a kind.
+func (w *world) publishes(t *testing.T, kind, dest string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(w.program, append([]string{"publish", kind, strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
 	cmd.Dir = repo.Path(t)
@@ -83,10 +83,10 @@ func (w *world) publishes(t *testing.T, kind, dest string, args ...string) said 
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return said{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
+	return result{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// must publishes, and returns the references that are printed.
+// must publishes without an error, and returns the printed references.
 func (w *world) must(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
 	s := w.publish(t, dest, args...)
@@ -96,7 +96,7 @@ func (w *world) must(t *testing.T, dest string, args ...string) []string {
 	return strings.Fields(s.out)
 }
 
-// pull gets an artifact from the registry, by the reference that was printed.
+// pull reads an artifact from the registry by its printed reference.
 func pull(t *testing.T, reference string) v1.Image {
 	t.Helper()
 	ref, err := name.ParseReference(reference)
@@ -135,7 +135,7 @@ func files(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committed reads the objects of an environment as bundles/rendered has them for Argo CD.
+// committed returns the objects of an environment in bundles/rendered, in the format argocd.
 func committed(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -154,8 +154,8 @@ func committed(t *testing.T, environment string) map[string]string {
 	return found
 }
 
-// TestRegistryServesWhatWasPublished: each environment under its tag, by the digest that was printed.
-func TestRegistryServesWhatWasPublished(t *testing.T) {
+// TestRegistryServesPublishedArtifacts checks that the registry serves each environment by its tag and its printed digest.
+func TestRegistryServesPublishedArtifacts(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	references := w.must(t, "oci://HOST/acme/platform", "-f", acme)
 	if len(references) != 2 {
@@ -181,11 +181,11 @@ func TestRegistryServesWhatWasPublished(t *testing.T) {
 		t.Errorf("-first +again:\n%s", diff)
 	}
 	if w.writes.Load() != before || strings.Count(again.err, "is up to date with") != 2 {
-		t.Errorf("publishing again sent %d requests that write, and said:\n%s", w.writes.Load()-before, again.err)
+		t.Errorf("publishing again sent %d requests that write, and result:\n%s", w.writes.Load()-before, again.err)
 	}
 }
 
-// TestOneEnvironmentHasTheTagOfTheCommandLine, and annotations that it gives.
+// TestOneEnvironmentHasTheTagOfTheCommandLine checks the tag and the annotations of the command line.
 func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	const revision = "org.opencontainers.image.revision"
@@ -206,7 +206,7 @@ func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestDigestsAreTheSameEverywhere: of what would be published, in another registry, and in folders.
+// TestDigestsAreTheSameEverywhere compares the digests of --dry-run, of a second registry, and of folders.
 func TestDigestsAreTheSameEverywhere(t *testing.T) {
 	program := repo.Build(t)
 	surroundings := map[string][]string{

@@ -17,8 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere has the program find a server under a name that is not this machine's: example.com, for which
-// certificates of httptest are.
+// elsewhere makes the program reach a server as example.com, which the certificates of httptest name, through a proxy.
 func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +32,7 @@ func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	w.environment = append(w.environment, "HTTPS_PROXY="+proxy.URL, "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
 }
 
-// tunnel connects who asks with a server, until either of them ends.
+// tunnel connects a client with a server until one of them closes the connection.
 func tunnel(w http.ResponseWriter, address string) {
 	server, err := net.Dial("tcp", address)
 	if err != nil {
@@ -56,7 +55,7 @@ func tunnel(w http.ResponseWriter, address string) {
 
 func quietRegistry() http.Handler { return registry.New(registry.Logger(log.New(io.Discard, "", 0))) }
 
-// TestCertificates: one that this machine does not trust is refused, and one that it is told to trust is not.
+// TestCertificates checks that an unknown certificate is refused, and that SSL_CERT_FILE makes it trusted.
 func TestCertificates(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewUnstartedServer(quietRegistry())
@@ -64,7 +63,7 @@ func TestCertificates(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	elsewhere(t, w, server)
-	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "its certificate is of nobody that this machine trusts: SSL_CERT_FILE")
+	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "this machine does not trust the issuer of its certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
 
 	file := filepath.Join(t.TempDir(), "ca.crt")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -77,12 +76,12 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPIsAllowedByName: elsewhere, nothing goes without TLS that is not meant to.
-func TestPlainHTTPIsAllowedByName(t *testing.T) {
+// TestPlainHTTPNeedsAFlag checks that a registry outside private networks needs --plain-http to be used without TLS.
+func TestPlainHTTPNeedsAFlag(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewServer(quietRegistry())
 	t.Cleanup(server.Close)
 	elsewhere(t, w, server)
-	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "the registry does not speak TLS: if that is meant, allow it with --plain-http")
+	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "the registry does not use TLS: if that is intended, allow it with --plain-http")
 	w.must(t, "oci://HOST/acme/platform", "--example", "minimal", "--plain-http")
 }

@@ -13,17 +13,18 @@ import (
 	"time"
 )
 
-// patience is for a connection that does not come about. One that does takes milliseconds, or a few
-// seconds where the engine had to be waited for: the kernel asks again after 1 and 3 seconds.
-const patience = 5 * time.Second
+// timeout is for connections that fail. Others take milliseconds, or a few seconds while the policy agent
+// is busy: the kernel resends after 1 and 3 seconds.
+const timeout = 5 * time.Second
 
-// ports are what every host listens on: SSH, two that ranks could meet at, and what the document names.
+// ports lists the ports that every host listens on: SSH, two ports that ranks could use, and the ports in
+// the document.
 var ports = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
-// listen has a host answer at some ports, until somebody else needs them.
+// listen makes a host respond at some ports, until closeListeners is called.
 func (n *network) listen(t *testing.T, ports []string) {
 	t.Helper()
-	t.Cleanup(n.fallSilent)
+	t.Cleanup(n.closeListeners)
 	n.in(t, func() {
 		if err := os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("1"), 0o600); err != nil {
 			t.Fatal(err)
@@ -63,15 +64,15 @@ func (n *network) listenTCP(t *testing.T, port string) {
 	}()
 }
 
-// fallSilent has a host answer no more.
-func (n *network) fallSilent() {
+// closeListeners stops all listeners of a host.
+func (n *network) closeListeners() {
 	for _, listener := range n.listeners {
 		_ = listener.Close()
 	}
 	n.listeners = nil
 }
 
-// echo sends back what comes.
+// echo sends back every packet.
 func echo(conn net.PacketConn) {
 	buffer := make([]byte, 64)
 	for {
@@ -83,13 +84,13 @@ func echo(conn net.PacketConn) {
 	}
 }
 
-// reaches tells whether a host gets an answer from another at a port, such as 443/tcp.
+// reaches reports whether a host gets a response from a port of another, such as 443/tcp.
 func (n *network) reaches(t *testing.T, address, port string) bool {
 	t.Helper()
 	number, protocol, _ := strings.Cut(port, "/")
 	var conn net.Conn
 	var err error
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	n.in(t, func() {
 		conn, err = new(net.Dialer).DialContext(ctx, protocol+"4", net.JoinHostPort(address, number))
@@ -98,16 +99,16 @@ func (n *network) reaches(t *testing.T, address, port string) bool {
 		return false
 	}
 	defer func() { _ = conn.Close() }()
-	return answers(conn, protocol)
+	return responds(conn, protocol)
 }
 
-// answers waits for an answer. Of packets each may get lost.
-func answers(conn net.Conn, protocol string) bool {
+// responds waits for a response. It repeats packets of UDP, which can get lost.
+func responds(conn net.Conn, protocol string) bool {
 	buffer := make([]byte, 64)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		wait := patience
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
+		wait := timeout
 		if protocol == "udp" {
-			wait = patience / 5
+			wait = timeout / 5
 			_, _ = io.WriteString(conn, "hello")
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(wait))
@@ -115,7 +116,7 @@ func answers(conn net.Conn, protocol string) bool {
 		if err == nil && size > 0 {
 			return true
 		}
-		if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() {
+		if netErr := net.Error(nil); !errors.As(err, &netErr) || !netErr.Timeout() {
 			return false
 		}
 	}

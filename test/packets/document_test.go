@@ -15,10 +15,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// page is what a reader is told: documents, and who may reach whom by them.
+// page has documents, and a table of the connections that they allow.
 const page = "docs/networks.md"
 
-// The documents of the page, as it calls them.
+// Paths of the documents on the page.
 const (
 	anyPort = "/tmp/networks.yaml"
 	pinned  = "/tmp/ports.yaml"
@@ -33,7 +33,7 @@ func readPage(t *testing.T) string {
 	return string(text)
 }
 
-// objects are what trainyard makes of a document on the page, by kind.
+// objects generates the objects of a document on the page, by kind.
 func objects(t *testing.T, file string) map[string][]client.Object {
 	t.Helper()
 	_, rest, found := strings.Cut(readPage(t), "```yaml file="+file+"\n")
@@ -47,18 +47,18 @@ func objects(t *testing.T, file string) map[string][]client.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := map[string][]client.Object{}
+	byKind := map[string][]client.Object{}
 	for o := range platforms[0].Objects.All() {
 		u := &unstructured.Unstructured{Object: o.Fields()}
-		made[u.GetKind()] = append(made[u.GetKind()], u)
+		byKind[u.GetKind()] = append(byKind[u.GetKind()], u)
 	}
-	return made
+	return byKind
 }
 
-// The table stands below its head, up to an empty line.
+// tableHead is the head of the table, which ends at an empty line.
 const tableHead = "| from | reaches |\n|---|---|\n"
 
-// expectTable holds a table against the one on the page. TRAINYARD_UPDATE=1 writes it.
+// expectTable compares a table with the one on the page. TRAINYARD_UPDATE=1 writes it.
 func expectTable(t *testing.T, got string) {
 	t.Helper()
 	text := readPage(t)
@@ -71,7 +71,7 @@ func expectTable(t *testing.T, got string) {
 		return
 	}
 	if os.Getenv("TRAINYARD_UPDATE") == "" {
-		t.Errorf("who reaches whom is not what %s says, but:\n%s", page, got)
+		t.Errorf("the connections differ from the table of %s, got:\n%s", page, got)
 		return
 	}
 	if err := os.WriteFile(repo.Path(t, page), []byte(before+tableHead+got+"\n"+after), 0o600); err != nil {

@@ -14,30 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uplink is the machine's address on the way to each host.
+// uplink is the address of the machine's end of the link to each host.
 const uplink = "169.254.1.1"
 
-// network is that of one host, which a pair of devices joins with the machine's.
+// network is the network namespace of one host, with a veth pair to the machine.
 type network struct {
-	file      *os.File // keeps it there
+	file      *os.File // keeps the namespace alive
 	address   string
 	listeners []io.Closer
 }
 
-// newNetwork makes a network in which a host has an address, and a way to all others.
+// newNetwork creates a network namespace with an address, and with routes to all other hosts.
 func newNetwork(t *testing.T, number int, address string) *network {
 	t.Helper()
 	device := fmt.Sprintf("pod%d", number)
 	n := &network{address: address}
-	apart(t, func() {
+	onLockedThread(t, func() {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Fatalf("making a network: %v", err)
+			t.Fatalf("creating a network namespace: %v", err)
 		}
 		n.file = open(t, "/proc/thread-self/ns/net")
 	})
 	t.Cleanup(func() { _ = n.file.Close() })
-	there := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd())
-	run(t, "ip", "link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", there)
+	namespace := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd())
+	run(t, "ip", "link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", namespace)
 	run(t, "ip", "address", "add", uplink+"/32", "dev", device)
 	run(t, "ip", "link", "set", device, "up")
 	run(t, "ip", "route", "add", address+"/32", "dev", device)
@@ -51,28 +51,29 @@ func newNetwork(t *testing.T, number int, address string) *network {
 	return n
 }
 
-// in does something in the network: what is opened and what is started there stays there.
+// in runs a function in the network namespace. Sockets and processes that it opens stay there.
 func (n *network) in(t testing.TB, do func()) {
 	t.Helper()
-	apart(t, func() {
+	onLockedThread(t, func() {
 		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
-			t.Errorf("entering the network of %s: %v", n.address, err)
+			t.Errorf("entering the network namespace of %s: %v", n.address, err)
 			return
 		}
 		do()
 	})
 }
 
-// apart does something with a thread that may change its network, and comes back.
-func apart(t testing.TB, do func()) {
+// onLockedThread runs a function on a thread that can change its network namespace, and restores the
+// namespace.
+func onLockedThread(t testing.TB, do func()) {
 	t.Helper()
 	runtime.LockOSThread()
-	home := open(t, "/proc/thread-self/ns/net")
+	original := open(t, "/proc/thread-self/ns/net")
 	defer func() {
-		if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err == nil {
-			runtime.UnlockOSThread() // or else the thread ends with the goroutine
+		if err := unix.Setns(int(original.Fd()), unix.CLONE_NEWNET); err == nil {
+			runtime.UnlockOSThread() // if it stays locked, the thread ends with the goroutine
 		}
-		_ = home.Close()
+		_ = original.Close()
 	}()
 	do()
 }
@@ -81,7 +82,7 @@ func open(t testing.TB, path string) *os.File {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
-		t.Errorf("opening a network: %v", err)
+		t.Errorf("opening a network namespace: %v", err)
 	}
 	return file
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// The hosts that single connections are tried with.
+// Hosts that tests refer to by name.
 const (
 	launcherA = "launcher of job a, team-vision"
 	nodeA     = "node of job a, team-vision"
@@ -28,26 +28,27 @@ const (
 	nodeD     = "node of job d, team-legacy"
 	elsewhere = "elsewhere"
 
-	// Two that only differ by their labels from what policies lead to.
-	besideDNS      = "kube-proxy"
-	besideTracking = "database"
+	// These hosts differ from allowed destinations in their labels only.
+	otherInKubeSystem = "kube-proxy"
+	otherInMLflow     = "database"
 )
 
-// TestPacketsDecide: what the documentation says of its document is so. The subtests are steps, in this order.
-func TestPacketsDecide(t *testing.T) {
-	w := newWorld(t)
-	t.Run("no packet passes without the engine", func(t *testing.T) {
+// TestOnlyDocumentedConnectionsPass compares connections with the documentation. Its subtests run in this
+// order.
+func TestOnlyDocumentedConnectionsPass(t *testing.T) {
+	w := newTestbed(t)
+	t.Run("no connection passes without the policy agent", func(t *testing.T) {
 		w.expect(t, launcherA, nodeA, "2222/tcp", false)
 	})
-	w.startEngine(t)
-	t.Run("all reach all while there are no policies", func(t *testing.T) {
-		controlplane.Eventually(t, func(context.Context) error { // until the engine has started
-			return w.differs(t, launcherA, nodeA, "2222/tcp", true)
+	w.startAgent(t)
+	t.Run("every connection passes without policies", func(t *testing.T) {
+		controlplane.Eventually(t, func(context.Context) error { // until the agent has started
+			return w.check(t, launcherA, nodeA, "2222/tcp", true)
 		})
 		for from, reached := range w.matrix(t) {
 			for to, open := range reached {
 				if len(open) != len(ports) {
-					t.Errorf("%s reaches %s at %v only", from, to, open)
+					t.Errorf("%s reaches %s at ports %v, want all ports", from, to, open)
 				}
 			}
 		}
@@ -55,33 +56,33 @@ func TestPacketsDecide(t *testing.T) {
 	if err := w.Apply(t.Context(), objects(t, anyPort)["NetworkPolicy"]...); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("policies are what the documentation says", func(t *testing.T) {
-		w.settle(t, launcherA, elsewhere, false)
-		w.settle(t, launcherC, elsewhere, false)
+	t.Run("connections match the documented table", func(t *testing.T) {
+		w.await(t, launcherA, elsewhere, false)
+		w.await(t, launcherC, elsewhere, false)
 		expectTable(t, w.table(t))
 	})
-	t.Run("labels choose among the pods of a namespace", func(t *testing.T) {
-		w.expect(t, launcherA, besideDNS, "53/udp", false)
-		w.expect(t, launcherA, besideTracking, "5000/tcp", false)
-		w.expect(t, notebook, besideTracking, "5000/tcp", true)
+	t.Run("policies select pods of a namespace by labels", func(t *testing.T) {
+		w.expect(t, launcherA, otherInKubeSystem, "53/udp", false)
+		w.expect(t, launcherA, otherInMLflow, "5000/tcp", false)
+		w.expect(t, notebook, otherInMLflow, "5000/tcp", true)
 	})
-	t.Run("network policy conflicts", w.conflicts)
+	t.Run("network policy conflicts", w.testConflicts)
 	t.Run("mpirun works under default deny", func(t *testing.T) { runMPI(t, anyPort, w.named(t, launcherA), w.named(t, nodeA)) })
-	t.Run("pods reach each other at the document's ports", w.keepsToPorts)
+	t.Run("pods reach each other at the document's ports", w.testPortRange)
 }
 
-// keepsToPorts is what comes of a range of ports for MPI: it, sshd's port, and nothing beside them.
-func (w *world) keepsToPorts(t *testing.T) {
-	tried := map[string]bool{
+// testPortRange checks a document with a range of ports for MPI: only these and sshd's port are open.
+func (w *testbed) testPortRange(t *testing.T) {
+	wants := map[string]bool{
 		"2222/tcp": true, "20000/tcp": true, "25000/tcp": true, "29999/tcp": true,
 		"2221/tcp": false, "2223/tcp": false, "19999/tcp": false, "30000/tcp": false, "40000/tcp": false, "25000/udp": false,
 	}
 	launcher := &host{name: "launcher of job e, team-ports", namespace: "team-ports", labels: ofJob("e", "launcher"), address: "10.77.6.1"}
 	node := &host{name: "node of job e, team-ports", namespace: "team-ports", labels: ofJob("e", "node"), address: "10.77.6.2"}
 	for _, h := range []*host{launcher, node} {
-		w.join(t, h, slices.Sorted(maps.Keys(tried)))
+		w.join(t, h, slices.Sorted(maps.Keys(wants)))
 	}
-	for port := range tried {
+	for port := range wants {
 		if !launcher.reaches(t, node.address, port) {
 			t.Fatalf("%s is closed while there are no policies", port)
 		}
@@ -89,106 +90,108 @@ func (w *world) keepsToPorts(t *testing.T) {
 	if err := w.Apply(t.Context(), objects(t, pinned)["NetworkPolicy"]...); err != nil {
 		t.Fatal(err)
 	}
-	w.settle(t, launcher.name, elsewhere, false)
-	for port, want := range tried {
+	w.await(t, launcher.name, elsewhere, false)
+	for port, want := range wants {
 		w.expect(t, launcher.name, node.name, port, want)
 		w.expect(t, node.name, launcher.name, port, want)
 	}
-	launcher.fallSilent()
+	launcher.closeListeners()
 	runMPI(t, pinned, launcher, node)
 }
 
-// conflicts are policies of others beside ours.
-func (w *world) conflicts(t *testing.T) {
-	t.Run("a default deny that was there takes nothing from MPI", func(t *testing.T) {
+// testConflicts adds policies of other owners.
+func (w *testbed) testConflicts(t *testing.T) {
+	t.Run("an existing default-deny policy does not affect MPI", func(t *testing.T) {
 		w.apply(t, policy("team-vision", "default-deny", nil, nil, nil))
-		w.settle(t, notebook, elsewhere, false)
+		w.await(t, notebook, elsewhere, false)
 		w.expect(t, launcherA, nodeA, "2222/tcp", true)
 		w.expect(t, nodeA, nodeB, "40000/tcp", true)
 		w.expect(t, notebook, nodeA, "2222/tcp", false)
 	})
-	t.Run("what another policy allows, ours cannot forbid", func(t *testing.T) {
+	t.Run("connections that another policy allows pass", func(t *testing.T) {
 		anyone := []metav1.LabelSelector{{}}
-		others := policy("team-vision", "allow-all", nil, anyone, anyone)
-		w.apply(t, others)
-		w.settle(t, notebook, nodeA, true)
+		allowAll := policy("team-vision", "allow-all", nil, anyone, anyone)
+		w.apply(t, allowAll)
+		w.await(t, notebook, nodeA, true)
 		w.expect(t, nodeD, nodeA, "2222/tcp", false)
-		if err := w.Client().Delete(t.Context(), others); err != nil {
+		if err := w.Client().Delete(t.Context(), allowAll); err != nil {
 			t.Fatal(err)
 		}
-		w.settle(t, notebook, nodeA, false)
+		w.await(t, notebook, nodeA, false)
 	})
-	t.Run("with isolation job, a policy of the job joins its pods and no others", func(t *testing.T) {
+	t.Run("with isolation job, a policy of the job connects its pods only", func(t *testing.T) {
 		w.expect(t, launcherC, nodeC, "2222/tcp", false)
 		job := metav1.LabelSelector{MatchLabels: map[string]string{"jobset.sigs.k8s.io/jobset-name": "c"}}
 		w.apply(t, policy("team-speech", "c", &job, []metav1.LabelSelector{job}, []metav1.LabelSelector{job}))
-		w.settle(t, launcherC, nodeC, true)
+		w.await(t, launcherC, nodeC, true)
 		w.expect(t, nodeC, launcherC, "40000/tcp", true)
 		w.expect(t, nodeA, nodeC, "2222/tcp", false)
 		w.expect(t, launcherC, elsewhere, "443/tcp", false)
 	})
 }
 
-// policy is one of somebody else: it lets pods of its namespace in and out by their labels.
-func policy(namespace, name string, of *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
-	made := &networkingv1.NetworkPolicy{
+// policy is a policy of another owner. It allows pods of its namespace as sources and destinations, by
+// labels.
+func policy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
+	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}},
 	}
-	if of != nil {
-		made.Spec.PodSelector = *of
+	if selector != nil {
+		p.Spec.PodSelector = *selector
 	}
 	for _, labels := range from {
-		made.Spec.Ingress = append(made.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &labels}}})
+		p.Spec.Ingress = append(p.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &labels}}})
 	}
 	for _, labels := range to {
-		made.Spec.Egress = append(made.Spec.Egress, networkingv1.NetworkPolicyEgressRule{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &labels}}})
+		p.Spec.Egress = append(p.Spec.Egress, networkingv1.NetworkPolicyEgressRule{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &labels}}})
 	}
-	return made
+	return p
 }
 
-func (w *world) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
+func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 	t.Helper()
 	if err := w.Client().Create(t.Context(), policy); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// settle waits until the engine has seen a policy, by a connection that it changes.
-func (w *world) settle(t *testing.T, from, to string, want bool) {
+// await waits until the agent enforces a policy, which a connection shows.
+func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
-	controlplane.Eventually(t, func(context.Context) error { return w.differs(t, from, to, "2222/tcp", want) })
+	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })
 }
 
-// expect tries one connection.
-func (w *world) expect(t *testing.T, from, to, port string, want bool) {
+// expect checks one connection.
+func (w *testbed) expect(t *testing.T, from, to, port string, want bool) {
 	t.Helper()
-	if err := w.differs(t, from, to, port, want); err != nil {
+	if err := w.check(t, from, to, port, want); err != nil {
 		t.Error(err)
 	}
 }
 
-func (w *world) differs(t *testing.T, from, to, port string, want bool) error {
+func (w *testbed) check(t *testing.T, from, to, port string, want bool) error {
 	t.Helper()
 	if got := w.named(t, from).reaches(t, w.named(t, to).address, port); got != want {
-		return fmt.Errorf("%s reaches %s at %s: %t, want %t", from, to, port, got, want)
+		return fmt.Errorf("connection from %s to %s at %s passes: %t, want %t", from, to, port, got, want)
 	}
 	return nil
 }
 
-// tabled are the hosts of the table.
-func (w *world) tabled() []*host {
-	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.aside })
+// documented returns the hosts of the documented table.
+func (w *testbed) documented() []*host {
+	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.undocumented })
 }
 
-// matrix tries all connections between hosts of the table: by host, and host that it connects to, the ports that answer.
-func (w *world) matrix(t *testing.T) map[string]map[string][]string {
+// matrix tries all connections between documented hosts. It returns the open ports by source and
+// destination.
+func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	open := map[string]map[string][]string{}
-	for _, from := range w.tabled() {
+	for _, from := range w.documented() {
 		open[from.name] = map[string][]string{}
-		for _, to := range w.tabled() {
+		for _, to := range w.documented() {
 			if from != to {
 				open[from.name][to.name] = nil
 			}
@@ -196,22 +199,22 @@ func (w *world) matrix(t *testing.T) map[string]map[string][]string {
 	}
 	var tries sync.WaitGroup
 	var mutex sync.Mutex
-	atOnce := make(chan struct{}, 200)
+	limit := make(chan struct{}, 200)
 	try := func(from, to *host, port string) {
-		defer func() { <-atOnce }()
+		defer func() { <-limit }()
 		if from.reaches(t, to.address, port) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			open[from.name][to.name] = append(open[from.name][to.name], port)
 		}
 	}
-	for _, from := range w.tabled() {
-		for _, to := range w.tabled() {
+	for _, from := range w.documented() {
+		for _, to := range w.documented() {
 			if from == to {
 				continue
 			}
 			for _, port := range ports {
-				atOnce <- struct{}{}
+				limit <- struct{}{}
 				tries.Go(func() { try(from, to, port) })
 			}
 		}
@@ -220,16 +223,16 @@ func (w *world) matrix(t *testing.T) map[string]map[string][]string {
 	return open
 }
 
-// table is the matrix in Markdown: a host, and what it reaches.
-func (w *world) table(t *testing.T) string {
+// table formats the matrix in Markdown: a host, and the ports that it reaches.
+func (w *testbed) table(t *testing.T) string {
 	t.Helper()
 	matrix := w.matrix(t)
 	var table strings.Builder
-	for _, from := range w.tabled() {
+	for _, from := range w.documented() {
 		var reached []string
-		for _, to := range w.tabled() {
+		for _, to := range w.documented() {
 			if open := matrix[from.name][to.name]; len(open) > 0 {
-				reached = append(reached, to.name+": "+shown(open))
+				reached = append(reached, to.name+": "+formatPorts(open))
 			}
 		}
 		fmt.Fprintf(&table, "| %s | %s |\n", from.name, strings.Join(reached, "; "))
@@ -237,18 +240,16 @@ func (w *world) table(t *testing.T) string {
 	return table.String()
 }
 
-// shown are ports as a person would list them.
-func shown(open []string) string {
+// formatPorts lists ports in a fixed order, or "all".
+func formatPorts(open []string) string {
 	if len(open) == len(ports) {
 		return "all"
 	}
-	var inOrder []string
+	var sorted []string
 	for _, port := range ports {
-		for _, each := range open {
-			if each == port {
-				inOrder = append(inOrder, port)
-			}
+		if slices.Contains(open, port) {
+			sorted = append(sorted, port)
 		}
 	}
-	return strings.Join(inOrder, " ")
+	return strings.Join(sorted, " ")
 }

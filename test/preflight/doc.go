@@ -1,6 +1,6 @@
-// Package preflight tests the scripts that pods run around mpirun, as they are rendered:
-// real shells, real ssh and real sshd, in pods made of namespaces (see package jail).
+// Package preflight tests the rendered scripts that pods run before and around mpirun: with real shells,
+// real ssh and real sshd, in pods made of namespaces (see package podrunner).
 //
-// The tests play what is around the scripts. A job does what Trainer and JobSet do: keys, a
-// hostfile, volumes, names that resolve. The jail does what the kubelet does.
+// The tests provide the environment of the scripts. A job provides what Trainer and JobSet provide: keys, a
+// hostfile, volumes and host names. Package podrunner does the work of the kubelet.
 package preflight

@@ -8,50 +8,50 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// strange is a value that a shell would take apart in many ways.
-const strange = "two  spaces 'single' \"double\" `back` $HOME $(id) \\n\na line\ttab ünïcode 🚂 !*?[a]#;&|<> "
+// special is a value with characters that shells interpret.
+const special = "two  spaces 'single' \"double\" `back` $HOME $(id) \\n\na line\ttab ünïcode 🚂 !*?[a]#;&|<> "
 
-func TestACommandOnANodeHasAnEnvironment(t *testing.T) {
+func TestRemoteCommandsHaveTheNodesEnvironment(t *testing.T) {
 	t.Parallel()
 	for name, on := range platforms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 1, on)
 			onNode := map[string]string{
-				"STRANGE": strange, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
+				"SPECIAL": special, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
 				"LC_ALL": "xx_XX.UTF-8", "UID": "7", "EUID": "7", "PPID": "7", "SHELLOPTS": "braceexpand",
 				"BASHOPTS": "cmdhist", "OPTIND": "3", "IFS": ":", "SHLVL": "9", "_": "x",
 			}
-			main := container(t, j.pods["node"].Containers, "node")
+			main := podrunner.Container(t, j.pods["node"].Containers, "node")
 			for name, value := range onNode {
 				setEnv(&main, name, value)
 			}
 			j.pods["node"].Containers[0] = main
 			j.serve(j.nodes...)
 			if v := read(t, j.preflight(nil).Wait()); v.Reached != 2 {
-				t.Errorf("preflight: got %+v", v)
+				t.Errorf("preflight: got %+v, want 2 hosts reached", v)
 			}
 			got := environmentOn(t, j, map[string]string{
-				"STRANGE_LAUNCHER": strange, "BOTH": "launcher", "EMPTY_LAUNCHER": "", "PATH": "/launcher:/usr/bin",
+				"SPECIAL_LAUNCHER": special, "BOTH": "launcher", "EMPTY_LAUNCHER": "", "PATH": "/launcher:/usr/bin",
 			})
 			want := map[string]string{
-				"STRANGE": strange, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
-				"STRANGE_LAUNCHER": strange, "EMPTY_LAUNCHER": "",
+				"SPECIAL": special, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
+				"SPECIAL_LAUNCHER": special, "EMPTY_LAUNCHER": "",
 				"HOSTNAME": "sum-node-0-0", "HOME": "/home/mpiuser", "USER": "mpi",
 			}
 			for name := range want {
 				if diff := cmp.Diff(want[name], got[name]); diff != "" {
-					t.Errorf("%s: -want +got:\n%s", name, diff)
+					t.Errorf("variable %s: -want +got:\n%s", name, diff)
 				}
 			}
 		})
 	}
 }
 
-// environmentOn is what a command gets that the launcher starts on the first node.
+// environmentOn returns the environment of a command that the launcher starts on the first node.
 func environmentOn(t *testing.T, j *job, launcherEnv map[string]string) map[string]string {
 	t.Helper()
 	main := j.main("launcher")
@@ -66,8 +66,8 @@ func environmentOn(t *testing.T, j *job, launcherEnv map[string]string) map[stri
 	return parse(result)
 }
 
-// parse reads what env -0 prints.
-func parse(result jail.Result) map[string]string {
+// parse parses the output of env -0.
+func parse(result podrunner.Result) map[string]string {
 	environment := map[string]string{}
 	for assignment := range strings.SplitSeq(strings.TrimSuffix(result.Log, "\x00"), "\x00") {
 		name, value, _ := strings.Cut(assignment, "=")

@@ -17,46 +17,46 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// hostile is text that could break out of a JSON string, a terminal or a verdict's length.
+// hostile is text that could corrupt a JSON string or a terminal, or exceed the length of a verdict.
 var hostile = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
 
-// soon is much less than what waiting in vain takes, and enough on a busy machine.
+// soon is much less than the timeouts that tests must not reach, and enough on a busy machine.
 const soon = 30 * time.Second
 
-// Every case spoils the second of two nodes; the launcher and the first node stay reachable.
-func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
+// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes; the launcher and the first node stay reachable.
+func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		spoil   func(*job, *host)
-		timeout string // of preflight, in seconds; 2 by default
-		want    failure
+		breakHost func(*job, *host)
+		timeout   string // of preflight, in seconds; 2 by default
+		want      failure
 	}{
 		"nothing listens": {
-			spoil: func(*job, *host) {},
-			want:  failure{Cause: "refused", Detail: "port 2222: Connection refused"},
+			breakHost: func(*job, *host) {},
+			want:      failure{Cause: "refused", Detail: "port 2222: Connection refused"},
 		},
 		"the node has the keys of another job": {
-			spoil: func(j *job, h *host) {
-				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), jail.SSHKeys(j.t)["authorized_keys"])
+			breakHost: func(j *job, h *host) {
+				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), podrunner.SSHKeys(j.t)["authorized_keys"])
 				j.serve(h)
 			},
-			timeout: "50", // It gives up sooner.
+			timeout: "50", // preflight ends before
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node refuses the user, after a banner": {
-			spoil: func(j *job, h *host) {
+			breakHost: func(j *job, h *host) {
 				write(j.t, filepath.Join(h.pod.Volume("tmp"), "banner"), hostile)
 				h.options = []string{"Banner=/tmp/banner", "DenyUsers=mpi"}
 				j.serve(h)
 			},
-			timeout: "50", // It gives up sooner.
+			timeout: "50", // preflight ends before
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node runs something else": {
-			spoil: func(j *job, h *host) {
+			breakHost: func(j *job, h *host) {
 				write(j.t, filepath.Join(h.pod.Volume("tmp"), "hostile"), hostile)
 				h.options = []string{"ForceCommand=cat /tmp/hostile >&2; exit 255"}
 				j.serve(h)
@@ -64,23 +64,23 @@ func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
 			want: failure{Cause: "other", Detail: "31m(reboot); date"},
 		},
 		"there is no route": {
-			spoil: func(j *job, h *host) {
+			breakHost: func(j *job, h *host) {
 				h.name = "sum-node-0-1.far"
 				j.launcher.pod.AddHost("10.0.0.1", h.name)
 			},
 			want: failure{Cause: "unreachable", Detail: "port 2222: Network is unreachable"},
 		},
 		"the name does not resolve": {
-			spoil: func(_ *job, h *host) { h.name = "sum-node-0-1.gone" },
-			want:  failure{Cause: "unresolvable", Detail: "no such host name"},
+			breakHost: func(_ *job, h *host) { h.name = "sum-node-0-1.gone" },
+			want:      failure{Cause: "unresolvable", Detail: "no such host name"},
 		},
-		"it accepts connections and never speaks": {
-			spoil: func(j *job, h *host) { listen(j.t, h, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) },
-			want:  failure{Cause: "timeout", Detail: "Connection timed out during banner exchange"},
+		"it accepts connections and sends nothing": {
+			breakHost: func(j *job, h *host) { listen(j.t, h, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) },
+			want:      failure{Cause: "timeout", Detail: "Connection timed out during banner exchange"},
 		},
 		"it closes connections": {
-			spoil: func(j *job, h *host) { listen(j.t, h, func(net.Conn) {}) },
-			want:  failure{Cause: "closed", Detail: "kex_exchange_identification: "},
+			breakHost: func(j *job, h *host) { listen(j.t, h, func(net.Conn) {}) },
+			want:      failure{Cause: "closed", Detail: "kex_exchange_identification: "},
 		},
 	}
 	for name, tc := range cases {
@@ -88,7 +88,7 @@ func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 2, platform{})
 			j.serve(j.nodes[0])
-			tc.spoil(j, j.nodes[1])
+			tc.breakHost(j, j.nodes[1])
 			result := j.preflight(map[string]string{
 				"PREFLIGHT_TIMEOUT_SECONDS": stdcmp.Or(tc.timeout, "2"),
 				"PREFLIGHT_SLOTS_COMMAND":   "echo 1",
@@ -100,7 +100,7 @@ func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
 			tc.want.Host = "sum-node-0-1"
 			for i, f := range got.Failed {
 				if strings.HasPrefix(f.Detail, tc.want.Detail) {
-					got.Failed[i].Detail = tc.want.Detail // The rest is up to ssh and the clock.
+					got.Failed[i].Detail = tc.want.Detail // the rest depends on ssh and on timing
 				}
 			}
 			want := verdict{Hosts: 3, Reached: 2, Slots: 3, Available: 2, Failed: []failure{tc.want}}
@@ -108,13 +108,13 @@ func TestPreflightSaysWhyAHostCannotBeReached(t *testing.T) {
 				t.Errorf("verdict: -want +got:\n%s\n%s", diff, result.Log)
 			}
 			if result.Took > soon {
-				t.Errorf("took %s:\n%s", result.Took, result.Log)
+				t.Errorf("preflight took %s, want less:\n%s", result.Took, result.Log)
 			}
 		})
 	}
 }
 
-// listen does something with each connection to a host, then closes it.
+// listen runs serve for each connection to a host, and then closes the connection.
 func listen(t testing.TB, h *host, serve func(net.Conn)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", h.address+":2222")
@@ -136,18 +136,18 @@ func listen(t testing.TB, h *host, serve func(net.Conn)) {
 	}()
 }
 
-func TestPreflightAsksLessAndLessOften(t *testing.T) {
+func TestPreflightBacksOff(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 0, platform{})
-	var asked atomic.Int64
-	listen(t, j.addHost("sum-node-0-0.sum"), func(net.Conn) { asked.Add(1) })
+	var attempts atomic.Int64
+	listen(t, j.addHost("sum-node-0-0.sum"), func(net.Conn) { attempts.Add(1) })
 	read(t, j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "6", "PREFLIGHT_SLOTS_COMMAND": "echo 1"}).Wait())
-	if n := asked.Load(); n < 5 || n > 9 {
-		t.Errorf("asked %d times in 6 s", n)
+	if n := attempts.Load(); n < 5 || n > 9 {
+		t.Errorf("%d attempts in 6 s, want 5 to 9", n)
 	}
 }
 
-func TestPreflightSaysThatThePodHasNoIdentity(t *testing.T) {
+func TestPreflightReportsAMissingPasswdEntry(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})
 	j.serve(j.nodes...)
@@ -157,7 +157,7 @@ func TestPreflightSaysThatThePodHasNoIdentity(t *testing.T) {
 	}
 	got := read(t, j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1"}).Wait())
 	got.MS = nil
-	want := []failure{{Host: "sum-node-0-0", Cause: "identity", Detail: fmt.Sprintf("No user exists for uid %d", jail.UID)}}
+	want := []failure{{Host: "sum-node-0-0", Cause: "identity", Detail: fmt.Sprintf("No user exists for uid %d", podrunner.UID)}}
 	if diff := cmp.Diff(want, got.Failed); diff != "" {
 		t.Errorf("failures: -want +got:\n%s", diff)
 	}

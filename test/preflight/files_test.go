@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// folderOf makes a folder with files that only their owner may read: our user owns all files
-// in the jail, and ssh accepts no key of its own user that others may read.
+// folderOf creates a folder with files that only their owner can read: one user owns all files of a pod,
+// and ssh rejects private keys that others can read.
 func folderOf(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Hydra writes host:slots, and would connect to itself if the launcher went by its name.
-func TestPreflightWritesHydrasHostFile(t *testing.T) {
+// TestPreflightWritesHydraHostfile checks the format host:slots. The launcher is listed by address, because Hydra would connect to it by
+// SSH under its own name.
+func TestPreflightWritesHydraHostfile(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, platform{})
 	j.slots = 2
@@ -25,12 +26,13 @@ func TestPreflightWritesHydrasHostFile(t *testing.T) {
 	}
 	want := "127.0.0.1:2\nsum-node-0-0.sum:2\nsum-node-0-1.sum:2\n"
 	if string(got) != want {
-		t.Errorf("got %q, want %q", got, want)
+		t.Errorf("hostfile is %q, want %q", got, want)
 	}
 }
 
-// The launcher has no devices before its main container runs, so it is taken at its word.
-func TestPreflightDoesNotCountTheLaunchersDevices(t *testing.T) {
+// TestPreflightSkipsTheLaunchersDevices: the launcher has no devices before its main container runs, so that its slots are assumed to be
+// available.
+func TestPreflightSkipsTheLaunchersDevices(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})
 	j.slots = 4
@@ -40,6 +42,6 @@ func TestPreflightDoesNotCountTheLaunchersDevices(t *testing.T) {
 		"PREFLIGHT_SLOTS_COMMAND": "case $(cat /proc/sys/kernel/hostname) in *launcher*) echo 0 ;; *) echo 4 ;; esac",
 	}).Wait()
 	if got := read(t, result); got.Reached != 2 || got.Available != 8 {
-		t.Errorf("got %+v\n%s", got, result.Log)
+		t.Errorf("got %+v, want 2 hosts and 8 slots\n%s", got, result.Log)
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// job is a TrainJob "sum" as far as its pods can tell.
+// job is the environment of the pods of a TrainJob "sum".
 type job struct {
 	t        testing.TB
 	launcher *host
@@ -28,18 +28,18 @@ type job struct {
 	keys     map[string]string
 }
 
-// host is a line of the hostfile, and the pod behind it.
+// host is a line of the hostfile, and its pod.
 type host struct {
 	name, address string
-	pod           *jail.Pod
+	pod           *podrunner.Pod
 	options       []string // of its sshd
-	sshd          *jail.Process
+	sshd          *podrunner.Process
 }
 
-// platform is what differs between the images and clusters that pods can meet.
+// platform is a difference between images or clusters.
 type platform struct {
-	shell    string            // what sh is; this machine's by default
-	replace  map[string]string // see jail.Pod
+	shell    string            // the program behind sh; by default this machine's
+	replace  map[string]string // see podrunner.Pod
 	readOnly bool
 }
 
@@ -51,18 +51,18 @@ var platforms = map[string]platform{
 
 var addresses atomic.Int64
 
-// newAddress is an address that no other host has.
+// newAddress returns an address that no other host has.
 func newAddress() string {
 	n := addresses.Add(1)
 	return fmt.Sprintf("127.1.%d.%d", n/200, n%200+1)
 }
 
-// newJob makes a job whose pods exist and have names that resolve, but run nothing yet.
+// newJob creates a job with pods and host names, in which nothing runs yet.
 func newJob(t testing.TB, nodes int, on platform) *job {
 	t.Helper()
-	need(t, "ssh")
-	need(t, "sshd")
-	j := &job{t: t, slots: 1, pods: podSpecs(t), keys: jail.SSHKeys(t)}
+	requireProgram(t, "ssh")
+	requireProgram(t, "sshd")
+	j := &job{t: t, slots: 1, pods: podSpecs(t), keys: podrunner.SSHKeys(t)}
 	for _, spec := range j.pods {
 		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 			for i := range containers {
@@ -71,7 +71,7 @@ func newJob(t testing.TB, nodes int, on platform) *job {
 		}
 	}
 	j.launcher = j.newHost("launcher", 0, on)
-	j.launcher.address = "127.0.0.1" // As in a pod, its name leads to an interface of its own.
+	j.launcher.address = "127.0.0.1" // as in a pod, where the pod's own name resolves to a local interface
 	for i := range nodes {
 		j.nodes = append(j.nodes, j.newHost("node", i, on))
 	}
@@ -81,45 +81,40 @@ func newJob(t testing.TB, nodes int, on platform) *job {
 	return j
 }
 
-// newHost makes a pod with what Trainer adds to it.
+// newHost creates a pod with the volumes that Trainer adds.
 func (j *job) newHost(role string, index int, on platform) *host {
 	j.t.Helper()
 	hostname := fmt.Sprintf("sum-%s-0-%d", role, index)
 	volumes := append(slices.Clone(j.pods[role].Volumes),
-		mounted("mpi-ssh-auth", folderOf(j.t, j.keys)), mounted("mpi-hostfile", j.t.TempDir()))
+		podrunner.HostVolume("mpi-ssh-auth", folderOf(j.t, j.keys)), podrunner.HostVolume("mpi-hostfile", j.t.TempDir()))
 	h := &host{name: hostname + ".sum", address: newAddress()}
-	h.pod = jail.NewPod(j.t, hostname, volumes)
+	h.pod = podrunner.NewPod(j.t, hostname, volumes)
 	h.pod.Replace = maps.Clone(on.replace)
 	if on.shell != "" {
-		h.pod.Replace = shellIs(j.t, on.shell)
+		h.pod.Replace = replaceShell(j.t, on.shell)
 	}
 	return h
 }
 
-// shellIs puts another shell where /bin/sh leads to.
-func shellIs(t testing.TB, name string) map[string]string {
+// replaceShell replaces the program behind /bin/sh.
+func replaceShell(t testing.TB, name string) map[string]string {
 	t.Helper()
 	sh, err := filepath.EvalSymlinks("/bin/sh")
 	if err != nil {
-		t.Fatalf("looking for sh: %v", err)
+		t.Fatalf("locating sh: %v", err)
 	}
 	return map[string]string{sh: "/bin/" + name}
 }
 
-func mounted(volume, path string) corev1.Volume {
-	source := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}
-	return corev1.Volume{Name: volume, VolumeSource: source}
-}
-
-// hosts are the job's hosts in the order of the hostfile.
+// hosts returns the job's hosts in the order of the hostfile.
 func (j *job) hosts() []*host {
 	return append([]*host{j.launcher}, j.nodes...)
 }
 
-// main is the container "node" of a pod, with the mounts that Trainer adds.
+// main returns the container "node" of a pod, with the mounts that Trainer adds.
 func (j *job) main(role string) corev1.Container {
 	j.t.Helper()
-	main := container(j.t, j.pods[role].Containers, "node")
+	main := podrunner.Container(j.t, j.pods[role].Containers, "node")
 	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-ssh-auth", MountPath: "/home/mpiuser/.ssh"})
 	if role == "launcher" {
 		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-hostfile", MountPath: "/etc/mpi"})
@@ -130,8 +125,8 @@ func (j *job) main(role string) corev1.Container {
 // identify runs the init container "identity" in pods.
 func (j *job) identify(role string, hosts ...*host) {
 	j.t.Helper()
-	identity := container(j.t, j.pods[role].InitContainers, "identity")
-	processes := make([]*jail.Process, len(hosts))
+	identity := podrunner.Container(j.t, j.pods[role].InitContainers, "identity")
+	processes := make([]*podrunner.Process, len(hosts))
 	for i, h := range hosts {
 		processes[i] = h.pod.Start(identity)
 	}
@@ -158,7 +153,7 @@ func (j *job) serve(nodes ...*host) {
 	}
 }
 
-// awaitReady does what the node's readiness probe does, more often.
+// awaitReady checks the same as the node's readiness probe, more often.
 func (j *job) awaitReady(h *host) {
 	j.t.Helper()
 	eventually(j.t, h.sshd, func() bool {
@@ -167,18 +162,18 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// eventually waits until something holds that a container has to bring about.
-func eventually(t testing.TB, process *jail.Process, holds func() bool) {
+// eventually waits for the effect of a container.
+func eventually(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("a container did not do what it should:\n%s", process.Log())
+			t.Fatalf("timeout waiting for a container, which printed:\n%s", process.Log())
 		}
 	}
 }
 
-// preflight starts the launcher's init containers.
-func (j *job) preflight(env map[string]string) *jail.Process {
+// preflight runs the init container "identity" and starts "preflight" in the launcher.
+func (j *job) preflight(env map[string]string) *podrunner.Process {
 	j.t.Helper()
 	j.identify("launcher", j.launcher)
 	var hostfile strings.Builder
@@ -186,7 +181,7 @@ func (j *job) preflight(env map[string]string) *jail.Process {
 		fmt.Fprintf(&hostfile, "%s slots=%d\n", h.name, j.slots)
 	}
 	write(j.t, filepath.Join(j.launcher.pod.Volume("mpi-hostfile"), "hostfile"), hostfile.String())
-	preflight := container(j.t, j.pods["launcher"].InitContainers, "preflight")
+	preflight := podrunner.Container(j.t, j.pods["launcher"].InitContainers, "preflight")
 	for name, value := range env {
 		setEnv(&preflight, name, value)
 	}

@@ -19,19 +19,19 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	result := j.preflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 64"}).Wait()
 	got := read(t, result)
 	if got.Reached != 100 || got.Slots != 100 || got.Available != 6400 || len(got.MS) != 100 || len(got.Failed) != 0 {
-		t.Errorf("got %+v\n%s", got, result.Log)
+		t.Errorf("got %+v, want 100 hosts and 6400 slots\n%s", got, result.Log)
 	}
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// The longest verdicts that there can be: as many failures as they show, names and details
-// of any length, and a hundred times.
-func TestPreflightKeepsItsVerdictShort(t *testing.T) {
+// TestVerdictLengthIsLimited has the longest possible verdicts: the maximum number of reported failures, with names and
+// details of any length, and more than a hundred hosts.
+func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ good, bad, timed int }{
-		"when no host answers":           {good: 1, bad: 99, timed: 1},
-		"when most hosts answer":         {good: 90, bad: 10, timed: 90},
-		"when there are even more hosts": {good: 110, bad: 10, timed: 100},
+		"no host responds":          {good: 1, bad: 99, timed: 1},
+		"most hosts respond":        {good: 90, bad: 10, timed: 90},
+		"more than a hundred hosts": {good: 110, bad: 10, timed: 100},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestPreflightKeepsItsVerdictShort(t *testing.T) {
 			j := newJob(t, 0, platform{})
 			j.slots = 10000
 			for i := range tc.good - 1 {
-				// The launcher by another name: it counts its slots without ssh.
+				// These are the launcher under other names: it counts its slots without ssh.
 				j.addHost(fmt.Sprintf("sum-launcher-0-0.%d", i))
 			}
 			for i := range tc.bad {
@@ -49,19 +49,19 @@ func TestPreflightKeepsItsVerdictShort(t *testing.T) {
 			result := j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1", "PREFLIGHT_SLOTS_COMMAND": "echo 9999999"}).Wait()
 			got := read(t, result)
 			if got.Hosts != tc.good+tc.bad || got.Reached != tc.good || len(got.Failed) != 10 || len(got.MS) != min(100, got.Hosts) {
-				t.Errorf("got %+v\n%s", got, result.Log)
+				t.Errorf("got verdict %+v\n%s", got, result.Log)
 			}
 			if want := strings.Repeat("0", 62); !strings.HasPrefix(got.Failed[0].Host, want) || len(got.Failed[0].Detail) < 40 {
-				t.Errorf("the test is too easy: got %+v", got.Failed[0])
+				t.Errorf("the failure is too short for this test: %+v", got.Failed[0])
 			}
 			if length := len(result.Message) + growth(got); length > limit {
-				t.Errorf("after some hours, the verdict would have %d bytes", length)
+				t.Errorf("with 7-digit times, the verdict has %d bytes, want at most %d", length, limit)
 			}
 		})
 	}
 }
 
-// growth is by how much a verdict would be longer if every time in it had 7 digits.
+// growth returns how much longer a verdict gets if every time in it has 7 digits, as after some hours.
 func growth(v verdict) int {
 	sum := 0
 	for _, ms := range v.MS {

@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// ranks prints what each rank sees: its number, host and variables.
+// ranks prints the number, the host and the variables of each rank.
 const ranks = `exec 2> /dev/null; mpirun sh -c 'echo "$OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $HOSTNAME $ON_NODE $ON_LAUNCHER $BOTH"'`
 
 func TestRanksStartOnEveryHostWithTheirEnvironment(t *testing.T) {
 	t.Parallel()
-	need(t, "mpirun")
+	requireProgram(t, "mpirun")
 	for name, on := range platforms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -27,15 +29,10 @@ func TestRanksStartOnEveryHostWithTheirEnvironment(t *testing.T) {
 			j.serve(j.nodes...)
 			read(t, j.preflight(map[string]string{"PREFLIGHT_OVERSUBSCRIBE": "true"}).Wait())
 			main := j.main("launcher")
-			for name, value := range map[string]string{
-				"ON_LAUNCHER": "launcher", "BOTH": "launcher",
-				// From here on, what Trainer sets.
-				"OMPI_MCA_orte_default_hostfile":    "/etc/mpi/hostfile",
-				"OMPI_MCA_orte_keep_fqdn_hostnames": "true",
-				"OMPI_MCA_orte_set_default_slots":   "2",
-				"OMPI_MCA_plm_rsh_args":             "-o ConnectionAttempts=10",
-			} {
-				setEnv(&main, name, value)
+			setEnv(&main, "ON_LAUNCHER", "launcher")
+			setEnv(&main, "BOTH", "launcher")
+			for _, variable := range podrunner.OpenMPIEnv(2) {
+				setEnv(&main, variable.Name, variable.Value)
 			}
 			main.Command = []string{"sh", "-c", ranks}
 			result := j.launcher.pod.Run(main)

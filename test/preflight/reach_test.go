@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
 func TestPreflightReachesEveryHost(t *testing.T) {
@@ -35,28 +35,28 @@ func TestPreflightReachesEveryHost(t *testing.T) {
 	}
 }
 
-func TestPreflightWaitsForTheLaunchersOwnName(t *testing.T) {
+func TestPreflightWaitsForTheLaunchersName(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})
 	j.serve(j.nodes...)
-	j.launcher.name = "sum-launcher-0-0.later" // Its own name, but none that resolves yet.
+	j.launcher.name = "sum-launcher-0-0.later" // the launcher's name, which does not resolve yet
 	process := j.preflight(nil)
 	awaitClock(t, process)
 	time.Sleep(1500 * time.Millisecond)
 	j.launcher.pod.AddHost("127.0.0.1", j.launcher.name)
 	got := read(t, process.Wait())
 	if got.Reached != 2 || *got.MS[0] < 1000 || *got.MS[1] >= *got.MS[0] {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want 2 hosts, and a longer time for the launcher", got)
 	}
 }
 
-// awaitClock waits until preflight has begun to count time, which a busy machine delays.
-func awaitClock(t *testing.T, process *jail.Process) {
+// awaitClock waits until preflight measures time, which starts late on a busy machine.
+func awaitClock(t *testing.T, process *podrunner.Process) {
 	t.Helper()
 	eventually(t, process, func() bool { return strings.Contains(process.Log(), "waiting up to") })
 }
 
-func TestPreflightWaitsForANodeThatStartsLate(t *testing.T) {
+func TestPreflightWaitsForLateNodes(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, platform{})
 	j.serve(j.nodes[0])
@@ -66,35 +66,35 @@ func TestPreflightWaitsForANodeThatStartsLate(t *testing.T) {
 	j.serve(j.nodes[1])
 	got := read(t, process.Wait())
 	if got.Reached != 3 || *got.MS[1] >= *got.MS[2] || *got.MS[2] < 2000 || *got.MS[2] > int(soon.Milliseconds()) {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want 3 hosts, and about 2 s for the last", got)
 	}
 }
 
-func TestPreflightEndsWhenItIsTold(t *testing.T) {
+func TestPreflightEndsOnSIGTERM(t *testing.T) {
 	t.Parallel()
 	for name, on := range platforms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			process := newJob(t, 2, on).preflight(nil)
 			awaitClock(t, process)
-			told := time.Now()
+			signaled := time.Now()
 			process.Signal(syscall.SIGTERM)
 			result := process.Wait()
-			if took := time.Since(told); result.Code != 128+int(syscall.SIGTERM) || took > soon/2 {
-				t.Errorf("ended with %d after %s:\n%s", result.Code, took, result.Log)
+			if took := time.Since(signaled); result.Code != 128+int(syscall.SIGTERM) || took > soon/2 {
+				t.Errorf("preflight ended with code %d after %s, want SIGTERM's code at once:\n%s", result.Code, took, result.Log)
 			}
 		})
 	}
 }
 
-func TestANodeEndsWhenItIsTold(t *testing.T) {
+func TestNodesEndOnSIGTERM(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})
 	j.serve(j.nodes...)
-	told := time.Now()
+	signaled := time.Now()
 	j.nodes[0].sshd.Signal(syscall.SIGTERM)
 	result := j.nodes[0].sshd.Wait()
-	if took := time.Since(told); took > soon/2 {
-		t.Errorf("ended with %d after %s:\n%s", result.Code, took, result.Log)
+	if took := time.Since(signaled); took > soon/2 {
+		t.Errorf("sshd ended with code %d after %s, want it to end at once:\n%s", result.Code, took, result.Log)
 	}
 }

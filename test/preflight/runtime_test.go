@@ -9,37 +9,36 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
 const rendered = "../../bundles/rendered/minimal/plain/manifests.yaml"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // The tests wait more than they compute.
-	os.Exit(jail.Main(m))
+	_ = flag.Set("test.parallel", "8") // tests mostly wait
+	os.Exit(podrunner.Main(m))
 }
 
-// need fails a test where the machine lacks a program.
-func need(t testing.TB, program string) {
+// requireProgram fails a test if a program is not installed.
+func requireProgram(t testing.TB, program string) {
 	t.Helper()
 	_, err := exec.LookPath(program)
 	if err != nil {
 		_, err = exec.LookPath("/usr/sbin/" + program)
 	}
 	if err != nil {
-		t.Fatalf("there is no %s on this machine: make packages installs it", program)
+		t.Fatalf("%s is missing: run `make packages`", program)
 	}
 }
 
-// podSpecs are the pods of the rendered runtime, by the name of their ReplicatedJob.
+// podSpecs returns the pod specs of the rendered runtime, by the name of their ReplicatedJob.
 func podSpecs(t testing.TB) map[string]*corev1.PodSpec {
 	t.Helper()
 	runtime, err := readRuntime(rendered)
@@ -53,7 +52,7 @@ func podSpecs(t testing.TB) map[string]*corev1.PodSpec {
 	return specs
 }
 
-// readRuntime finds the first ClusterTrainingRuntime among the objects of a file.
+// readRuntime returns the first ClusterTrainingRuntime in a file.
 func readRuntime(path string) (*trainer.ClusterTrainingRuntime, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -71,17 +70,7 @@ func readRuntime(path string) (*trainer.ClusterTrainingRuntime, error) {
 	return nil, fmt.Errorf("reading %s: %w", path, errors.New("there is no ClusterTrainingRuntime"))
 }
 
-// container finds a container of a pod by name.
-func container(t testing.TB, containers []corev1.Container, name string) corev1.Container {
-	t.Helper()
-	i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name })
-	if i < 0 {
-		t.Fatalf("the runtime has no container %q", name)
-	}
-	return *containers[i].DeepCopy()
-}
-
-// setEnv is what a TrainJob's env does to a container.
+// setEnv sets a variable of a container, as a TrainJob's env does.
 func setEnv(container *corev1.Container, name, value string) {
 	for i := range container.Env {
 		if container.Env[i].Name == name {

@@ -13,12 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
 func TestScriptsPassShellcheck(t *testing.T) {
 	t.Parallel()
-	need(t, "shellcheck")
+	requireProgram(t, "shellcheck")
 	checked := 0
 	for role, spec := range podSpecs(t) {
 		for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
@@ -34,21 +34,21 @@ func TestScriptsPassShellcheck(t *testing.T) {
 		}
 	}
 	if checked != 4 {
-		t.Errorf("checked %d scripts, want identity twice, preflight and serve", checked)
+		t.Errorf("checked %d scripts, want 4: identity twice, preflight and serve", checked)
 	}
 }
 
-func TestIdentityNamesTheUser(t *testing.T) {
+func TestIdentityAddsThePasswdEntry(t *testing.T) {
 	t.Parallel()
-	ours := fmt.Sprintf("mpi:x:%d:%d:MPI:/home/mpiuser:/bin/sh\n", jail.UID, jail.GID)
+	entry := fmt.Sprintf("mpi:x:%d:%d:MPI:/home/mpiuser:/bin/sh\n", podrunner.UID, podrunner.GID)
 	root := "root:x:0:0:root:/root:/bin/sh\n"
 	cases := map[string]struct{ passwd, want string }{
-		"an image that does not know the user":    {passwd: root, want: root + ours},
-		"an image that calls the user otherwise":  {passwd: root + fmt.Sprintf("me:x:%d:0::/:/bin/bash\n", jail.UID), want: root + ours},
-		"an image with another user of that name": {passwd: "mpi:x:7:7::/:/bin/false\n" + root, want: root + ours},
-		"an image whose user has a longer number": {passwd: fmt.Sprintf("me:x:%d0:0::/:\n", jail.UID), want: fmt.Sprintf("me:x:%d0:0::/:\n", jail.UID) + ours},
-		"an image without a last line end":        {passwd: strings.TrimSpace(root), want: root + ours},
-		"an image with nobody":                    {passwd: "", want: ours},
+		"an image without the user":                         {passwd: root, want: root + entry},
+		"an image with another name for the user":           {passwd: root + fmt.Sprintf("me:x:%d:0::/:/bin/bash\n", podrunner.UID), want: root + entry},
+		"an image with another user of that name":           {passwd: "mpi:x:7:7::/:/bin/false\n" + root, want: root + entry},
+		"an image with a user id that begins with this one": {passwd: fmt.Sprintf("me:x:%d0:0::/:\n", podrunner.UID), want: fmt.Sprintf("me:x:%d0:0::/:\n", podrunner.UID) + entry},
+		"an image without a final newline":                  {passwd: strings.TrimSpace(root), want: root + entry},
+		"an image without users":                            {passwd: "", want: entry},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,14 +69,14 @@ func TestIdentityNamesTheUser(t *testing.T) {
 	}
 }
 
-func TestANodeFindsSSHD(t *testing.T) {
+func TestNodeScriptFindsSSHD(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		replace map[string]string
 		want    string
 	}{
-		"in a folder that is not in the image's PATH": {want: "Server listening on "},
-		"or says what to install":                     {replace: map[string]string{"/usr/sbin/sshd": "/dev/null"}, want: "no sshd in this image: install openssh-server\n"},
+		"sshd is not in the image's PATH": {want: "Server listening on "},
+		"sshd is missing":                 {replace: map[string]string{"/usr/sbin/sshd": "/dev/null"}, want: "no sshd in this image: install openssh-server\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

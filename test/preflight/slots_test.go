@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every case is about one node and the launcher, where each the same command counts slots.
+// TestPreflightCountsSlots has one node and the launcher, which count slots with the same command.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
@@ -18,24 +18,24 @@ func TestPreflightCountsSlots(t *testing.T) {
 		command       string
 		slots         int
 		oversubscribe string
-		available     int    // of each host
-		failure       string // of each host, if any
+		available     int    // per host
+		failure       string // per host, if any
 	}{
-		"enough":                             {command: "echo 4", slots: 4, available: 4},
-		"too few":                            {command: "nproc", slots: 4096, failure: " available for 4096 slots"},
-		"too few, and that is wanted":        {command: "echo 2", slots: 4096, oversubscribe: "true", available: 2},
-		"none":                               {command: "echo 0", slots: 1, failure: "0 available for 1 slots"},
-		"a number among warnings":            {command: "echo careful >&2; echo 4; echo careful >&2", slots: 4, available: 4},
-		"the command fails":                  {command: "echo 4; exit 3", slots: 1, failure: "status 3, printed: 4"},
-		"the command does not exist":         {command: "count-gpus", slots: 1, failure: ": not found"},
-		"the command prints nothing":         {command: "true", slots: 1, failure: "status 0, printed:"},
-		"the command prints words":           {command: "echo many", slots: 1, failure: "status 0, printed: many"},
-		"the command prints a negative":      {command: "echo -1", slots: 1, failure: "status 0, printed: -1"},
-		"the command prints an octal number": {command: "echo 08", slots: 1, failure: "status 0, printed: 08"},
-		"the command prints a huge number":   {command: "echo 99999999999999999999", slots: 1, failure: "status 0, printed: 9999"},
-		"the command is hostile":             {command: garbage, slots: 1, failure: "status 0, printed: ab"},
-		"the command is hostile and fails":   {command: garbage + "; exit 1", slots: 1, failure: "status 1, printed: ab"},
-		"the command never ends":             {command: "sleep 60", slots: 1, failure: "no answer within 10 s"},
+		"enough":                                          {command: "echo 4", slots: 4, available: 4},
+		"too few":                                         {command: "nproc", slots: 4096, failure: " available for 4096 slots"},
+		"too few, with oversubscription":                  {command: "echo 2", slots: 4096, oversubscribe: "true", available: 2},
+		"none":                                            {command: "echo 0", slots: 1, failure: "0 available for 1 slots"},
+		"a number among warnings":                         {command: "echo careful >&2; echo 4; echo careful >&2", slots: 4, available: 4},
+		"the command fails":                               {command: "echo 4; exit 3", slots: 1, failure: "status 3, printed: 4"},
+		"the command does not exist":                      {command: "count-gpus", slots: 1, failure: ": not found"},
+		"the command prints nothing":                      {command: "true", slots: 1, failure: "status 0, printed:"},
+		"the command prints text":                         {command: "echo many", slots: 1, failure: "status 0, printed: many"},
+		"the command prints a negative number":            {command: "echo -1", slots: 1, failure: "status 0, printed: -1"},
+		"the command prints an octal number":              {command: "echo 08", slots: 1, failure: "status 0, printed: 08"},
+		"the command prints a huge number":                {command: "echo 99999999999999999999", slots: 1, failure: "status 0, printed: 9999"},
+		"the command prints control characters":           {command: garbage, slots: 1, failure: "status 0, printed: ab"},
+		"the command prints control characters and fails": {command: garbage + "; exit 1", slots: 1, failure: "status 1, printed: ab"},
+		"the command never ends":                          {command: "sleep 60", slots: 1, failure: "no answer within 10 s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 			j := newJob(t, 1, platform{})
 			j.slots = tc.slots
 			j.serve(j.nodes...)
-			timeout := "50" // It gives up sooner.
+			timeout := "50" // preflight ends before
 			if strings.HasPrefix(tc.failure, "no answer") {
 				timeout = "1"
 			}
@@ -53,7 +53,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 				"PREFLIGHT_TIMEOUT_SECONDS": timeout,
 			}).Wait()
 			if result.Took > 20*time.Second {
-				t.Errorf("preflight took %s:\n%s", result.Took, result.Log)
+				t.Errorf("preflight took %s, want at most 20s:\n%s", result.Took, result.Log)
 			}
 			got := read(t, result)
 			want := verdict{Hosts: 2, Slots: 2 * tc.slots, Failed: []failure{}}
@@ -70,8 +70,8 @@ func TestPreflightCountsSlots(t *testing.T) {
 	}
 }
 
-// TestSlotConfigurationMismatch is the edge case of that name, as its words have it: 4 slots, and 2
-// GPUs on each host. Preflight fails before anything trains, and names hosts and numbers.
+// TestSlotConfigurationMismatch has the numbers of the scenario: 4 slots, and 2 GPUs on each host.
+// Preflight must fail before training starts, and name hosts and numbers.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})
@@ -84,11 +84,11 @@ func TestSlotConfigurationMismatch(t *testing.T) {
 	checkFailures(t, got.Failed, 2, "2 available for 4 slots")
 }
 
-// checkFailures expects a number of hosts to have failed for one reason.
+// checkFailures checks that a number of hosts failed for one reason.
 func checkFailures(t *testing.T, failed []failure, number int, reason string) {
 	t.Helper()
 	if len(failed) != number {
-		t.Errorf("got failures %+v", failed)
+		t.Errorf("got failures %+v, want %d", failed, number)
 	}
 	cause := "slots"
 	if strings.HasPrefix(reason, "no answer") {

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainyard/trainyard/test/jail"
+	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// limit is how long a verdict may be, in bytes. The kubelet cuts at 4096, and at 12 kB per pod.
+// limit is the maximum length of a verdict in bytes. The kubelet truncates at 4096 bytes, and at 12 kB per
+// pod.
 const limit = 2500
 
-// verdict is what preflight leaves in its termination message.
+// verdict is the termination message of preflight.
 type verdict struct {
 	Hosts     int       `json:"hosts"`
 	Reached   int       `json:"reached"`
@@ -23,15 +24,15 @@ type verdict struct {
 	Failed    []failure `json:"failed"`
 }
 
-// failure says why a host was not reached.
+// failure is the reason why a host was not reached.
 type failure struct {
 	Host   string `json:"host"`
 	Cause  string `json:"cause"`
 	Detail string `json:"detail"`
 }
 
-// read reads the verdict of a preflight that ended, and checks what holds for every one.
-func read(t testing.TB, result jail.Result) verdict {
+// read parses the verdict of a preflight that ended, and checks properties of every verdict.
+func read(t testing.TB, result podrunner.Result) verdict {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(result.Message))
 	decoder.DisallowUnknownFields()
@@ -40,20 +41,20 @@ func read(t testing.TB, result jail.Result) verdict {
 		t.Fatalf("reading the verdict %q: %v\n%s", result.Message, err, result.Log)
 	}
 	if len(result.Message) > limit {
-		t.Errorf("the verdict has %d bytes:\n%s", len(result.Message), result.Message)
+		t.Errorf("the verdict has %d bytes, want at most %d:\n%s", len(result.Message), limit, result.Message)
 	}
 	if want := map[bool]int{true: 0, false: 1}[v.Reached == v.Hosts]; result.Code != want {
-		t.Errorf("preflight reached %d of %d and ended with %d:\n%s", v.Reached, v.Hosts, result.Code, result.Log)
+		t.Errorf("preflight reached %d of %d hosts and ended with code %d, want %d:\n%s", v.Reached, v.Hosts, result.Code, want, result.Log)
 	}
 	for i, ms := range v.MS {
 		if ms != nil && (*ms < 0 || *ms > int(result.Took.Milliseconds())) {
-			t.Errorf("host %d: %d ms, but preflight took %s", i, *ms, result.Took)
+			t.Errorf("host %d has time %d ms, want at most the %s of preflight", i, *ms, result.Took)
 		}
 	}
 	return v
 }
 
-// timed says of which hosts the verdict has a time, and forgets the times.
+// timed reports which hosts have a time in the verdict, and removes the times.
 func (v *verdict) timed() []bool {
 	timed := make([]bool, len(v.MS))
 	for i, ms := range v.MS {

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Mortal is a shell script that becomes binary and, where the system can do that, dies with
-// the program that runs it however that ends: a timeout or a panic runs no clean-up code.
-func Mortal(binary string) string {
+// WrapperScript returns a shell script that becomes binary. On Linux the process is killed when its parent
+// ends, because a test binary that panics or times out runs no cleanup code.
+func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)
 	}
 	return fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\"\n", binary)
 }
 
-// Child is a running server that this program has started.
+// Child is a running server that this program started.
 type Child struct {
 	name string
 	log  string
 	cmd  *exec.Cmd
-	done chan struct{} // closed once the process has ended
+	done chan struct{} // closed when the process has ended
 }
 
 // Run starts cmd with its output in log. The log is complete once the child has ended.
@@ -44,10 +44,10 @@ func Run(cmd *exec.Cmd, log *os.File) (*Child, error) {
 	return c, nil
 }
 
-// LogPath is the file with what the child said.
+// LogPath is the path of the child's output.
 func (c *Child) LogPath() string { return c.log }
 
-// String names the child and, if it has ended, says how.
+// String returns the name of the child and, if it has ended, its exit status.
 func (c *Child) String() string {
 	if c.Ended() {
 		return fmt.Sprintf("%s (%s)", c.name, c.cmd.ProcessState)
@@ -65,18 +65,18 @@ func (c *Child) Ended() bool {
 	}
 }
 
-// Stop asks the process to end and kills it when it does not within 10 seconds. It is an
-// error when the process had ended by itself: a crashed server must not go unnoticed.
+// Stop terminates the process, and kills it after 10 seconds. It fails if the process had ended before: a
+// crashed server must not go unnoticed.
 func (c *Child) Stop() error {
 	if c.Ended() {
-		return fmt.Errorf("%s had ended by itself: %s", c, Tail(c.log))
+		return fmt.Errorf("%s ended before it was stopped: %s", c, Tail(c.log))
 	}
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stopping %s: %w", c.name, err)
 	}
 	select {
 	case <-c.done:
-	case <-time.After(stopPatience):
+	case <-time.After(stopTimeout):
 		_ = c.cmd.Process.Kill()
 		<-c.done
 	}

@@ -13,32 +13,32 @@ import (
 	"time"
 )
 
-func TestAServerThatEndsEarlyShowsWhatItSaid(t *testing.T) {
+func TestEarlyExitIsReportedWithStatusAndLog(t *testing.T) {
 	p := runScript(t, "echo one; echo the port is taken >&2; exit 3")
-	err := WaitFor(t.Context(), p, never)
+	err := WaitFor(t.Context(), p, neverReady)
 	for _, want := range []string{"exit status 3", p.log, "the port is taken"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("WaitFor() = %v, want an error with %q", err, want)
 		}
 	}
 	if err := p.Stop(); err == nil {
-		t.Error("Stop() of a server that had ended by itself gave no error")
+		t.Error("Stop() of a server that had ended = nil, want an error")
 	}
 }
 
-func TestAServerThatIsNeverReadyIsGivenUp(t *testing.T) {
+func TestWaitForStopsAtTheDeadline(t *testing.T) {
 	p := runScript(t, "echo still thinking; exec sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := WaitFor(ctx, p, never); !errors.Is(err, errNever) || !strings.Contains(err.Error(), "still thinking") {
-		t.Errorf("WaitFor() = %v, want the last refusal and the log", err)
+	if err := WaitFor(ctx, p, neverReady); !errors.Is(err, errNotReady) || !strings.Contains(err.Error(), "still thinking") {
+		t.Errorf("WaitFor() = %v, want the last error and the log", err)
 	}
 	if err := p.Stop(); err != nil || !p.Ended() {
 		t.Errorf("Stop() = %v, ended %v", err, p.Ended())
 	}
 }
 
-func TestAServerDiesWithTheTestBinary(t *testing.T) {
+func TestServerDiesWithItsParent(t *testing.T) {
 	if _, err := exec.LookPath("setpriv"); err != nil {
 		if runtime.GOOS == "linux" {
 			t.Fatal("setpriv is missing: install util-linux")
@@ -47,10 +47,10 @@ func TestAServerDiesWithTheTestBinary(t *testing.T) {
 	}
 	dir := t.TempDir()
 	start, pid := filepath.Join(dir, "sleep.sh"), filepath.Join(dir, "pid")
-	if err := os.WriteFile(start, []byte(Mortal("/bin/sleep")), 0o700); err != nil {
+	if err := os.WriteFile(start, []byte(WrapperScript("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The parent waits until the child has become the server: only then it is tied.
+	// The parent waits until the child runs the server: only then is the child tied to it.
 	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)
@@ -61,7 +61,7 @@ func TestAServerDiesWithTheTestBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(stopPatience); ; time.Sleep(pollInterval) {
+	for deadline := time.Now().Add(stopTimeout); ; time.Sleep(pollInterval) {
 		if _, err := identify(id); err != nil {
 			return
 		}
@@ -71,9 +71,9 @@ func TestAServerDiesWithTheTestBinary(t *testing.T) {
 	}
 }
 
-var errNever = errors.New("not ready")
+var errNotReady = errors.New("not ready")
 
-func never(context.Context) error { return errNever }
+func neverReady(context.Context) error { return errNotReady }
 
 // runScript runs a shell script as a server.
 func runScript(t *testing.T, script string) *Child {

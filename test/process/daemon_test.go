@@ -15,29 +15,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestADaemonIsFoundAgainAndStopped(t *testing.T) {
+func TestDaemonIsFoundByItsRecord(t *testing.T) {
 	d := startDaemon(t, "trap 'echo goodbye; exit' TERM; echo hello; while :; do sleep 0.05; done")
 	awaitLog(t, d.Log, "hello")
 	again := Daemon{Name: d.Name, Record: d.Record, Log: d.Log}
 	if again.Ended() || again.PID() == 0 {
-		t.Fatal("a running daemon is not found by its record")
+		t.Fatal("the running daemon is not found by its record")
 	}
 	if group, err := unix.Getsid(again.PID()); err != nil || group != again.PID() {
-		t.Errorf("its session is %d, %v, want one of its own", group, err)
+		t.Errorf("the daemon has session %d, %v, want a new session", group, err)
 	}
 	if err := again.Stop(); err != nil || !d.Ended() {
 		t.Errorf("Stop() = %v, ended %v", err, d.Ended())
 	}
 	if log := Tail(d.Log); !strings.Contains(log, "hello\ngoodbye") {
-		t.Errorf("it did not end by itself when asked: %s", log)
+		t.Errorf("the daemon did not handle SIGTERM: %s", log)
 	}
 	if err := again.Stop(); err != nil {
 		t.Errorf("stopping again: %v", err)
 	}
 }
 
-// TestAnotherProcessOfTheSameIDIsLeftAlone: ids come round again.
-func TestAnotherProcessOfTheSameIDIsLeftAlone(t *testing.T) {
+// TestReusedProcessIDIsNotKilled covers process ids that the kernel assigned again.
+func TestReusedProcessIDIsNotKilled(t *testing.T) {
 	d := startDaemon(t, "exec sleep 60")
 	id, err := identify(d.PID())
 	if err != nil {
@@ -45,8 +45,8 @@ func TestAnotherProcessOfTheSameIDIsLeftAlone(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Kill(id.PID, syscall.SIGKILL) })
 	for name, change := range map[string]func(*identity){
-		"started at another moment": func(i *identity) { i.Started++ },
-		"before a restart":          func(i *identity) { i.Boot = "another" },
+		"another start time": func(i *identity) { i.Started++ },
+		"before a reboot":    func(i *identity) { i.Boot = "another" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := id
@@ -60,19 +60,18 @@ func TestAnotherProcessOfTheSameIDIsLeftAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := stale.Stop(); err != nil || d.Ended() {
-				t.Errorf("Stop() = %v, and the process that it never started ended: %v", err, d.Ended())
+				t.Errorf("Stop() = %v, and another daemon's process ended: %v, want it to run", err, d.Ended())
 			}
 		})
 	}
 }
 
-// awaitLog waits until a process has said something: before, it may not have got as far as
-// the lines that say what it does with a signal.
+// awaitLog waits until the log contains text, which a script prints after it has set its signal handlers.
 func awaitLog(t *testing.T, path, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(stopPatience); !strings.Contains(Tail(path), text); time.Sleep(pollInterval) {
+	for deadline := time.Now().Add(stopTimeout); !strings.Contains(Tail(path), text); time.Sleep(pollInterval) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%q is not in the log after %s: %s", text, stopPatience, Tail(path))
+			t.Fatalf("%q is not in the log after %s: %s", text, stopTimeout, Tail(path))
 		}
 	}
 }

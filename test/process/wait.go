@@ -10,22 +10,22 @@ import (
 
 const (
 	pollInterval = 50 * time.Millisecond
-	stopPatience = 10 * time.Second
+	stopTimeout  = 10 * time.Second
 	tailLines    = 15
 )
 
-// Server is a process that gets ready some time after its start.
+// Server is a process that becomes ready some time after its start.
 type Server interface {
-	// Ended reports whether the process is gone.
+	// Ended reports whether the process has ended.
 	Ended() bool
-	// String names the server and, if it has ended, says how.
+	// String returns the name of the server and, if it has ended, its exit status.
 	String() string
-	// LogPath is the file with what it said.
+	// LogPath is the path of its output.
 	LogPath() string
 }
 
-// WaitFor polls ready until it succeeds, the server ends or ctx is done. Its errors show
-// the end of the log.
+// WaitFor polls ready until it succeeds, the server ends or ctx is done. Its errors include the end of the
+// log.
 func WaitFor(ctx context.Context, s Server, ready func(context.Context) error) error {
 	for {
 		err := ready(ctx)
@@ -43,7 +43,7 @@ func WaitFor(ctx context.Context, s Server, ready func(context.Context) error) e
 	}
 }
 
-// Tail is the end of a log under a line with its path, for error messages.
+// Tail returns a line with the path of a log, and the end of that log, for error messages.
 func Tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

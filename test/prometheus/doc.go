@@ -1,3 +1,3 @@
-// Package prometheus tries what grafana/ says on Prometheus itself: rules are held against the cases
-// that stand beside them, and a server has recorded series and what rules make of them. The programs are Debian's.
+// Package prometheus tests grafana/ with the real Prometheus. promtool runs the test cases of rules, and a server with
+// recorded series evaluates all rules and panels. The programs come from Debian packages.
 package prometheus

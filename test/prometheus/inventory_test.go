@@ -9,19 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/grafanadata"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// asked is what an expression asks for, as tools/promql says.
-type asked struct {
+// expression holds the metrics and grouping labels of a PromQL expression, as tools/promql reports them.
+type expression struct {
 	Metrics map[string][]string
 	Groups  []string
 	Error   string
 }
 
-// read has Prometheus' own parser read expressions.
-func read(t *testing.T, expressions map[string]string) map[string]asked {
+// read parses expressions with Prometheus' own parser.
+func read(t *testing.T, expressions map[string]string) map[string]expression {
 	t.Helper()
 	input, err := json.Marshal(expressions)
 	if err != nil {
@@ -33,21 +33,21 @@ func read(t *testing.T, expressions map[string]string) map[string]asked {
 	if err != nil {
 		t.Fatalf("reading expressions: %v: run `make tools`", err)
 	}
-	var all map[string]asked
+	var all map[string]expression
 	if err := json.Unmarshal(output, &all); err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-// fetched are the labels that Prometheus gives to what it fetches, or renames.
-var fetched = []string{"job", "instance", "exported_pod", "exported_namespace"}
+// scrapeLabels are the labels that Prometheus adds to scraped series or renames.
+var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emitted are the labels of every series that somebody emits, by the series' name.
-func emitted(o observed.Grafana) map[string][]string {
+// emitted returns the labels of every known series, by the series' name.
+func emitted(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
-		all[name] = slices.Concat(labels, fetched)
+		all[name] = slices.Concat(labels, scrapeLabels)
 		if histogram {
 			all[name+"_bucket"], all[name+"_sum"], all[name+"_count"] = append(all[name], "le"), all[name], all[name]
 			delete(all, name)
@@ -55,7 +55,7 @@ func emitted(o observed.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// Those of others that are histograms measure seconds, and no gauge of theirs that is asked for does.
+			// All histograms of other exporters measure seconds, and none of their other metrics listed here does.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}
@@ -68,47 +68,46 @@ func emitted(o observed.Grafana) map[string][]string {
 	return all
 }
 
-// made are labels that expressions make with label_replace.
-var made = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod"}
+// replacedLabels are labels that expressions create with label_replace.
+var replacedLabels = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod"}
 
-// TestRulesAskForWhatIsEmitted: every metric of every rule is in grafana/ as one of ours, of a source, or of
-// a rule; and so is every label that it is asked for by.
-func TestRulesAskForWhatIsEmitted(t *testing.T) {
+// TestRulesQueryKnownMetrics checks that grafana/ declares every metric and label in the expressions of rules.
+func TestRulesQueryKnownMetrics(t *testing.T) {
 	o := grafana(t)
-	expectEmitted(t, o, expressions(o))
+	expectKnown(t, o, expressions(o))
 }
 
-// expectEmitted: expressions ask for nothing that nobody emits.
-func expectEmitted(t *testing.T, o observed.Grafana, expressions map[string]string) {
+// expectKnown checks that grafana/ declares all metrics and labels in expressions.
+func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]string) {
 	t.Helper()
 	series := emitted(o)
 	for name, a := range read(t, expressions) {
 		if a.Error != "" {
 			t.Errorf("%s: %s", name, a.Error)
 		}
-		groups := slices.Clone(made)
+		groups := slices.Clone(replacedLabels)
 		for metric, labels := range a.Metrics {
 			groups = append(groups, series[metric]...)
 			known, ok := series[metric]
 			if !ok {
-				t.Errorf("%s asks for %s, which nobody emits", name, metric)
+				t.Errorf("%s queries %s, which no program emits", name, metric)
 				continue
 			}
 			for _, label := range labels {
 				if !slices.Contains(known, label) {
-					t.Errorf("%s asks for %s by %s, which it does not have", name, metric, label)
+					t.Errorf("%s matches %s by %s, a label that the metric does not have", name, metric, label)
 				}
 			}
 		}
 		for _, label := range a.Groups {
 			if !slices.Contains(groups, label) {
-				t.Errorf("%s groups or joins by %s, which nothing that it asks for has", name, label)
+				t.Errorf("%s groups or joins by %s, a label that none of its metrics has", name, label)
 			}
 		}
 	}
 }
 
-// TestUnknownMetricsAreFound: the test above can fail.
+// TestUnknownMetricsAreFound checks that TestRulesQueryKnownMetrics can fail.
 func TestUnknownMetricsAreFound(t *testing.T) {
 	a := read(t, map[string]string{"rule": `sum by (b) (rate(kube_pod_inof{a="b"}[5m]))`, "text": "sum("})
 	if _, found := a["rule"].Metrics["kube_pod_inof"]; !found || a["text"].Error == "" || !slices.Equal(a["rule"].Groups, []string{"b"}) {
@@ -117,7 +116,7 @@ func TestUnknownMetricsAreFound(t *testing.T) {
 	series := emitted(grafana(t))
 	for _, unknown := range []string{"kube_pod_inof", "kube_pod_info_bucket", "trainyard_trainjob_duration_seconds"} {
 		if _, known := series[unknown]; known {
-			t.Errorf("%s is emitted, which there is not", unknown)
+			t.Errorf("%s is known, but no program emits it", unknown)
 		}
 	}
 	if slices.Contains(series["kube_pod_info"], "le") {
@@ -125,36 +124,36 @@ func TestUnknownMetricsAreFound(t *testing.T) {
 	}
 }
 
-// TestWhatIsEmittedIsAskedFor: grafana/ names no metric for which there is neither rule nor panel.
-func TestWhatIsEmittedIsAskedFor(t *testing.T) {
+// TestMetricsAreUsed checks that a rule or panel queries every declared metric.
+func TestMetricsAreUsed(t *testing.T) {
 	o := grafana(t)
-	asked := map[string]bool{}
-	all := questions(t)
+	used := map[string]bool{}
+	all := panelQueries(t)
 	maps.Copy(all, expressions(o))
 	for _, a := range read(t, all) {
 		for metric := range a.Metrics {
-			asked[metric] = true
+			used[metric] = true
 		}
 	}
-	named := observed.Sorted(o.Metrics)
+	declared := grafanadata.Sorted(o.Metrics)
 	for _, s := range o.Sources {
-		named = append(named, observed.Sorted(s.Metrics)...)
+		declared = append(declared, grafanadata.Sorted(s.Metrics)...)
 	}
-	for _, name := range named {
-		if !asked[name] && !asked[name+"_bucket"] {
-			t.Errorf("nobody asks for %s", name)
+	for _, name := range declared {
+		if !used[name] && !used[name+"_bucket"] {
+			t.Errorf("no rule or panel queries %s", name)
 		}
 	}
 }
 
-// TestRulesAreInOrder: Prometheus computes a group's rules one after the other, so that one which asks for another
-// has to come later, or it sees what was so a minute ago.
+// TestRulesAreInOrder checks that each rule comes after the rules that it queries. Prometheus evaluates a group's rules one
+// after another, so that a rule in the wrong order would see values that are a minute old.
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
 	for name, r := range o.Records {
 		for other, before := range o.Records {
 			if strings.Contains(r.Expr, other) && (r.Group != before.Group || r.Stage <= before.Stage) {
-				t.Errorf("%s, stage %d of %s, asks for %s, stage %d of %s", name, r.Stage, r.Group, other, before.Stage, before.Group)
+				t.Errorf("%s, stage %d of %s, queries %s, stage %d of %s", name, r.Stage, r.Group, other, before.Stage, before.Group)
 			}
 		}
 	}
@@ -165,40 +164,40 @@ func TestRulesAreInOrder(t *testing.T) {
 	}
 	for name, a := range o.Alerts {
 		if !slices.Contains(order, name) {
-			t.Errorf("%s is not among the alerts that Prometheus gets", name)
+			t.Errorf("the alert group lacks %s", name)
 		}
-		for _, other := range a.Explained {
+		for _, other := range a.InhibitedBy {
 			if _, known := o.Alerts[other]; !known {
-				t.Errorf("%s is explained by %s, which is no alert", name, other)
+				t.Errorf("%s is inhibited by %s, which is no alert", name, other)
 			}
 			if slices.Index(order, other) > slices.Index(order, name) {
-				t.Errorf("%s is explained by %s, which is computed after it", name, other)
+				t.Errorf("%s is inhibited by %s, which is evaluated after it", name, other)
 			}
 		}
 	}
 }
 
-// TestSeriesAreBounded: what we emit stays within what a Prometheus takes from one program.
+// TestSeriesAreBounded checks that the number of series stays within the usual limits of a Prometheus scrape target.
 func TestSeriesAreBounded(t *testing.T) {
 	o := grafana(t)
 	total := 0
 	for name, m := range o.Metrics {
 		for _, label := range m.Labels {
 			if _, known := o.Labels[label]; !known {
-				t.Errorf("%s has label %s, of which labels says nothing", name, label)
+				t.Errorf("%s has the undeclared label %s", name, label)
 			}
 		}
-		if m.Most > 40000 {
-			t.Errorf("%s may have %d series", name, m.Most)
+		if m.MaxSeries > 40000 {
+			t.Errorf("%s can have %d series", name, m.MaxSeries)
 		}
 		if m.Emits == "controller" {
-			total += m.Most
+			total += m.MaxSeries
 		}
 		if m.Type == "histogram" && slices.Contains(m.Labels, "trainjob") {
 			t.Errorf("%s has a histogram for each TrainJob", name)
 		}
 	}
 	if total > 200000 {
-		t.Errorf("the controller may have %d series", total)
+		t.Errorf("the controller can have %d series", total)
 	}
 }

@@ -9,42 +9,42 @@ import (
 	"github.com/trainyard/trainyard/grafana/panels"
 )
 
-// ownSeries are those of trainyard's controller, as a Prometheus has them that honors labels.
+// ownSeries matches series of trainyard's controller in a Prometheus that honors labels.
 var ownSeries = regexp.MustCompile(`(?m)^(trainyard_.*[{ ])namespace="`)
 
-// notHonored has the controller's series as a Prometheus has them that keeps namespace for where it fetched them.
+// notHonored renames labels of the controller's series, as a Prometheus does that does not honor labels.
 func notHonored(series string) string {
 	return ownSeries.ReplaceAllString(series, `${1}namespace="trainyard-system", exported_namespace="`)
 }
 
-// TestPanelsDoNotCareHowLabelsArrive: a Prometheus that honors no labels shows the same in all panels, and each
-// series has the labels that the panel's legend or columns name.
-func TestPanelsDoNotCareHowLabelsArrive(t *testing.T) {
+// TestPanelsWithoutHonoredLabels checks that panels show the same data with a Prometheus that does not honor labels, and
+// that each series has the labels in the panel's legend or columns.
+func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	before := recorded
 	t.Cleanup(func() { recorded = before })
 	if recorded = notHonored(before); strings.Count(recorded, "exported_namespace") < strings.Count(before, "exported_namespace")+40 {
-		t.Fatal("the controller's series are as they were")
+		t.Fatal("the labels of the controller's series are not renamed")
 	}
 	s, err := Start(t.Context(), t.TempDir(), grafana(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop() })
-	expectAnswers(t, s)
+	expectPanels(t, s)
 	s.expectNamedLabels(t)
 }
 
-// legendLabel is a label that a legend names.
+// legendLabel matches a label in a legend.
 var legendLabel = regexp.MustCompile(`{{([^}]*)}}`)
 
-// expectNamedLabels holds series against what their panels say of them.
+// expectNamedLabels checks that series have the labels in their panels' legends and columns.
 func (s *Server) expectNamedLabels(t *testing.T) {
 	t.Helper()
 	dashboards, err := panels.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := questions(t)
+	all := panelQueries(t)
 	for _, d := range dashboards {
 		for _, p := range d.Panels {
 			for i, q := range p.Queries {
@@ -61,16 +61,16 @@ func (s *Server) expectNamedLabels(t *testing.T) {
 	}
 }
 
-func (s *Server) expectNamed(t *testing.T, question string, labels map[string]bool) {
+func (s *Server) expectNamed(t *testing.T, query string, labels map[string]bool) {
 	t.Helper()
-	samples, err := s.Query(t.Context(), question)
+	samples, err := s.Query(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, sample := range samples {
 		for label := range labels {
 			if sample.Metric[label] == "" {
-				t.Errorf("%s: a series has no %s, which the panel names: %v", question, label, sample.Metric)
+				t.Errorf("%s: a series lacks the label %s: %v", query, label, sample.Metric)
 			}
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/trainyard/trainyard/grafana/panels"
-	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// chosen are what somebody who looks at dashboards has chosen.
-var chosen = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
+// variables replaces dashboard variables by values, as a user's choice does.
+var variables = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
 
-// questions are all that panels ask, by dashboard and panel.
-func questions(t *testing.T) map[string]string {
+// panelQueries returns the queries of all panels, keyed by dashboard and panel.
+func panelQueries(t *testing.T) map[string]string {
 	t.Helper()
 	dashboards, err := panels.All()
 	if err != nil {
@@ -24,44 +24,45 @@ func questions(t *testing.T) map[string]string {
 	for _, d := range dashboards {
 		for _, p := range d.Panels {
 			for i, q := range p.Queries {
-				question := q.Expr
+				query := q.Expr
 				if p.Interval != "" {
-					question = strings.ReplaceAll(question, "$__rate_interval", p.Interval)
+					query = strings.ReplaceAll(query, "$__rate_interval", p.Interval)
 				}
-				all[fmt.Sprintf("%s/%s/%d", d.Name, p.Key, i)] = chosen.Replace(question)
+				all[fmt.Sprintf("%s/%s/%d", d.Name, p.Key, i)] = variables.Replace(query)
 			}
 		}
 	}
 	if len(all) < 50 {
-		t.Fatalf("only %d questions", len(all))
+		t.Fatalf("only %d queries", len(all))
 	}
 	return all
 }
 
-// TestPanelsAskForWhatIsEmitted: no panel stays empty because nobody has what it asks for.
-func TestPanelsAskForWhatIsEmitted(t *testing.T) {
-	expectEmitted(t, grafana(t), questions(t))
+// TestPanelsQueryKnownMetrics checks that grafana/ declares every metric and label in panels' queries.
+func TestPanelsQueryKnownMetrics(t *testing.T) {
+	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waiting are questions about a TrainJob that waits, by panel: one that runs has no place in a queue, and places for all of its pods.
+// waiting maps panels about waiting to a TrainJob that waits, because a running TrainJob has no queue position and no
+// unscheduled pods.
 var waiting = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
-// expectAnswers holds what panels show of recorded series against testdata/panels.txt.
-func expectAnswers(t *testing.T, s *Server) {
+// expectPanels compares the results of panels' queries with testdata/panels.txt.
+func expectPanels(t *testing.T, s *Server) {
 	t.Helper()
 	var text strings.Builder
-	all := questions(t)
-	for _, name := range observed.Sorted(all) {
-		question := all[name]
+	all := panelQueries(t)
+	for _, name := range grafanadata.Sorted(all) {
+		query := all[name]
 		if trainjob := waiting[name]; trainjob != "" {
-			question = strings.ReplaceAll(question, `"bert"`, `"`+trainjob+`"`)
+			query = strings.ReplaceAll(query, `"bert"`, `"`+trainjob+`"`)
 		}
-		samples, err := s.Query(t.Context(), question)
+		samples, err := s.Query(t.Context(), query)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(samples) == 0 {
-			t.Errorf("%s shows nothing of the recorded series: %s", name, question)
+			t.Errorf("%s returns no recorded series: %s", name, query)
 		}
 		var lines []string
 		for _, sample := range samples {

@@ -15,39 +15,39 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// answer is what Prometheus has of a question over time.
-type answer struct {
+// result is a series that Prometheus returns for a range query.
+type result struct {
 	Metric map[string]string `json:"metric"`
-	Values [][2]any          `json:"values"` // when, and what as text
+	Values [][2]any          `json:"values"` // timestamp, and value as text
 }
 
-// TestAnswersForPictures writes what panels show of the recorded series over time into the file that TRAINYARD_PICTURES
-// names, for `make pictures`.
+// TestAnswersForPictures writes the results of all panels' queries over time to the file in TRAINYARD_PICTURES, for
+// `make pictures`.
 func TestAnswersForPictures(t *testing.T) {
 	file := os.Getenv("TRAINYARD_PICTURES")
 	if file == "" {
-		t.Skip("only `make pictures` needs them")
+		t.Skip("only `make pictures` needs the results")
 	}
 	s, err := Start(t.Context(), t.TempDir(), grafana(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop() })
-	answers, from := map[string][]answer{}, Begin.Add(10*time.Minute)
-	var times []int64 // each minute that is asked for
+	answers, from := map[string][]result{}, Begin.Add(10*time.Minute)
+	var times []int64 // each minute of the range
 	for at := from; !at.After(End); at = at.Add(time.Minute) {
 		times = append(times, at.Unix())
 	}
-	for where, question := range questions(t) {
-		var read struct{ Data struct{ Result []answer } }
-		asked := url.Values{
-			"query": {question}, "step": {"60"},
+	for panel, query := range panelQueries(t) {
+		var read struct{ Data struct{ Result []result } }
+		parameters := url.Values{
+			"query": {query}, "step": {"60"},
 			"start": {fmt.Sprint(from.Unix())}, "end": {fmt.Sprint(End.Unix())},
 		}
-		if err := s.get(t.Context(), "/api/v1/query_range", asked, &read); err != nil {
-			t.Fatalf("%s: %v", where, err)
+		if err := s.get(t.Context(), "/api/v1/query_range", parameters, &read); err != nil {
+			t.Fatalf("%s: %v", panel, err)
 		}
-		answers[where] = read.Data.Result
+		answers[panel] = read.Data.Result
 	}
 	dashboards, err := panels.All()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestAnswersForPictures(t *testing.T) {
 	}
 }
 
-// drawnFrom tells one state of what pictures are made of from another.
+// drawnFrom returns a hash of the files from which pictures are drawn.
 func drawnFrom(t *testing.T) string {
 	t.Helper()
 	hash := sha256.New()
@@ -76,7 +76,7 @@ func drawnFrom(t *testing.T) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// TestPicturesAreCurrent: docs/ shows each dashboard as it is, and no other.
+// TestPicturesAreCurrent checks that docs/pictures holds a current picture of each dashboard, and no others.
 func TestPicturesAreCurrent(t *testing.T) {
 	dashboards, err := panels.All()
 	if err != nil {
@@ -88,7 +88,7 @@ func TestPicturesAreCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Contains(picture, []byte("drawn-from\x00"+drawnFrom(t))) {
-			t.Errorf("docs/pictures/%s.png is of what the dashboard was: run `make pictures`", d.Name)
+			t.Errorf("docs/pictures/%s.png is out of date: run `make pictures`", d.Name)
 		}
 	}
 	pictures, err := os.ReadDir(repo.Path(t, "docs/pictures"))
@@ -96,6 +96,6 @@ func TestPicturesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(pictures) != len(dashboards) {
-		t.Errorf("%d pictures of %d dashboards", len(pictures), len(dashboards))
+		t.Errorf("got %d pictures for %d dashboards", len(pictures), len(dashboards))
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// recorded are series as Prometheus holds them: of two tenants, with TrainJobs that run, wait and have failed, and of
-// all that watches them, by the labels that each of these really has.
+// recorded holds series of two tenants with running, waiting and failed TrainJobs, from all exporters, with the labels that
+// each exporter really emits.
 //
 //go:embed testdata/recorded.txt
 var recorded string
 
-// The time that recorded series are of.
+// The time range of the recorded series.
 var (
 	Begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	End   = Begin.Add(95 * time.Minute)
 )
 
-// openMetrics writes recorded series as promtool reads them.
+// openMetrics writes the recorded series in OpenMetrics format for promtool.
 func openMetrics(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	for line := range strings.Lines(recorded) {
@@ -49,14 +49,14 @@ func openMetrics(to io.Writer) error {
 	return w.Flush()
 }
 
-// part is one of promtool's: a value, by how much it grows, and how often.
-var part = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
+// notation matches one element of promtool's notation: a value, an increment and a count.
+var notation = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
 
-// values are those that a text in promtool's notation stands for; nil is none.
+// values expands promtool's notation to values; nil is a missing value.
 func values(text string) ([]*float64, error) {
 	var all []*float64
 	for _, word := range strings.Fields(text) {
-		m := part.FindStringSubmatch(word)
+		m := notation.FindStringSubmatch(word)
 		if m == nil {
 			return nil, fmt.Errorf("want values such as 0+60x90, got %q", word)
 		}

@@ -14,23 +14,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestRulesAreSound: Prometheus takes the rules, and its own lint has nothing against them.
-func TestRulesAreSound(t *testing.T) {
+// TestRulesAreValid checks that Prometheus accepts the rules, without lint findings.
+func TestRulesAreValid(t *testing.T) {
 	out, err := promtool(t, "check", "rules", "--lint=all", "--lint-fatal", ruleFile(t, grafana(t)))
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// TestAlertsFireAndCease: every alert fires for its case, says what it should, and ends; it does not fire
-// for the nearest case below, nor where another alert explains it.
-func TestAlertsFireAndCease(t *testing.T) {
+// TestAlertsFireAndResolve checks that every alert fires for its test case with the right description, and is resolved. It
+// must not fire just below its threshold, nor while an inhibiting alert fires.
+func TestAlertsFireAndResolve(t *testing.T) {
 	o := grafana(t)
 	files := cases{Grafana: o, folder: t.TempDir()}
-	for _, name := range observed.Sorted(o.Alerts) {
+	for _, name := range grafanadata.Sorted(o.Alerts) {
 		a := o.Alerts[name]
 		fires := a.Tests.Fires
 		labels := map[string]string{"severity": a.Severity}
@@ -38,29 +38,29 @@ func TestAlertsFireAndCease(t *testing.T) {
 			labels[key] = value
 		}
 		firing := map[string]any{"exp_labels": labels, "exp_annotations": map[string]string{
-			"summary": a.Summary, "description": fires.Says, "runbook_url": runbooks + "/" + name + ".md",
+			"summary": a.Summary, "description": fires.Description, "runbook_url": runbooks + "/" + name + ".md",
 		}}
-		files.alert(t, name, "fires", fires.Series, expected{fires.At, []any{firing}}, expected{fires.Over, nil})
+		files.alert(t, name, "fires", fires.Series, expected{fires.At, []any{firing}}, expected{fires.ResolvedAt, nil})
 		files.alert(t, name, "below", a.Tests.Below.Series, expected{a.Tests.Below.At, nil})
-		if diff := cmp.Diff(slices.Sorted(slices.Values(a.Explained)), observed.Sorted(a.Tests.Explained), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: want a case for each alert that explains it: -explained +tests:\n%s", name, diff)
+		if diff := cmp.Diff(slices.Sorted(slices.Values(a.InhibitedBy)), grafanadata.Sorted(a.Tests.Inhibited), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: want a test case for each inhibiting alert: -inhibitedBy +tests:\n%s", name, diff)
 		}
-		for _, other := range observed.Sorted(a.Tests.Explained) {
-			files.explained(t, name, a, other)
+		for _, other := range grafanadata.Sorted(a.Tests.Inhibited) {
+			files.inhibited(t, name, a, other)
 		}
-		if len(a.Explained) > 0 {
+		if len(a.InhibitedBy) > 0 {
 			files.pending(t, name, a)
 		}
 	}
 	files.run(t)
 }
 
-// TestRecordsMakeWhatTheyPromise: every rule that has cases makes of their series what they say.
-func TestRecordsMakeWhatTheyPromise(t *testing.T) {
+// TestRecords runs the test cases of recording rules.
+func TestRecords(t *testing.T) {
 	o := grafana(t)
 	files := cases{Grafana: o, folder: t.TempDir()}
-	for _, name := range observed.Sorted(o.Records) {
-		for _, sentence := range observed.Sorted(o.Records[name].Tests) {
+	for _, name := range grafanadata.Sorted(o.Records) {
+		for _, sentence := range grafanadata.Sorted(o.Records[name].Tests) {
 			tc := o.Records[name].Tests[sentence]
 			var samples []any
 			for labels, value := range tc.Want {
@@ -74,19 +74,19 @@ func TestRecordsMakeWhatTheyPromise(t *testing.T) {
 	files.run(t)
 }
 
-// runbooks is where pages about alerts are, in tests.
+// runbooks is the base address of runbooks in tests.
 const runbooks = "https://runbooks.example"
 
-func grafana(t *testing.T) observed.Grafana {
+func grafana(t *testing.T) grafanadata.Grafana {
 	t.Helper()
-	g, err := observed.Read(runbooks)
+	g, err := grafanadata.Read(runbooks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-// promtool runs it, and returns what it prints.
+// promtool runs promtool and returns its output.
 func promtool(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := exec.Command("promtool", arguments...).CombinedOutput()
@@ -96,17 +96,17 @@ func promtool(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// ruleFile writes rules as Prometheus reads them: all, or those that some of them need.
-func ruleFile(t *testing.T, o observed.Grafana, names ...string) string {
+// ruleFile writes a rule file: all rules, or the named rules and the rules that they query.
+func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
 	writeJSON(t, file, map[string]any{"groups": groupsOf(o, names)})
 	return file
 }
 
-// groups are the rules of some names, and those that they ask for: to compute all at each minute of each case
+// groupsOf returns the groups of the named rules and of the rules that they query. Evaluating all rules in each test case
 // would take most of the time.
-func groupsOf(o observed.Grafana, names []string) []observed.Group {
+func groupsOf(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := expressions(o), map[string]bool{}
 	var need func(name string)
 	need = func(name string) {
@@ -123,7 +123,7 @@ func groupsOf(o observed.Grafana, names []string) []observed.Group {
 	for _, name := range names {
 		need(name)
 	}
-	var groups []observed.Group
+	var groups []grafanadata.Group
 	for _, g := range o.Groups {
 		g.Rules = slices.DeleteFunc(slices.Clone(g.Rules), func(rule map[string]any) bool {
 			name, _ := rule["record"].(string)
@@ -139,8 +139,8 @@ func groupsOf(o observed.Grafana, names []string) []observed.Group {
 	return groups
 }
 
-// expressions are those of all rules, by name.
-func expressions(o observed.Grafana) map[string]string {
+// expressions returns the expressions of all rules, by name.
+func expressions(o grafanadata.Grafana) map[string]string {
 	all := map[string]string{}
 	for name, r := range o.Records {
 		all[name] = r.Expr
@@ -151,7 +151,7 @@ func expressions(o observed.Grafana) map[string]string {
 	return all
 }
 
-// writeJSON writes a file that promtool reads as YAML.
+// writeJSON writes a JSON file, which promtool reads as YAML.
 func writeJSON(t *testing.T, file string, content any) {
 	t.Helper()
 	text, err := json.MarshalIndent(content, "", " ")
@@ -163,49 +163,50 @@ func writeJSON(t *testing.T, file string, content any) {
 	}
 }
 
-// cases are files for promtool, each with a case.
+// cases collects promtool test files, each with one test case.
 type cases struct {
-	observed.Grafana
+	grafanadata.Grafana
 	folder string
 	files  []string
 }
 
-// expected are the alerts at a time.
+// expected holds the alerts expected at a time.
 type expected struct {
 	at     string
 	alerts []any
 }
 
-func (c *cases) alert(t *testing.T, name, what string, series map[string]string, then ...expected) {
+func (c *cases) alert(t *testing.T, name, what string, series map[string]string, checks ...expected) {
 	t.Helper()
-	var looks []any
-	for _, e := range then {
-		looks = append(looks, map[string]any{"eval_time": e.at, "alertname": name, "exp_alerts": e.alerts})
+	var tests []any
+	for _, e := range checks {
+		tests = append(tests, map[string]any{"eval_time": e.at, "alertname": name, "exp_alerts": e.alerts})
 	}
-	c.write(t, name, what, series, map[string]any{"alert_rule_test": looks})
+	c.write(t, name, what, series, map[string]any{"alert_rule_test": tests})
 }
 
-// explained is a case that the alert would fire for, if one of the others did not; the rest are silent.
-func (c *cases) explained(t *testing.T, name string, a observed.Alert, other string) {
+// inhibited adds a test case for which the alert would fire if an inhibiting alert did not fire. The other inhibiting
+// alerts do not fire.
+func (c *cases) inhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
-	e := a.Tests.Explained[other]
-	rest := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertname!=%q})`, strings.Join(a.Explained, "|"), other)
-	c.write(t, name, "explained by "+other, e.Series, map[string]any{
+	e := a.Tests.Inhibited[other]
+	rest := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertname!=%q})`, strings.Join(a.InhibitedBy, "|"), other)
+	c.write(t, name, "inhibited by "+other, e.Series, map[string]any{
 		"alert_rule_test":  []any{map[string]any{"eval_time": e.At, "alertname": name}},
-		"promql_expr_test": []any{is(e.At, "count("+a.Finds+") > bool 0", 1), is(e.At, rest+" or vector(0)", 0)},
+		"promql_expr_test": []any{is(e.At, "count("+a.Condition+") > bool 0", 1), is(e.At, rest+" or vector(0)", 0)},
 	})
 }
 
-// pending is a case in which the alert fires although one of the others is about to.
-func (c *cases) pending(t *testing.T, name string, a observed.Alert) {
+// pending adds a test case in which the alert fires while an inhibiting alert is pending.
+func (c *cases) pending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending
-	about := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertstate="pending"}) > bool 0`, strings.Join(a.Explained, "|"))
+	isPending := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertstate="pending"}) > bool 0`, strings.Join(a.InhibitedBy, "|"))
 	fires := fmt.Sprintf(`count(ALERTS{alertname=%q, alertstate="firing"}) > bool 0`, name)
-	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{is(e.At, about, 1), is(e.At, fires, 1)}})
+	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{is(e.At, isPending, 1), is(e.At, fires, 1)}})
 }
 
-// is expects a number without labels at a time.
+// is expects an expression to have a value without labels at a time.
 func is(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
@@ -213,7 +214,7 @@ func is(at, expression string, want float64) any {
 func (c *cases) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	var input []any
-	for _, key := range observed.Sorted(series) {
+	for _, key := range grafanadata.Sorted(series) {
 		input = append(input, map[string]any{"series": key, "values": series[key]})
 	}
 	test["interval"], test["input_series"] = "1m", input
@@ -224,7 +225,7 @@ func (c *cases) write(t *testing.T, name, what string, series map[string]string,
 		return r
 	}, name+" "+what)+".json")
 	rules := ruleFile(t, c.Grafana, name)
-	var order []string // another each time, if nothing is said
+	var order []string // without it, promtool chooses a random order
 	for _, g := range groupsOf(c.Grafana, []string{name}) {
 		order = append(order, g.Name)
 	}
@@ -232,11 +233,11 @@ func (c *cases) write(t *testing.T, name, what string, series map[string]string,
 	c.files = append(c.files, file)
 }
 
-// run has promtool try all cases.
+// run runs all test cases with promtool.
 func (c *cases) run(t *testing.T) {
 	t.Helper()
 	if len(c.files) == 0 {
-		t.Fatal("there are no cases")
+		t.Fatal("no test cases")
 	}
 	out, err := promtool(t, append([]string{"test", "rules"}, c.files...)...)
 	if err != nil {

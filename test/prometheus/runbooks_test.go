@@ -9,38 +9,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/grafanadata"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
 var heading = regexp.MustCompile(`(?m)^## (.*)\n\n\S`)
 
-// TestAlertsHaveRunbooks: each alert has a page, with the four parts that OpenShift asks for, and each page an alert.
+// TestAlertsHaveRunbooks checks that each alert has a runbook with the four sections that OpenShift recommends, and that
+// each runbook belongs to an alert.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	files, err := filepath.Glob(repo.Path(t, "docs/runbooks/*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var pages []string
+	var runbooks []string
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".md")
-		pages = append(pages, name)
+		runbooks = append(runbooks, name)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var parts []string
+		var sections []string
 		for _, m := range heading.FindAllStringSubmatch(string(text), -1) {
-			parts = append(parts, m[1])
+			sections = append(sections, m[1])
 		}
-		if diff := cmp.Diff([]string{"Meaning", "Impact", "Diagnosis", "Mitigation"}, parts); diff != "" {
-			t.Errorf("%s: parts that say something: -want +got:\n%s", file, diff)
+		if diff := cmp.Diff([]string{"Meaning", "Impact", "Diagnosis", "Mitigation"}, sections); diff != "" {
+			t.Errorf("%s: sections with content: -want +got:\n%s", file, diff)
 		}
 		if !strings.HasPrefix(string(text), "# "+name+"\n") {
-			t.Errorf("%s is not called what the alert is", file)
+			t.Errorf("%s: the title is not the alert's name", file)
 		}
 	}
-	if diff := cmp.Diff(observed.Sorted(grafana(t).Alerts), pages); diff != "" {
-		t.Errorf("alerts have no page, or pages no alert: -alerts +docs/runbooks:\n%s", diff)
+	if diff := cmp.Diff(grafanadata.Sorted(grafana(t).Alerts), runbooks); diff != "" {
+		t.Errorf("alerts and runbooks differ: -alerts +docs/runbooks:\n%s", diff)
 	}
 }

@@ -13,23 +13,23 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/grafanadata"
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// patience is how long Prometheus may take to start.
-const patience = 2 * time.Minute
+// startTimeout is the time that Prometheus has to start.
+const startTimeout = 2 * time.Minute
 
-// Server is a Prometheus that holds recorded series, and what rules make of them.
+// Server is a Prometheus server with the recorded series and the results of all rules.
 type Server struct {
 	dir   string
 	url   string
 	child *process.Child
 }
 
-// Start starts Prometheus in a folder. What rules make is computed stage by stage, as Prometheus does for a
-// time that has passed: each stage sees the blocks of those before it.
-func Start(ctx context.Context, dir string, g observed.Grafana) (*Server, error) {
+// Start starts Prometheus in a folder. Rules are evaluated for the past, stage by stage: each stage sees the blocks of the
+// stages before it.
+func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.record(); err != nil {
 		return nil, err
@@ -48,14 +48,14 @@ func Start(ctx context.Context, dir string, g observed.Grafana) (*Server, error)
 	return s, s.start(ctx)
 }
 
-// stages are rules that can be computed one after the other: each asks for none of its own stage.
-func stages(g observed.Grafana) [][]observed.Group {
-	var all [][]observed.Group
+// stages groups recording rules by stage. A rule queries no rule of its own stage.
+func stages(g grafanadata.Grafana) [][]grafanadata.Group {
+	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {
-		var groups []observed.Group
-		for _, name := range observed.Sorted(g.Records) {
+		var groups []grafanadata.Group
+		for _, name := range grafanadata.Sorted(g.Records) {
 			if r := g.Records[name]; r.Stage == stage {
-				groups = append(groups, observed.Group{Name: name, Rules: []map[string]any{{"record": name, "expr": r.Expr}}})
+				groups = append(groups, grafanadata.Group{Name: name, Rules: []map[string]any{{"record": name, "expr": r.Expr}}})
 			}
 		}
 		if groups == nil {
@@ -65,7 +65,7 @@ func stages(g observed.Grafana) [][]observed.Group {
 	}
 }
 
-// record makes blocks of recorded series.
+// record writes the recorded series as blocks of Prometheus' storage.
 func (s *Server) record() error {
 	file, err := os.Create(filepath.Join(s.dir, "recorded.om"))
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Server) record() error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// compute makes blocks of what some rules make of the blocks there are.
-func (s *Server) compute(ctx context.Context, groups []observed.Group) error {
+// compute evaluates rules on the existing blocks, and writes the results as new blocks.
+func (s *Server) compute(ctx context.Context, groups []grafanadata.Group) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Server) compute(ctx context.Context, groups []observed.Group) error {
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// By a name that is always the same: within each minute, the moment of a group follows from its file's.
+	// The file name must be constant, because Prometheus derives a group's offset within each minute from it.
 	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }
@@ -111,21 +111,21 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	s.url = "http://" + address
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	return process.WaitFor(ctx, s.child, func(ctx context.Context) error { return s.get(ctx, "/-/ready", nil, nil) })
 }
 
-// Stop ends it.
+// Stop stops the server.
 func (s *Server) Stop() error { return s.child.Stop() }
 
-// Sample is what Prometheus answers of a series.
+// Sample is a series in a response of Prometheus.
 type Sample struct {
 	Metric map[string]string
-	Value  [2]any // when, and what as text
+	Value  [2]any // timestamp, and value as text
 }
 
-// Query asks at the end of the recording.
+// Query evaluates an expression at the end of the recording.
 func (s *Server) Query(ctx context.Context, expression string) ([]Sample, error) {
 	var answer struct {
 		Data struct{ Result []Sample }
@@ -134,7 +134,7 @@ func (s *Server) Query(ctx context.Context, expression string) ([]Sample, error)
 	return answer.Data.Result, err
 }
 
-// get asks Prometheus.
+// get sends a request to Prometheus' HTTP API.
 func (s *Server) get(ctx context.Context, path string, query url.Values, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path+"?"+query.Encode(), nil)
 	if err != nil {
@@ -146,9 +146,9 @@ func (s *Server) get(ctx context.Context, path string, query url.Values, into an
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		var said struct{ Error string }
-		_ = json.NewDecoder(response.Body).Decode(&said)
-		return fmt.Errorf("asking Prometheus: %s: %s", response.Status, said.Error)
+		var failure struct{ Error string }
+		_ = json.NewDecoder(response.Body).Decode(&failure)
+		return fmt.Errorf("querying Prometheus: %s: %s", response.Status, failure.Error)
 	}
 	if into == nil {
 		return nil

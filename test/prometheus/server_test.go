@@ -11,11 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainyard/trainyard/test/observed"
+	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestRulesOnAServer: a Prometheus takes all rules, and makes of recorded series what testdata/computed.txt says, which
-// TRAINYARD_UPDATE=1 writes, and panels show what panels.txt says. No rule makes nothing, and none makes labels that it does not say it has.
+// TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series, and compares the
+// results with testdata/computed.txt and testdata/panels.txt, which TRAINYARD_UPDATE=1 writes. Every rule must have results,
+// with no other labels than it declares.
 func TestRulesOnAServer(t *testing.T) {
 	g := grafana(t)
 	s, err := Start(t.Context(), t.TempDir(), g)
@@ -25,13 +26,13 @@ func TestRulesOnAServer(t *testing.T) {
 	t.Cleanup(func() { _ = s.Stop() })
 	s.expectHealthy(t, g)
 	var b strings.Builder
-	for _, name := range observed.Sorted(g.Records) {
+	for _, name := range grafanadata.Sorted(g.Records) {
 		samples, err := s.Query(t.Context(), name)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if len(samples) == 0 {
-			t.Errorf("%s makes nothing of the recorded series", name)
+			t.Errorf("%s has no results for the recorded series", name)
 		}
 		var lines []string
 		for _, sample := range samples {
@@ -42,14 +43,14 @@ func TestRulesOnAServer(t *testing.T) {
 		b.WriteString(strings.Join(lines, ""))
 	}
 	expectFile(t, filepath.Join("testdata", "computed.txt"), b.String())
-	expectAnswers(t, s)
+	expectPanels(t, s)
 }
 
-// line is a sample as a person reads it.
+// line formats a sample.
 func line(name string, sample Sample, t *testing.T) string {
 	t.Helper()
 	var words []string
-	for _, label := range observed.Sorted(sample.Metric) {
+	for _, label := range grafanadata.Sorted(sample.Metric) {
 		if label == "__name__" {
 			continue
 		}
@@ -60,35 +61,35 @@ func line(name string, sample Sample, t *testing.T) string {
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	// Sums come out in another order each time: their last digits say nothing.
+	// Prometheus adds floats in varying order, so that the last digits differ.
 	return fmt.Sprintf("%s{%s} %.10g\n", name, strings.Join(words, ", "), value)
 }
 
-// expectLabels: a sample has no labels but some.
-func expectLabels(t *testing.T, name string, sample Sample, some []string) {
+// expectLabels checks that a sample has only the allowed labels.
+func expectLabels(t *testing.T, name string, sample Sample, allowed []string) {
 	t.Helper()
 	for label := range sample.Metric {
-		if label != "__name__" && !slices.Contains(some, label) {
-			t.Errorf("%s has the label %s, which it does not say", name, label)
+		if label != "__name__" && !slices.Contains(allowed, label) {
+			t.Errorf("%s has the undeclared label %s", name, label)
 		}
 	}
 }
 
-// expectHealthy: the server has loaded all rules.
-func (s *Server) expectHealthy(t *testing.T, g observed.Grafana) {
+// expectHealthy checks that the server has loaded all rules without errors.
+func (s *Server) expectHealthy(t *testing.T, g grafanadata.Grafana) {
 	t.Helper()
-	var answer struct {
+	var response struct {
 		Data struct {
 			Groups []struct {
 				Rules []struct{ Name, LastError string }
 			}
 		}
 	}
-	if err := s.get(t.Context(), "/api/v1/rules", nil, &answer); err != nil {
+	if err := s.get(t.Context(), "/api/v1/rules", nil, &response); err != nil {
 		t.Fatal(err)
 	}
 	loaded := 0
-	for _, group := range answer.Data.Groups {
+	for _, group := range response.Data.Groups {
 		for _, rule := range group.Rules {
 			loaded++
 			if rule.LastError != "" {
@@ -97,11 +98,11 @@ func (s *Server) expectHealthy(t *testing.T, g observed.Grafana) {
 		}
 	}
 	if want := len(g.Records) + len(g.Alerts); loaded != want {
-		t.Errorf("%d rules are loaded, want %d", loaded, want)
+		t.Errorf("loaded %d rules, want %d", loaded, want)
 	}
 }
 
-// expectFile holds text against a file; TRAINYARD_UPDATE=1 writes it.
+// expectFile compares text with a file; TRAINYARD_UPDATE=1 writes the file.
 func expectFile(t *testing.T, file, text string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {
@@ -114,6 +115,6 @@ func expectFile(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("run with TRAINYARD_UPDATE=1 and review: -%s +Prometheus:\n%s", file, diff)
+		t.Errorf("run with TRAINYARD_UPDATE=1 and review the change: -%s +Prometheus:\n%s", file, diff)
 	}
 }

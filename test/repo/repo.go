@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Root returns the repository's folder, which is at or above the current one.
+// Root returns the folder of the repository, which is the current folder or one of its parents.
 func Root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -48,8 +48,8 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Files lists the files that Git tracks, and new ones that it does not ignore,
-// relative to the repository and with slashes.
+// Files lists the files that Git tracks, and untracked files that it does not ignore. Paths are relative to
+// the repository, with slashes.
 func Files(t testing.TB) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
@@ -67,7 +67,8 @@ func Files(t testing.TB) []string {
 	return files
 }
 
-// Copy copies those files into a new repository, in a folder that goes when the test ends.
+// Copy copies the files of the repository into a new repository in dir, which is removed when the test
+// ends.
 func Copy(t testing.TB, dir string) {
 	t.Helper()
 	root := Path(t)
@@ -84,11 +85,11 @@ func Copy(t testing.TB, dir string) {
 	cmd := exec.Command("git", "init", "-q")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("making the copy a repository: %v\n%s", err, out)
+		t.Fatalf("initializing the copy as a repository: %v\n%s", err, out)
 	}
 }
 
-// CopyFile copies a file, and makes the folders that its copy needs.
+// CopyFile copies a file, and creates the parent folders of the copy.
 func CopyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -114,8 +115,8 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Compile makes a program of one of the folders of cmd. It has `go run` copy the program: Go keeps what
-// that has linked, which takes seconds, and links for `go build` each time.
+// Compile builds a program from one of the folders of cmd. It uses `go run -exec cp`, because Go caches the
+// linked program of `go run`, while `go build` links it each time, which takes seconds.
 func Compile(command, program string) error {
 	root, err := Root()
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package scale runs TrainJobs by the runtimes that trainyard generates on a cluster whose
-// nodes and pods are simulated: jobs of many nodes, and jobs that wait for quota. All else is
-// real: controllers, webhooks, the scheduler and Kueue. It needs no root and takes a minute:
-// `make scale` and `make kueue`.
+// Package scale runs TrainJobs with generated runtimes on a cluster with simulated nodes and pods: jobs of
+// many nodes, and jobs that wait for quota. Controllers, webhooks, the scheduler and Kueue are real. It
+// needs no root and takes about a minute: `make scale` and `make kueue`.
 package scale

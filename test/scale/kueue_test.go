@@ -3,6 +3,7 @@
 package scale
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,17 +16,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
-	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/capacity"
 	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/poll"
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hosts is how many pods a queued job has. There is room for one such job in the team's queue, if it borrows.
+// hosts is the number of pods of a queued job. The team's queue has room for one such job, if it borrows.
 const hosts = 3
 
-// TestJobsWaitForQuota in the queues that trainyard makes, of what their ClusterQueues have and what
-// they borrow: as many nodes as vet says, and no more.
+// TestJobsWaitForQuota checks that queues admit as many nodes as vet reports, from their own and borrowed
+// quota, and that other jobs wait.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -37,29 +39,29 @@ func TestJobsWaitForQuota(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			s := start(t, cluster.Options{Nodes: hosts, Trainer: version, Kueue: true}, documents...)
 			s.expectNoDrift(t, documents)
-			t.Run("of two jobs, the second waits until the first has gone", s.expectTurns)
-			for queue, most := range mostNodes(t, documents) {
-				t.Run("as many nodes are admitted as vet says: "+queue, func(t *testing.T) { s.expectMost(t, queue, most) })
+			t.Run("the second of two jobs waits until the first is deleted", s.expectTurns)
+			for queue, most := range maxNodes(t, documents) {
+				t.Run("the queue admits as many nodes as vet reports: "+queue, func(t *testing.T) { s.expectMaxNodes(t, queue, most) })
 			}
-			t.Run("pods that must be near to each other are", s.expectNearness)
-			// An old client asks for what Kueue has to convert.
-			if diff := cmp.Diff("ours", s.kubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
-				t.Errorf("the queue in an older version of its kind: -want +got:\n%s", diff)
+			t.Run("pods of a job with a required topology share a node", s.expectSameNode)
+			// An old client requests a version that Kueue must convert.
+			if diff := cmp.Diff("team", s.kubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
+				t.Errorf("the ClusterQueue of the LocalQueue in v1beta1: -want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-// expectNoDrift: Kueue's webhooks and controllers leave what was applied as it is.
+// expectNoDrift checks that Kueue's webhooks and controllers do not change the applied objects.
 func (s *sandbox) expectNoDrift(t *testing.T, documents []string) {
 	t.Helper()
-	s.kubectl(t, generated(t, documents), "diff", "--server-side", "-f", "-") // ends with 1 if it finds any
+	s.kubectl(t, generated(t, documents), "diff", "--server-side", "-f", "-") // exits with 1 if there is a difference
 }
 
-// mostNodes is how many nodes vet says that each queue admits.
-func mostNodes(t *testing.T, documents []string) map[string]int {
+// maxNodes returns the maximum number of nodes that vet reports for each queue.
+func maxNodes(t *testing.T, documents []string) map[string]int {
 	t.Helper()
-	var fits []generator.Fit
+	var fits []capacity.Record
 	if err := json.Unmarshal([]byte(trainyard(t, []string{"vet", "--fit", "-o", "json"}, documents)), &fits); err != nil {
 		t.Fatal(err)
 	}
@@ -70,39 +72,40 @@ func mostNodes(t *testing.T, documents []string) map[string]int {
 		}
 	}
 	if diff := cmp.Diff(map[string]int{"team": 3, "big": 5}, most); diff != "" {
-		t.Errorf("what vet says: -want +got:\n%s", diff)
+		t.Errorf("maximum nodes of queues: -want +got:\n%s", diff)
 	}
 	return most
 }
 
-// expectMost: a job of the most nodes runs when it is alone, and one node more never does.
-func (s *sandbox) expectMost(t *testing.T, queue string, most int) {
-	whole, over := queued("whole", "openmpi", queue, most, "1h"), queued("over", "openmpi", queue, most+1, "1h")
+// expectMaxNodes checks that a job with the most nodes runs if it is alone, and that one with an additional
+// node never does.
+func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
+	largest, over := queued("largest", "openmpi", queue, most, "1h"), queued("over", "openmpi", queue, most+1, "1h")
 	s.submit(t, over)
-	s.submit(t, whole)
-	s.await(t, whole, func(job *trainer.TrainJob, running int) bool {
+	s.submit(t, largest)
+	s.await(t, largest, func(job *trainer.TrainJob, running int) bool {
 		return !ptr.Deref(job.Spec.Suspend, false) && running == most
 	})
 	s.await(t, over, waits)
-	eventually(t, func() error {
-		said := s.kubectl(t, "", "get", "workloads", "-o", "jsonpath={.items[*].status.conditions[?(@.type=='QuotaReserved')].message}")
-		if !strings.Contains(said, "maximum capacity") {
-			return fmt.Errorf("Kueue says of the larger job: %s", said)
+	poll.Until(t, timeout, func(context.Context) error {
+		message := s.kubectl(t, "", "get", "workloads", "-o", "jsonpath={.items[*].status.conditions[?(@.type=='QuotaReserved')].message}")
+		if !strings.Contains(message, "maximum capacity") {
+			return fmt.Errorf("Kueue's message about the larger job is %s, want maximum capacity", message)
 		}
 		return nil
 	})
-	s.kubectl(t, "", "delete", "trainjob", whole.Name, over.Name)
+	s.kubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
-// expectNearness: all pods of a job whose runtime asks for it share the machine.
-func (s *sandbox) expectNearness(t *testing.T) {
+// expectSameNode checks that all pods of a job run on one cluster node, if its runtime requires it.
+func (s *sandbox) expectSameNode(t *testing.T) {
 	job := queued("near", "near", "near", hosts, "1h")
 	s.submit(t, job)
 	s.await(t, job, runs)
 	nodes := strings.Fields(s.kubectl(t, "", "get", "pods", "-l", "jobset.sigs.k8s.io/jobset-name=near", "-o", "jsonpath={.items[*].spec.nodeName}"))
 	slices.Sort(nodes)
 	if len(nodes) != hosts || len(slices.Compact(nodes)) != 1 {
-		t.Errorf("pods run on %v, want one machine for all %d", nodes, hosts)
+		t.Errorf("pods run on %v, want one cluster node for all %d", nodes, hosts)
 	}
 	s.kubectl(t, "", "delete", "trainjob", job.Name)
 }

@@ -20,26 +20,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/poll"
 	"github.com/trainyard/trainyard/test/repo"
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// patience bounds each wait; what is waited for takes seconds on an idle machine.
-const patience = 2 * time.Minute
+// timeout limits each wait; an idle machine takes seconds.
+const timeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // what fails is told by errors
+	log.SetLogger(logr.Discard()) // failures are returned as errors
 	os.Exit(m.Run())
 }
 
-// sandbox is a cluster of simulated nodes with what trainyard generated on it.
+// sandbox is a cluster of simulated nodes, to which a generated platform was applied.
 type sandbox struct {
 	dir    string
 	client client.Client
 }
 
-// start brings up a cluster that goes with the test, and applies what these documents of
-// testdata, laid over each other, become.
+// start brings up a cluster, which is taken down at the end of the test, and applies the platform of these
+// layers of testdata.
 func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "scale-")
@@ -67,29 +68,29 @@ func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	return s
 }
 
-// generated are the objects of documents.
+// generated returns the objects of documents.
 func generated(t *testing.T, documents []string) string {
 	t.Helper()
 	return trainyard(t, []string{"generate"}, documents)
 }
 
-// trainyard runs the command on documents of testdata, and returns what it prints.
-func trainyard(t *testing.T, words, documents []string) string {
+// trainyard runs the command on documents of testdata, and returns its output.
+func trainyard(t *testing.T, command, documents []string) string {
 	t.Helper()
-	args := append([]string{"run", "./cmd/trainyard"}, words...)
+	args := append([]string{"run", "./cmd/trainyard"}, command...)
 	for _, document := range documents {
 		args = append(args, "-f", filepath.Join("test/scale/testdata", document))
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir, cmd.Stderr = repo.Path(t), t.Output()
-	printed, err := cmd.Output()
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("trainyard %s: %v", words[0], err)
+		t.Fatalf("trainyard %s: %v", command[0], err)
 	}
-	return string(printed)
+	return string(out)
 }
 
-// kubectl returns what it says.
+// kubectl runs kubectl and returns its output.
 func (s *sandbox) kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	tools, err := upstream.Tools("")
@@ -110,10 +111,10 @@ func (s *sandbox) kubectl(t *testing.T, stdin string, args ...string) string {
 // submit creates a job. Trainer's webhook reads runtimes from a cache.
 func (s *sandbox) submit(t *testing.T, job *trainer.TrainJob) {
 	t.Helper()
-	eventually(t, func() error { return s.client.Create(t.Context(), job.DeepCopy()) })
+	poll.Until(t, timeout, func(ctx context.Context) error { return s.client.Create(ctx, job.DeepCopy()) })
 }
 
-// running looks at a job and counts those of its pods that run.
+// running reads a job, and counts its running pods.
 func (s *sandbox) running(ctx context.Context, job *trainer.TrainJob) (int, error) {
 	if err := s.client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
 		return 0, err
@@ -127,18 +128,4 @@ func (s *sandbox) running(ctx context.Context, job *trainer.TrainJob) (int, erro
 		}
 	}
 	return count, err
-}
-
-// eventually polls until check holds.
-func eventually(t *testing.T, check func() error) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("gave up after %s: %v", patience, err)
-		}
-	}
 }

@@ -3,6 +3,7 @@
 package scale
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -13,15 +14,16 @@ import (
 
 	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/poll"
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// nodes is how many the cluster has, and how many a job takes.
+// nodes is the number of nodes of the cluster, and of a job.
 const nodes = 100
 
-// TestAJobOfManyNodesRunsAndEnds: each of its pods finds a place and runs, and the job is
+// TestJobOfManyNodesRunsAndCompletes checks that each pod is scheduled and runs, and that the job is
 // Complete when its launcher is.
-func TestAJobOfManyNodesRunsAndEnds(t *testing.T) {
+func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	if os.Getenv("TRAINYARD_SCALE") == "" {
 		t.Skip("needs a cluster of simulated nodes: run `make scale`")
 	}
@@ -30,10 +32,10 @@ func TestAJobOfManyNodesRunsAndEnds(t *testing.T) {
 		duration string
 		reached  func(*trainer.TrainJob, int) bool
 	}{
-		"while the launcher runs, all pods do": {"1h", func(_ *trainer.TrainJob, running int) bool {
+		"all pods run while the launcher runs": {"1h", func(_ *trainer.TrainJob, running int) bool {
 			return running == nodes
 		}},
-		"once the launcher has ended, the job is complete and no pod runs": {"1s", func(job *trainer.TrainJob, running int) bool {
+		"the job is complete and no pod runs after the launcher has ended": {"1s", func(job *trainer.TrainJob, running int) bool {
 			return meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) && running == 0
 		}},
 	} {
@@ -44,18 +46,18 @@ func TestAJobOfManyNodesRunsAndEnds(t *testing.T) {
 			began := time.Now()
 			s.submit(t, job)
 			s.await(t, job, tc.reached)
-			t.Logf("after %s", time.Since(began).Round(100*time.Millisecond))
+			t.Logf("reached after %s", time.Since(began).Round(100*time.Millisecond))
 		})
 	}
 }
 
-// await waits until a job, and the number of its pods that run, are as they should be.
+// await waits until a job and the number of its running pods satisfy reached.
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
-	eventually(t, func() error {
-		running, err := s.running(t.Context(), job)
+	poll.Until(t, timeout, func(ctx context.Context) error {
+		running, err := s.running(ctx, job)
 		if err == nil && !reached(job, running) {
-			err = fmt.Errorf("%d pods run, and %s says %v", running, job.Name, job.Status.Conditions)
+			err = fmt.Errorf("%d pods run, and %s has conditions %v", running, job.Name, job.Status.Conditions)
 		}
 		return err
 	})

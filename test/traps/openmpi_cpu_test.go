@@ -1,5 +1,5 @@
-// Package traps holds one test for each trap of Kubeflow Trainer's MPI plugin
-// that a runtime of ours must not fall into, named after the trap.
+// Package traps has a test for each trap of Kubeflow Trainer's MPI plugin. A trap is a setting that Trainer
+// accepts and that makes jobs fail; our runtimes must avoid it. Tests are named after the traps.
 package traps
 
 import (
@@ -13,17 +13,18 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generate returns the runtime that a document's settings make from openmpi-cpu.
-// Target and settings are YAML in flow style, without the braces.
+// generate returns the runtime of a document that uses openmpi-cpu. Target and settings are YAML mappings
+// without the braces.
 func generate(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)
 }
 
-// generateFrom does so from another entry of the catalogue.
+// generateFrom does the same with another entry of the catalogue.
 func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	var ctr trainer.ClusterTrainingRuntime
@@ -33,7 +34,7 @@ func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTr
 	return ctr
 }
 
-// generateText returns the runtime as JSON, as it is spelled.
+// generateText returns the runtime as JSON text.
 func generateText(t *testing.T, base, target, settings string) []byte {
 	t.Helper()
 	text := fmt.Sprintf(`
@@ -62,7 +63,7 @@ spec:
 	return nil
 }
 
-// job returns the ReplicatedJob of a name.
+// job returns the ReplicatedJob with this name.
 func job(t *testing.T, ctr trainer.ClusterTrainingRuntime, name string) jobset.ReplicatedJob {
 	t.Helper()
 	for _, j := range ctr.Spec.Template.Spec.ReplicatedJobs {
@@ -78,14 +79,14 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roles are both ReplicatedJobs; most traps lie in either.
+// roles returns both ReplicatedJobs, because most traps concern both.
 func roles(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
 	return map[string]jobset.ReplicatedJob{"launcher": job(t, ctr, "launcher"), "node": job(t, ctr, "node")}
 }
 
-// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes sets the parallelism
-// of the job labelled trainer, which is the launcher.
+// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes sets the parallelism of the job with the label
+// trainer, which is the launcher.
 func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	cases := map[string]struct {
 		settings string
@@ -95,7 +96,7 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 		"the launcher is the first of eight nodes":       {"numNodes: 8", 7},
 		"one node still starts a second host":            {"numNodes: 1", 1},
 		"a separate launcher is not a node":              {"numNodes: 8, runLauncherAsNode: false", 8},
-		"one node beside a separate launcher":            {"numNodes: 1, runLauncherAsNode: false", 1},
+		"one node and a separate launcher":               {"numNodes: 1, runLauncherAsNode: false", 1},
 		"a low limit lowers the default":                 {"limits: {maxNodes: 1}, runLauncherAsNode: false", 1},
 	}
 	for name, tc := range cases {
@@ -113,8 +114,8 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	}
 }
 
-// TestMPIPolicyIsExplicit: the plugin dereferences these without a check, and
-// what the API server defaults shows up as drift.
+// TestMPIPolicyIsExplicit: the plugin dereferences these fields without a check, and defaults of the API
+// server appear as drift.
 func TestMPIPolicyIsExplicit(t *testing.T) {
 	got := generate(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
@@ -122,15 +123,15 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 		MPIImplementation: &implementation,
 		NumProcPerNode:    &procs,
 		RunLauncherAsNode: &asNode,
-		SSHAuthMountPath:  &path, // never /root/.ssh: as root, ssh refuses keys with Trainer's modes
+		SSHAuthMountPath:  &path, // not /root/.ssh: ssh as root refuses keys with Trainer's file modes
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mlPolicy.mpi: -want +got:\n%s", diff)
 	}
 }
 
-// TestLauncherIsFoundByTrainer: the plugin looks for jobs "launcher" and "node"
-// and in both for a container "node"; the label says where a TrainJob's command goes.
+// TestLauncherIsFoundByTrainer: the plugin looks for the jobs "launcher" and "node", and for a container
+// "node" in both. A label selects the job that gets a TrainJob's command.
 func TestLauncherIsFoundByTrainer(t *testing.T) {
 	ctr := generate(t, "", "")
 	for name, j := range roles(t, ctr) {
@@ -138,39 +139,22 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 			t.Errorf("%s: replicas %d, groupName %q, want 1 and default", name, j.Replicas, j.GroupName)
 		}
 		if containers := pod(j).Spec.Containers; len(containers) != 1 || containers[0].Name != "node" {
-			t.Errorf("%s: containers %v, want one called node", name, containers)
+			t.Errorf("%s: containers %v, want one named node", name, containers)
 		}
-		_, labelled := j.Template.Labels["trainer.kubeflow.org/trainjob-ancestor-step"]
+		_, labelled := j.Template.Labels[v1alpha1.AncestorStepLabel]
 		if want := name == "launcher"; labelled != want {
-			t.Errorf("%s: labelled as trainer: %v, want %v", name, labelled, want)
+			t.Errorf("%s: has the trainer label: %v, want %v", name, labelled, want)
 		}
 	}
 	if first := ctr.Spec.Template.Spec.ReplicatedJobs[0].Name; first != "launcher" {
-		t.Errorf("first job is %s, want launcher: rank 0 lives where the hostfile begins", first)
+		t.Errorf("the first job is %s, want launcher: rank 0 runs on the first host of the hostfile", first)
 	}
 	if launcher := main(job(t, ctr, "launcher")); launcher.Args != nil {
-		t.Errorf("launcher has args %q: a TrainJob that sets only a command would inherit them", launcher.Args)
+		t.Errorf("launcher has args %q, want none: a TrainJob that sets only a command would inherit them", launcher.Args)
 	}
 }
 
-// TestNothingWaitsForTheGang: dependsOn or an ordered start deadlock under a
-// scheduler that wants all pods at once.
-func TestNothingWaitsForTheGang(t *testing.T) {
-	spec := generate(t, "", "").Spec.Template.Spec
-	for _, j := range spec.ReplicatedJobs {
-		if len(j.DependsOn) > 0 {
-			t.Errorf("%s depends on %v, want nothing", j.Name, j.DependsOn)
-		}
-	}
-	if spec.StartupPolicy != nil {
-		t.Errorf("startupPolicy = %v, want none", spec.StartupPolicy)
-	}
-	if spec.TTLSecondsAfterFinished != nil {
-		t.Error("a TTL deletes the JobSet, and a failed TrainJob then runs again")
-	}
-}
-
-// TestLauncherEndsTheJob: sshd never exits.
+// TestLauncherEndsTheJob: the success policy must name the launcher, because sshd never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
 	got := generate(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
@@ -179,8 +163,8 @@ func TestLauncherEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestHostsAreFoundByName: without names before readiness the launcher cannot
-// find itself; a fixed subdomain would make every TrainJob claim one Service.
+// TestHostsAreFoundByName: the launcher needs its own name before it is ready. With a fixed subdomain,
+// every TrainJob would claim the same Service.
 func TestHostsAreFoundByName(t *testing.T) {
 	yes := true
 	got := generate(t, "", "").Spec.Template.Spec.Network
@@ -190,7 +174,7 @@ func TestHostsAreFoundByName(t *testing.T) {
 	}
 }
 
-// TestFailureIsNotRetriedInPlace: under the defaults mpirun restarts up to six times.
+// TestFailureIsNotRetriedInPlace: with the default policies, mpirun restarts up to six times.
 func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {
@@ -202,9 +186,9 @@ func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	}
 }
 
-// TestLimitsHoldCPU: the Kubeflow SDK's list_runtimes raises for a container
-// with limits but no cpu among them.
-func TestLimitsHoldCPU(t *testing.T) {
+// TestLimitsIncludeCPU: list_runtimes of the Kubeflow SDK fails for a container with limits but without a CPU
+// limit.
+func TestLimitsIncludeCPU(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "resources: {memory: 4Gi}")) {
 		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {
 			if diff := cmp.Diff(c.Resources.Limits, c.Resources.Requests); diff != "" {

@@ -6,16 +6,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestLabelsReachPods: labels of the runtime or the JobSet do not, and a
-// NetworkPolicy can only select what pods carry.
+// TestLabelsReachPods: network policies select pods by pod labels. Labels of the runtime and of the JobSet
+// are not copied to pods.
 func TestLabelsReachPods(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		want := map[string]string{
 			"sidecar.istio.io/inject": "false",
-			"trainyard.dev/role":      name,
-			"trainyard.dev/runtime":   "mpi",
+			v1alpha1.RoleLabel:        name,
+			v1alpha1.RuntimeLabel:     "mpi",
 		}
 		if diff := cmp.Diff(want, pod(j).Labels); diff != "" {
 			t.Errorf("%s: pod labels: -want +got:\n%s", name, diff)
@@ -23,9 +25,9 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioStaysOut: a sidecar breaks SSH, and the JobSet never completes.
-// Older meshes read the annotation, newer ones the label.
-func TestIstioStaysOut(t *testing.T) {
+// TestIstioInjectsNoSidecar: with a sidecar, SSH fails and the JobSet never completes. Older meshes read the
+// annotation, newer ones the label.
+func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
 		if l, a := pod(j).Labels[key], pod(j).Annotations[key]; l != "false" || a != "false" {
@@ -34,22 +36,22 @@ func TestIstioStaysOut(t *testing.T) {
 	}
 }
 
-// TestRuntimeIsListed: list commands filter by these, and the SDK skips a
-// runtime that has no framework label.
+// TestRuntimeIsListed: list commands filter by these labels, and the SDK ignores a runtime without the
+// framework label.
 func TestRuntimeIsListed(t *testing.T) {
 	ctr := generate(t, "", "limits: {maxNodes: 16}")
 	want := map[string]string{
-		"app.kubernetes.io/managed-by":   "trainyard",
-		"trainer.kubeflow.org/framework": "mpi",
-		"trainyard.dev/mpi":              "openmpi",
-		"trainyard.dev/platform":         "acme",
-		"trainyard.dev/runtime":          "mpi",
+		v1alpha1.ManagedByLabel: "trainyard",
+		v1alpha1.FrameworkLabel: "mpi",
+		v1alpha1.MPILabel:       "openmpi",
+		v1alpha1.PlatformLabel:  "acme",
+		v1alpha1.RuntimeLabel:   "mpi",
 	}
 	if diff := cmp.Diff(want, ctr.Labels); diff != "" {
 		t.Errorf("labels: -want +got:\n%s", diff)
 	}
 	var limits map[string]int
-	if err := json.Unmarshal([]byte(ctr.Annotations["trainyard.dev/limits"]), &limits); err != nil {
+	if err := json.Unmarshal([]byte(ctr.Annotations[v1alpha1.LimitsAnnotation]), &limits); err != nil {
 		t.Fatalf("reading the limits annotation: %v", err)
 	}
 	if diff := cmp.Diff(map[string]int{"maxNodes": 16, "maxProcPerNode": 8, "maxGPUsPerNode": 16}, limits); diff != "" {
@@ -57,8 +59,8 @@ func TestRuntimeIsListed(t *testing.T) {
 	}
 }
 
-// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses a fixed user or
-// group; elsewhere the user needs a group to read keys of mode 0640 (Trainer 2.3).
+// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses a fixed user or group. Elsewhere the user needs
+// a group to read keys with mode 0640 (Trainer 2.3).
 func TestUserFitsTheCluster(t *testing.T) {
 	uid := func(n int64) *int64 { return &n }
 	yes := true
@@ -81,15 +83,15 @@ func TestUserFitsTheCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for role, j := range roles(t, generate(t, tc.target, tc.settings)) {
 				if diff := cmp.Diff(tc.want, pod(j).Spec.SecurityContext); diff != "" {
-					t.Errorf("%s: -want +got:\n%s", role, diff)
+					t.Errorf("%s: securityContext: -want +got:\n%s", role, diff)
 				}
 			}
 		})
 	}
 }
 
-// TestContainersAreRestricted: every container fits Pod Security "restricted"
-// and OpenShift's restricted-v2.
+// TestContainersAreRestricted: every container must satisfy Pod Security "restricted" and OpenShift's
+// restricted-v2.
 func TestContainersAreRestricted(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "readOnlyRootFilesystem: true")) {
 		yes, no := true, false
@@ -100,14 +102,14 @@ func TestContainersAreRestricted(t *testing.T) {
 		}
 		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {
 			if diff := cmp.Diff(want, c.SecurityContext); diff != "" {
-				t.Errorf("%s/%s: -want +got:\n%s", role, c.Name, diff)
+				t.Errorf("%s/%s: securityContext: -want +got:\n%s", role, c.Name, diff)
 			}
 		}
 	}
 }
 
-// TestEnvironmentReachesBothRoles: Trainer gives a TrainJob's env to both only
-// with runLauncherAsNode, and the runtime's env must be in both anyway.
+// TestEnvironmentReachesBothRoles: Trainer sets a TrainJob's env in both roles only with runLauncherAsNode.
+// The runtime's env must be in both roles in any case.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}
@@ -119,7 +121,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 		}
 		want := map[string]string{"NCCL_DEBUG": "INFO", "HOME": "/workspace"}
 		if role == "launcher" {
-			// Open MPI 5 would run every rank in the launcher without these.
+			// Without these, Open MPI 5 would run every rank in the launcher.
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
 			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"
@@ -130,14 +132,14 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 	}
 }
 
-// TestVolumesDoNotClash: Trainer adds mpi-ssh-auth and mpi-hostfile to the pod,
-// and overwrites a volume of that name. Every other mount needs a volume.
+// TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites
+// volumes with these names. Every other mount needs a volume.
 func TestVolumesDoNotClash(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "sharedMemory: 4Gi")) {
 		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
 		for _, v := range pod(j).Spec.Volumes {
 			if known[v.Name] {
-				t.Errorf("%s: volume %s is Trainer's", role, v.Name)
+				t.Errorf("%s: volume %s has a name that Trainer uses", role, v.Name)
 			}
 			known[v.Name] = true
 			if v.Name == "shm" && (v.EmptyDir.Medium != corev1.StorageMediumMemory || v.EmptyDir.SizeLimit.String() != "4Gi") {
@@ -154,9 +156,9 @@ func TestVolumesDoNotClash(t *testing.T) {
 	}
 }
 
-// TestPassingIdentityByInitContainer: one container cannot write the passwd
-// entry and use it, so identity comes before preflight and does not mount it.
-func TestPassingIdentityByInitContainer(t *testing.T) {
+// TestIdentityRunsBeforePreflight: a container cannot both write the passwd entry and mount it, so that the
+// init container identity runs first and does not mount it.
+func TestIdentityRunsBeforePreflight(t *testing.T) {
 	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
 	for role, j := range roles(t, generate(t, "", "")) {
 		var names []string
@@ -164,7 +166,7 @@ func TestPassingIdentityByInitContainer(t *testing.T) {
 			names = append(names, c.Name)
 			for _, m := range c.VolumeMounts {
 				if m.SubPath != "" && c.Name == "identity" {
-					t.Errorf("%s/identity mounts %s, which it has yet to write", role, m.SubPath)
+					t.Errorf("%s/identity mounts %s, which it writes itself", role, m.SubPath)
 				}
 			}
 		}
@@ -174,7 +176,7 @@ func TestPassingIdentityByInitContainer(t *testing.T) {
 	}
 }
 
-// TestPreflightSettings: the script reads them from its environment.
+// TestPreflightSettings: the script reads its settings from the environment.
 func TestPreflightSettings(t *testing.T) {
 	cases := map[string]struct{ settings, seconds, oversubscribe string }{
 		"ten minutes by default": {"", "600", "false"},
@@ -195,19 +197,19 @@ func TestPreflightSettings(t *testing.T) {
 				"PREFLIGHT_SLOTS_COMMAND":   "env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc",
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
+				t.Errorf("environment of preflight: -want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestServiceVariablesStayOut: sshd accepts 128 forwarded variables, and a
-// namespace with many Services would fill that alone.
-func TestServiceVariablesStayOut(t *testing.T) {
+// TestServiceVariablesAreDisabled: sshd accepts 128 forwarded variables, which the Services of a large
+// namespace would exceed.
+func TestServiceVariablesAreDisabled(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "")) {
 		spec := pod(j).Spec
 		if spec.EnableServiceLinks == nil || *spec.EnableServiceLinks {
-			t.Errorf("%s: service links are on", role)
+			t.Errorf("%s: service links are enabled", role)
 		}
 		if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {
 			t.Errorf("%s: a service account token is mounted", role)

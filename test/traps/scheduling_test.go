@@ -8,10 +8,12 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestGangHasItsScheduler: Trainer makes a PodGroup and leaves schedulerName
-// alone, so that without one in every pod the PodGroup means nothing.
+// TestGangHasItsScheduler: Trainer creates a PodGroup but does not set schedulerName. Without it in every
+// pod, the PodGroup has no effect.
 func TestGangHasItsScheduler(t *testing.T) {
 	seconds := func(n int32) *trainer.PodGroupPolicy {
 		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
@@ -24,17 +26,17 @@ func TestGangHasItsScheduler(t *testing.T) {
 		policy           *trainer.PodGroupPolicy
 		scheduler        string
 		priority         string
-		annotation       string // trainyard.dev/gang: what the controller sees to
+		annotation       string // trainyard.dev/gang: settings that the controller applies
 	}{
-		"no gang, no policy":                       {"", "", nil, "", "", ""},
-		"a priority works without a gang":          {"", "gang: {priorityClass: high}", nil, "", "high", ""},
-		"another scheduler works without a gang":   {"schedulerName: packer", "", nil, "packer", "", ""},
-		"Kueue admits jobs, and places no pods":    {"gang: kueue", "", nil, "", "", ""},
-		"what Kueue has no field for is kept":      {"gang: kueue", "gang: {timeout: 10m, priorityClass: high}", nil, "", "", `{"priorityClass":"high","timeoutSeconds":600}`},
-		"coscheduling waits a minute by default":   {"gang: coscheduling", "", seconds(60), "scheduler-plugins-scheduler", "", ""},
-		"coscheduling waits as long as it is told": {"gang: coscheduling", "gang: {timeout: 2h, minAvailable: all}", seconds(7200), "scheduler-plugins-scheduler", "", ""},
-		"coscheduling under another name":          {"gang: coscheduling, schedulerName: secondary", "gang: {priorityClass: high}", seconds(60), "secondary", "high", ""},
-		"Volcano has no timeout of its own":        {"gang: volcano", "gang: {timeout: 90s, priorityClass: high}", volcano, "volcano", "high", `{"timeoutSeconds":90}`},
+		"no gang, no policy":                              {"", "", nil, "", "", ""},
+		"a priority works without a gang":                 {"", "gang: {priorityClass: high}", nil, "", "high", ""},
+		"another scheduler works without a gang":          {"schedulerName: packer", "", nil, "packer", "", ""},
+		"Kueue admits jobs and schedules no pods":         {"gang: kueue", "", nil, "", "", ""},
+		"settings without a field in Kueue are annotated": {"gang: kueue", "gang: {timeout: 10m, priorityClass: high}", nil, "", "", `{"priorityClass":"high","timeoutSeconds":600}`},
+		"coscheduling waits a minute by default":          {"gang: coscheduling", "", seconds(60), "scheduler-plugins-scheduler", "", ""},
+		"coscheduling with a timeout":                     {"gang: coscheduling", "gang: {timeout: 2h, minAvailable: all}", seconds(7200), "scheduler-plugins-scheduler", "", ""},
+		"coscheduling under another name":                 {"gang: coscheduling, schedulerName: secondary", "gang: {priorityClass: high}", seconds(60), "secondary", "high", ""},
+		"Volcano has no field for the timeout":            {"gang: volcano", "gang: {timeout: 90s, priorityClass: high}", volcano, "volcano", "high", `{"timeoutSeconds":90}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +44,7 @@ func TestGangHasItsScheduler(t *testing.T) {
 			if diff := cmp.Diff(tc.policy, ctr.Spec.PodGroupPolicy); diff != "" {
 				t.Errorf("podGroupPolicy: -want +got:\n%s", diff)
 			}
-			if got := ctr.Annotations["trainyard.dev/gang"]; got != tc.annotation {
+			if got := ctr.Annotations[v1alpha1.GangAnnotation]; got != tc.annotation {
 				t.Errorf("annotation trainyard.dev/gang = %q, want %q", got, tc.annotation)
 			}
 			for role, j := range roles(t, ctr) {
@@ -54,21 +56,27 @@ func TestGangHasItsScheduler(t *testing.T) {
 	}
 }
 
-// TestNothingWaitsForTheLauncher: a job that depends on another deadlocks with a
-// PodGroup that waits for all pods, and a node that never gets ready would leave
-// the launcher without a verdict. Only initializers are waited for.
-func TestNothingWaitsForTheLauncher(t *testing.T) {
-	for _, gang := range []string{"none", "kueue", "coscheduling", "volcano"} {
-		for role, j := range roles(t, generate(t, "gang: "+gang, "")) {
+// TestRolesDoNotWaitForEachOther: dependsOn and an ordered start deadlock under a scheduler that waits for all pods, and
+// a node that never becomes ready would leave the launcher without a verdict. Only initializers are waited for.
+func TestRolesDoNotWaitForEachOther(t *testing.T) {
+	for _, target := range []string{"", "gang: none", "gang: kueue", "gang: coscheduling", "gang: volcano"} {
+		spec := generate(t, target, "").Spec.Template.Spec
+		for _, j := range spec.ReplicatedJobs {
 			if len(j.DependsOn) > 0 {
-				t.Errorf("%s: %s depends on %v", gang, role, j.DependsOn)
+				t.Errorf("target {%s}: %s depends on %v, want nothing", target, j.Name, j.DependsOn)
 			}
+		}
+		if spec.StartupPolicy != nil {
+			t.Errorf("target {%s}: startupPolicy = %v, want none", target, spec.StartupPolicy)
+		}
+		if spec.TTLSecondsAfterFinished != nil {
+			t.Errorf("target {%s}: a TTL deletes the JobSet, and a failed TrainJob then runs again", target)
 		}
 	}
 }
 
-// TestPlacementIsForRanks: where pods run is said of launcher and nodes alike. An
-// initializer needs no GPUs, so it does not go where they are.
+// TestPlacementIsForRanks: placement applies to launcher and nodes. An initializer needs no GPUs, so that
+// it is not placed on GPU nodes.
 func TestPlacementIsForRanks(t *testing.T) {
 	ctr := generate(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
       tolerations: [{key: gpu, operator: Exists}], storage: {data: {claim: data}}, initializers: {dataset: {storage: data}},
@@ -81,7 +89,7 @@ func TestPlacementIsForRanks(t *testing.T) {
 		want := corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Key: "gpu", Operator: "Exists"}}, Affinity: affinity}
 		got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", role, diff)
+			t.Errorf("%s: placement: -want +got:\n%s", role, diff)
 		}
 		annotations := map[string]string{"k8s.v1.cni.cncf.io/networks": "rdma", "sidecar.istio.io/inject": "false"}
 		if diff := cmp.Diff(annotations, pod(j).Annotations); diff != "" {
@@ -90,44 +98,44 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 	fetch := pod(job(t, ctr, "dataset-initializer"))
 	if fetch.Spec.NodeSelector != nil || fetch.Spec.Affinity != nil || fetch.Spec.Tolerations != nil || len(fetch.Annotations) != 1 {
-		t.Errorf("the initializer is placed: %v %v %v %v", fetch.Spec.NodeSelector, fetch.Spec.Affinity, fetch.Spec.Tolerations, fetch.Annotations)
+		t.Errorf("the initializer has placement %v %v %v %v, want none", fetch.Spec.NodeSelector, fetch.Spec.Affinity, fetch.Spec.Tolerations, fetch.Annotations)
 	}
 }
 
-// TestLauncherMayHaveItsOwnResources: Trainer takes the number of slots from the
-// labelled job, which is the launcher: what it has decides.
-func TestLauncherMayHaveItsOwnResources(t *testing.T) {
+// TestLauncherCanHaveItsOwnResources: Trainer takes the number of slots from the resources of the labelled
+// job, which is the launcher.
+func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
 		procs          int32
 		launcher, node map[corev1.ResourceName]string
 	}{
-		"a launcher that is a node is like the others, and Trainer counts its GPUs": {
+		"a launcher that is a node has the nodes' resources, and Trainer counts its GPUs": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}", 1,
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 		},
-		"it may have more memory": {
+		"a launcher that is a node can have more memory": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}, launcher: {resources: {memory: 8Gi}}", 1,
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "4"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 		},
-		"a separate launcher has no GPUs, so the slots are ours to count": {
+		"a separate launcher has no GPUs, so that the runtime sets the slots": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}, runLauncherAsNode: false, launcher: {resources: {cpu: 500m}}", 4,
 			map[corev1.ResourceName]string{"cpu": "500m", "memory": "2Gi"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 		},
-		"a separate launcher with a GPU of its own does not change them": {
+		"a separate launcher with GPUs does not change the slots": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}, runLauncherAsNode: false, launcher: {resources: {nvidia.com/gpu: 2}}", 4,
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "2"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 		},
-		"of two kinds of GPU Trainer would take either, so the slots are ours to count": {
+		"with two kinds of GPU, which Trainer would choose from, the runtime sets the slots": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 1, amd.com/gpu: 2}", 3,
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "amd.com/gpu": "2"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "amd.com/gpu": "2"},
 		},
-		"slices beside a GPU are counted together": {
+		"GPUs and GPU slices are added up": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 1, nvidia.com/mig-1g.5gb: 3}", 4,
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "nvidia.com/mig-1g.5gb": "3"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "nvidia.com/mig-1g.5gb": "3"},
@@ -146,8 +154,8 @@ func TestLauncherMayHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources checks the main container, and that no init container asks for
-// more, which would raise what the pod asks for.
+// expectResources checks the main container, and that init containers do not request more, which would
+// increase the request of the pod.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {
@@ -169,19 +177,19 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	}
 }
 
-// TestQuantitiesAreCanonical: up to Trainer 2.1, the controller writes a runtime back
-// when a TrainJob uses it, and spells quantities its own way; from then on it owns
-// those that were spelled otherwise, and applying the same file again conflicts.
+// TestQuantitiesAreCanonical: up to version 2.1, Trainer's controller rewrites a runtime when a TrainJob
+// uses it, with canonical quantities. It then owns the changed fields, so that applying the same file again
+// conflicts.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string
 		cpu, memory, sharedSize string
 	}{
-		"fractions of a CPU":      {`resources: {cpu: 1.5, memory: 2Gi}, sharedMemory: 1Gi`, "1500m", "2Gi", "1Gi"},
-		"a whole number of them":  {`resources: {cpu: "2000m", memory: 2Gi}, sharedMemory: 1Gi`, "2", "2Gi", "1Gi"},
-		"a number with a dot":     {`resources: {cpu: 4.0, memory: 2Gi}, sharedMemory: 1Gi`, "4", "2Gi", "1Gi"},
-		"memory in smaller units": {`resources: {cpu: 1, memory: 2048Mi}, sharedMemory: 1024Mi`, "1", "2Gi", "1Gi"},
-		"decimal units":           {`resources: {cpu: 1, memory: 2000M}, sharedMemory: 1500M`, "1", "2G", "1500M"},
+		"fractions of a CPU":            {`resources: {cpu: 1.5, memory: 2Gi}, sharedMemory: 1Gi`, "1500m", "2Gi", "1Gi"},
+		"a whole number of CPUs":        {`resources: {cpu: "2000m", memory: 2Gi}, sharedMemory: 1Gi`, "2", "2Gi", "1Gi"},
+		"a number with a decimal point": {`resources: {cpu: 4.0, memory: 2Gi}, sharedMemory: 1Gi`, "4", "2Gi", "1Gi"},
+		"memory in smaller units":       {`resources: {cpu: 1, memory: 2048Mi}, sharedMemory: 1024Mi`, "1", "2Gi", "1Gi"},
+		"decimal units":                 {`resources: {cpu: 1, memory: 2000M}, sharedMemory: 1500M`, "1", "2G", "1500M"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -193,11 +201,11 @@ func TestQuantitiesAreCanonical(t *testing.T) {
 			for key, want := range map[string]string{"cpu": tc.cpu, "memory": tc.memory, "sizeLimit": tc.sharedSize} {
 				values := valuesOf(written, key)
 				if len(values) == 0 {
-					t.Errorf("%s is not written", key)
+					t.Errorf("the runtime has no %s", key)
 				}
 				for _, got := range values {
 					if got != want {
-						t.Errorf("%s is written as %v, want %s", key, got, want)
+						t.Errorf("%s is %v, want %s", key, got, want)
 					}
 				}
 			}
@@ -205,7 +213,7 @@ func TestQuantitiesAreCanonical(t *testing.T) {
 	}
 }
 
-// valuesOf collects the values of a key, at any depth.
+// valuesOf returns all values of a key, at any depth.
 func valuesOf(value any, key string) []any {
 	var found []any
 	switch value := value.(type) {

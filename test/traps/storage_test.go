@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 const storage = `storage: {
@@ -13,9 +15,8 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: a TrainJob cannot mount anything in Trainer's versions
-// up to 2.1, and from 2.2 on only with patches; so the runtime mounts it, in the
-// containers that run ranks and in no other.
+// TestStorageIsInBothRoles: a TrainJob cannot mount volumes up to Trainer 2.1, and only with patches from
+// 2.2. The runtime therefore mounts them, only in the containers that run ranks.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{
@@ -40,7 +41,7 @@ func TestStorageIsInBothRoles(t *testing.T) {
 		}
 		for _, c := range pod(j).Spec.InitContainers {
 			if len(storageMounts(c)) > 0 || len(c.EnvFrom) > 0 {
-				t.Errorf("%s/%s: sees the storage", role, c.Name)
+				t.Errorf("%s/%s has the storage, want none", role, c.Name)
 			}
 		}
 	}
@@ -56,8 +57,8 @@ func storageMounts(c corev1.Container) []corev1.VolumeMount {
 	return found
 }
 
-// TestObjectStoresAreVariables: S3 clients read a data connection from the
-// environment; a prefix tells two of them apart.
+// TestObjectStoresAreVariables: S3 clients read a connection from the environment. A prefix distinguishes
+// two connections.
 func TestObjectStoresAreVariables(t *testing.T) {
 	want := []corev1.EnvFromSource{
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "models"}}},
@@ -65,13 +66,13 @@ func TestObjectStoresAreVariables(t *testing.T) {
 	}
 	for role, j := range roles(t, generate(t, "", storage)) {
 		if diff := cmp.Diff(want, main(j).EnvFrom); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", role, diff)
+			t.Errorf("%s: envFrom: -want +got:\n%s", role, diff)
 		}
 	}
 }
 
-// TestInitializersRunFirst: Trainer finds an initializer by its label and its
-// container's name; JobSet lets no job wait for one that is listed after it.
+// TestInitializersRunFirst: Trainer identifies an initializer by its label and its container's name. In a
+// JobSet, a job can only depend on jobs listed before it.
 func TestInitializersRunFirst(t *testing.T) {
 	ctr := generate(t, `gang: kueue, trainer: "2.2"`, `storage: {data: {claim: data, subPath: d}, models: {claim: models}},
       initializers: {model: {storage: models}, dataset: {storage: data, uri: "hf://acme/data", secret: token, env: {HTTPS_PROXY: "http://proxy"}}}`)
@@ -82,35 +83,35 @@ func TestInitializersRunFirst(t *testing.T) {
 	if diff := cmp.Diff([]string{"dataset-initializer", "model-initializer", "launcher", "node"}, order); diff != "" {
 		t.Errorf("jobs: -want +got:\n%s", diff)
 	}
-	waits := []jobset.DependsOn{
+	dependencies := []jobset.DependsOn{
 		{Name: "dataset-initializer", Status: jobset.DependencyComplete},
 		{Name: "model-initializer", Status: jobset.DependencyComplete},
 	}
 	for role, j := range roles(t, ctr) {
-		if diff := cmp.Diff(waits, j.DependsOn); diff != "" {
+		if diff := cmp.Diff(dependencies, j.DependsOn); diff != "" {
 			t.Errorf("%s: dependsOn: -want +got:\n%s", role, diff)
 		}
 	}
 	fetch := job(t, ctr, "dataset-initializer")
-	if label := fetch.Template.Labels["trainer.kubeflow.org/trainjob-ancestor-step"]; label != "dataset-initializer" {
-		t.Errorf("labelled as %q, want dataset-initializer", label)
+	if label := fetch.Template.Labels[v1alpha1.AncestorStepLabel]; label != "dataset-initializer" {
+		t.Errorf("the label is %q, want dataset-initializer", label)
 	}
 	c := main(fetch)
 	if c.Name != "dataset-initializer" || c.Image != "ghcr.io/kubeflow/trainer/dataset-initializer:v2.2.0" {
-		t.Errorf("container %s of %s, want dataset-initializer of Trainer's own image for 2.2", c.Name, c.Image)
+		t.Errorf("container %s with image %s, want dataset-initializer with Trainer's image for 2.2", c.Name, c.Image)
 	}
 	env := []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}, {Name: "STORAGE_URI", Value: "hf://acme/data"}, {Name: "HTTPS_PROXY", Value: "http://proxy"}}
 	if diff := cmp.Diff(env, c.Env); diff != "" {
 		t.Errorf("env: -want +got:\n%s", diff)
 	}
-	// Where its image writes; what it writes there, ranks find at the root of their mount.
+	// The initializer's image writes to this path; ranks find the files at the root of their mount.
 	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "storage-data", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
 		t.Errorf("mounts: -want +got:\n%s", diff)
 	}
 }
 
-// TestReferencesComeLast: the kubelet fills in $(NAME) only if NAME stands before
-// it, and sorted names say nothing of that.
+// TestReferencesComeLast: the kubelet expands $(NAME) only if NAME precedes it, which sorting by name does
+// not ensure.
 func TestReferencesComeLast(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
 		at := map[string]int{}

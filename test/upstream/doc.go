@@ -1,4 +1,4 @@
-// Package upstream prepares what the projects below us publish for use in tests: the
-// programs that tools/ builds, and the CRDs and webhooks of Trainer and JobSet, which are
-// read from the Go module cache. Nothing of theirs is copied into this repository.
+// Package upstream prepares upstream projects for tests: the programs that tools/ builds, and the CRDs and
+// webhooks of Trainer and JobSet. It reads those from the Go module cache; none is copied into this
+// repository.
 package upstream

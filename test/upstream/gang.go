@@ -9,12 +9,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// PodGroups are the CRDs that Trainer's gang plugins need. Coscheduling's comes from
-// scheduler-plugins; Volcano publishes none in a Go module, so a stand-in without a
-// schema takes its place.
+// PodGroups returns the CRDs that Trainer's gang scheduling plugins need. Coscheduling's comes from
+// scheduler-plugins. Volcano publishes none in a Go module, so a stub without a schema replaces it.
 func (t Toolbox) PodGroups() (Manifests, error) {
 	var read Manifests
-	dir, err := t.module("sigs.k8s.io/scheduler-plugins")
+	dir, err := t.Module("sigs.k8s.io/scheduler-plugins")
 	if err != nil {
 		return read, err
 	}
@@ -25,11 +24,11 @@ func (t Toolbox) PodGroups() (Manifests, error) {
 	if err := EachDocument(text, read.add); err != nil {
 		return read, err
 	}
-	read.CRDs = append(read.CRDs, volcanoStandIn())
+	read.CRDs = append(read.CRDs, volcanoStub())
 	return read, nil
 }
 
-func volcanoStandIn() *apiextensionsv1.CustomResourceDefinition {
+func volcanoStub() *apiextensionsv1.CustomResourceDefinition {
 	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "podgroups.scheduling.volcano.sh"},

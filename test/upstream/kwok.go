@@ -11,19 +11,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SimulatedDuration is a variable of a container's environment. It says how long a simulated
-// pod of a Job runs before it completes, such as "30s"; without it, the pod completes at once.
+// SimulatedDuration is an environment variable of a container. Its value, such as "30s", is how long a
+// simulated pod of a Job runs before it completes; without it, the pod completes at once.
 const SimulatedDuration = "SIMULATED_DURATION"
 
-// Stages is what kwok's fast stages make of nodes and pods: nodes are ready, pods run as soon
-// as they are placed, and those of Jobs complete. Two things are added to be like MPI jobs. A
-// pod that waits for others to connect never ends by itself, and SimulatedDuration holds.
+// Stages returns kwok's fast stages, adapted to MPI jobs. The fast stages make nodes ready, run pods as
+// soon as they are scheduled, and complete pods of Jobs at once. Adapted, pods with the role "node" never
+// complete by themselves, and others run for SimulatedDuration.
 func Stages() ([]byte, error) {
 	tools, err := Tools("kwok")
 	if err != nil {
 		return nil, err
 	}
-	dir, err := tools.module("sigs.k8s.io/kwok")
+	dir, err := tools.Module("sigs.k8s.io/kwok")
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +31,11 @@ func Stages() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building kwok's stages: %w", err)
 	}
-	return likeMPI(stream)
+	return adaptStages(stream)
 }
 
-// likeMPI changes the stage that completes pods.
-func likeMPI(stream []byte) ([]byte, error) {
+// adaptStages changes the stage that completes pods.
+func adaptStages(stream []byte) ([]byte, error) {
 	var all [][]byte
 	changed := false
 	err := EachDocument(stream, func(document []byte) error {
@@ -45,7 +45,7 @@ func likeMPI(stream []byte) ([]byte, error) {
 		}
 		if stage.GetName() == "pod-complete" {
 			changed = true
-			if err := hold(stage); err != nil {
+			if err := delayCompletion(stage); err != nil {
 				return err
 			}
 		}
@@ -54,7 +54,7 @@ func likeMPI(stream []byte) ([]byte, error) {
 		return err
 	})
 	if err == nil && !changed {
-		err = errors.New("none of them completes pods")
+		err = errors.New("no stage completes pods")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("changing kwok's stages: %w", err)
@@ -62,17 +62,17 @@ func likeMPI(stream []byte) ([]byte, error) {
 	return bytes.Join(all, []byte("---\n")), nil
 }
 
-// hold keeps pods from completing before their time.
-func hold(stage unstructured.Unstructured) error {
-	where := []string{"spec", "selector", "matchExpressions"}
-	conditions, found, err := unstructured.NestedSlice(stage.Object, where...)
+// delayCompletion makes a stage wait for SimulatedDuration, and excludes pods with the role "node".
+func delayCompletion(stage unstructured.Unstructured) error {
+	path := []string{"spec", "selector", "matchExpressions"}
+	conditions, found, err := unstructured.NestedSlice(stage.Object, path...)
 	if err != nil || !found {
-		return errors.Join(err, errors.New("pods complete without a condition"))
+		return errors.Join(err, errors.New("the stage has no matchExpressions"))
 	}
 	conditions = append(conditions, map[string]any{
 		"key": `.metadata.labels["trainyard.dev/role"]`, "operator": "NotIn", "values": []any{"node"},
 	})
-	if err := unstructured.SetNestedSlice(stage.Object, conditions, where...); err != nil {
+	if err := unstructured.SetNestedSlice(stage.Object, conditions, path...); err != nil {
 		return err
 	}
 	duration := fmt.Sprintf(`.spec.containers[].env[]? | select(.name == %q) | .value`, SimulatedDuration)

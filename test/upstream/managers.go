@@ -13,20 +13,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Manager is an upstream controller that runs as a process of this machine, as an
-// administrator of the cluster.
+// Manager is an upstream controller that runs as a process of this machine, with administrator's rights in
+// the cluster.
 type Manager struct {
-	// Name is that of its binary.
+	// Name is the name of the binary.
 	Name string
 
 	module  string   // the Go module it is built from
-	folders []string // kustomize folders of that module with its CRDs and webhooks
-	config  string   // its configuration, with $PORT, $HEALTH and $CERTS to fill in
-	args    []string // what it is told besides
-	wants   string   // a folder of the machine where it must find its certificates too
+	folders []string // kustomize folders of that module with CRDs and webhooks
+	config  string   // the configuration, with variables $PORT, $HEALTH and $CERTS
+	args    []string // additional arguments
+	certDir string   // an additional folder, below /etc, where it reads certificates
 }
 
-// JobSet is the controller of JobSets, on whose API Trainer builds.
+// JobSet is the controller of JobSets. Trainer creates JobSets.
 var JobSet = Manager{
 	Name: "jobset", module: "sigs.k8s.io/jobset", folders: []string{"config/default"},
 	config: `
@@ -44,7 +44,7 @@ health: {healthProbeBindAddress: "$HEALTH"}
 var Trainer = Manager{
 	Name: "trainer-controller-manager", module: "github.com/kubeflow/trainer/v2",
 	folders: []string{"manifests/base/crds", "manifests/base/webhook"},
-	// Trainer takes no certificate folder: it looks below TMPDIR, where Prepare puts it.
+	// Trainer has no option for its certificate folder: it reads from TMPDIR, where Prepare puts them.
 	config: `
 apiVersion: config.trainer.kubeflow.org/v1alpha1
 kind: Configuration
@@ -56,48 +56,49 @@ health: {healthProbeBindAddress: "$HEALTH"}
 `,
 }
 
-// Site is where a manager runs.
-type Site struct {
-	// Program becomes the manager when it runs.
+// ManagerOptions describe one process of a manager.
+type ManagerOptions struct {
+	// Program is the path of the manager's program, or of a script that runs it.
 	Program string
 	// Dir is an existing folder for its files.
 	Dir string
-	// Config connects to the API as an administrator, and Kubeconfig, a file, as who the manager is.
+	// Config connects to the API server as an administrator. Kubeconfig is the path of the manager's own
+	// kubeconfig.
 	Config     *rest.Config
 	Kubeconfig string
 }
 
-// Prepare points a manager's webhooks at a free port of this machine and returns the command
-// that serves them there, and what tells whether it is ready.
-func (m Manager) Prepare(at Site, installed Manifests) (*exec.Cmd, func(context.Context) error, error) {
+// Prepare installs a manager's webhooks at a free port of this machine. It returns the command that serves
+// them, and a function that succeeds once the manager is ready.
+func (m Manager) Prepare(o ManagerOptions, installed Manifests) (*exec.Cmd, func(context.Context) error, error) {
 	hooks := &envtest.WebhookInstallOptions{
 		LocalServingHost: "127.0.0.1", MutatingWebhooks: installed.mutating, ValidatingWebhooks: installed.validating,
 	}
-	if err := hooks.Install(at.Config); err != nil {
+	if err := hooks.Install(o.Config); err != nil {
 		return nil, nil, fmt.Errorf("installing its webhooks: %w", err)
 	}
-	if err := pointConversions(installed, at, hooks); err != nil {
+	if err := redirectConversions(o.Config, installed, hooks); err != nil {
 		return nil, nil, err
 	}
 	health, err := freeAddress()
 	if err != nil {
 		return nil, nil, err
 	}
-	config, certs, err := m.configure(at.Dir, hooks, health)
+	config, certs, err := m.configure(o.Dir, hooks, health)
 	if err != nil {
 		return nil, nil, err
 	}
 	args := append([]string{"--config=" + config}, m.args...)
-	cmd := exec.Command(at.Program, args...)
-	if m.wants != "" {
-		cmd = withFolder(certs, m.wants, at.Program, args...)
+	cmd := exec.Command(o.Program, args...)
+	if m.certDir != "" {
+		cmd = withFolder(certs, m.certDir, o.Program, args...)
 	}
-	cmd.Env = append(os.Environ(), "TMPDIR="+at.Dir, "KUBECONFIG="+at.Kubeconfig)
-	return cmd, answers("http://"+health+"/readyz", webhookURLs(hooks), hooks.LocalServingCAData), nil
+	cmd.Env = append(os.Environ(), "TMPDIR="+o.Dir, "KUBECONFIG="+o.Kubeconfig)
+	return cmd, readyCheck("http://"+health+"/readyz", webhookURLs(hooks), hooks.LocalServingCAData), nil
 }
 
-// configure writes what a manager reads when it starts, and returns its configuration file and
-// the folder with its certificates.
+// configure writes the configuration and the certificates of a manager. It returns the path of the
+// configuration file, and the folder of the certificates.
 func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, health string) (config, certs string, err error) {
 	certs, err = placeCertificates(dir, hooks.LocalServingCertDir)
 	if err != nil {
@@ -112,8 +113,8 @@ func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, hea
 	return path, certs, nil
 }
 
-// placeCertificates copies certificates to controller-runtime's default folder below TMPDIR,
-// over those of an earlier start: a folder cannot be moved to another file system.
+// placeCertificates moves certificates to controller-runtime's default folder below TMPDIR, and replaces
+// those of an earlier start. It copies, because a folder cannot be renamed to another file system.
 func placeCertificates(tmpdir, from string) (string, error) {
 	certs := filepath.Join(tmpdir, "k8s-webhook-server", "serving-certs")
 	if err := os.RemoveAll(certs); err != nil {
@@ -128,7 +129,7 @@ func placeCertificates(tmpdir, from string) (string, error) {
 	return certs, os.RemoveAll(from)
 }
 
-// freeAddress is an address of this machine that nobody listens on.
+// freeAddress returns an address of this machine with a free port.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

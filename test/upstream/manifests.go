@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifests are the parts of an upstream installation that live in the API. Deployments,
-// Services and RBAC stay out: the managers run as child processes of an administrator.
+// Manifests are the objects of an upstream installation that tests use. Deployments, Services and RBAC are
+// left out: managers run as processes with administrator's rights.
 type Manifests struct {
 	CRDs       []*apiextensionsv1.CustomResourceDefinition
 	mutating   []*admissionv1.MutatingWebhookConfiguration
@@ -27,7 +27,7 @@ type Manifests struct {
 // Manifests builds the kustomize folders of a manager.
 func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	var read Manifests
-	dir, err := t.module(m.module)
+	dir, err := t.Module(m.module)
 	if err != nil {
 		return read, err
 	}
@@ -43,7 +43,7 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	return read, nil
 }
 
-// add keeps a document if it is of a kind we install.
+// add appends a document if tests use its kind.
 func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {
@@ -60,7 +60,7 @@ func (m *Manifests) add(document []byte) error {
 	return nil
 }
 
-// addTo appends one decoded document to a list.
+// addTo decodes a document and appends it to a list.
 func addTo[T any](list *[]*T, document []byte) error {
 	object := new(T)
 	if err := yaml.UnmarshalStrict(document, object); err != nil {
@@ -70,7 +70,7 @@ func addTo[T any](list *[]*T, document []byte) error {
 	return nil
 }
 
-// EachDocument calls do with every document of a YAML stream that is not empty.
+// EachDocument calls do for every non-empty document of a YAML stream.
 func EachDocument(stream []byte, do func([]byte) error) error {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
 	for {

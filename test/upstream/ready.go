@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// webhookURLs are the addresses kube-apiserver will call.
+// webhookURLs lists the URLs that kube-apiserver calls.
 func webhookURLs(hooks *envtest.WebhookInstallOptions) []string {
 	var urls []string
 	for _, c := range hooks.MutatingWebhooks {
@@ -28,34 +28,35 @@ func webhookURLs(hooks *envtest.WebhookInstallOptions) []string {
 	return urls
 }
 
-// OK asks for a URL without judging certificates, and wants status 200.
+// OK returns a function that succeeds when a GET request to url has status 200. It accepts any certificate.
 func OK(url string) func(context.Context) error {
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}
-	return func(ctx context.Context) error { return ask(ctx, c, http.MethodGet, url, "") }
+	return func(ctx context.Context) error { return expectOK(ctx, c, http.MethodGet, url, "") }
 }
 
-// answers checks that a manager is ready and that each of its webhooks answers. The second
-// is not idle: a manager calls itself ready, and serves 404, before it has registered them.
-func answers(readyz string, webhooks []string, ca []byte) func(context.Context) error {
+// readyCheck returns a function that succeeds when a manager is ready and each of its webhooks responds.
+// Both are needed: a manager reports that it is ready before it has registered its webhooks, and serves 404
+// until then.
+func readyCheck(readyz string, webhooks []string, ca []byte) func(context.Context) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
 	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	return func(ctx context.Context) error {
-		err := ask(ctx, c, http.MethodGet, readyz, "")
+		err := expectOK(ctx, c, http.MethodGet, readyz, "")
 		for _, url := range webhooks {
-			err = errors.Join(err, ask(ctx, c, http.MethodPost, url, emptyReview))
+			err = errors.Join(err, expectOK(ctx, c, http.MethodPost, url, emptyReview))
 		}
 		return err
 	}
 }
 
-// emptyReview is a question that webhooks have no opinion on.
+// emptyReview is a request that webhooks allow without further checks.
 const emptyReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"ready","operation":"CONNECT"}}`
 
-// ask sends a request and wants status 200.
-func ask(ctx context.Context, c *http.Client, method, url, body string) error {
+// expectOK sends a request, and fails unless the response has status 200.
+func expectOK(ctx context.Context, c *http.Client, method, url, body string) error {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func ask(ctx context.Context, c *http.Client, method, url, body string) error {
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("asking %s: %s", url, response.Status)
+		return fmt.Errorf("%s: %s", url, response.Status)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Client reads without a cache and knows Kubernetes' own kinds, CustomResourceDefinitions,
-// Trainer and JobSet.
+// Client returns a client without a cache. It knows the kinds of Kubernetes, Trainer and JobSet, and
+// CustomResourceDefinitions.
 func Client(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

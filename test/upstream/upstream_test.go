@@ -11,43 +11,43 @@ import (
 	"testing"
 )
 
-func TestAFolderIsElsewhereForOneProgramOnly(t *testing.T) {
-	const place = "/etc/trainyard-test/certs"
+func TestMountedFolderIsVisibleToOneProgramOnly(t *testing.T) {
+	const target = "/etc/trainyard-test/certs"
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "tls.crt"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := withFolder(folder, place, "/bin/cat", place+"/tls.crt").CombinedOutput()
+	out, err := withFolder(folder, target, "/bin/cat", target+"/tls.crt").CombinedOutput()
 	if err != nil || string(out) != "text" {
-		t.Errorf("the program sees %q, %v, want the file's text", out, err)
+		t.Errorf("the program reads %q, %v, want the file's text", out, err)
 	}
 	if _, err := os.Stat("/etc/trainyard-test"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the machine has that folder: %v", err)
+		t.Errorf("the machine has the mounted folder: %v", err)
 	}
 }
 
-func TestStagesAreChangedOrRefused(t *testing.T) {
+func TestStagesAreAdaptedToMPI(t *testing.T) {
 	const complete = "metadata: {name: pod-complete}\n"
 	for name, tc := range map[string]struct {
-		stages string
-		want   []string // parts of what comes out
-		fails  string
+		stages  string
+		want    []string // substrings of the result
+		wantErr string
 	}{
-		"the one that completes pods": {
+		"a stage that completes pods": {
 			"metadata: {name: other}\n---\n" + complete + "spec: {selector: {matchExpressions: [{key: a, operator: Exists}]}}\n",
 			[]string{"name: other", "key: a", `trainyard.dev/role`, SimulatedDuration}, "",
 		},
-		"another version without it":       {"metadata: {name: other}\n", nil, "none of them completes pods"},
-		"another version with another way": {complete + "spec: {}\n", nil, "without a condition"},
+		"no stage that completes pods":     {"metadata: {name: other}\n", nil, "no stage completes pods"},
+		"a stage without matchExpressions": {complete + "spec: {}\n", nil, "has no matchExpressions"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := likeMPI([]byte(tc.stages))
-			if failed := err != nil; failed != (tc.fails != "") || failed && !strings.Contains(err.Error(), tc.fails) {
-				t.Errorf("likeMPI() = %v, want an error with %q", err, tc.fails)
+			got, err := adaptStages([]byte(tc.stages))
+			if failed := err != nil; failed != (tc.wantErr != "") || failed && !strings.Contains(err.Error(), tc.wantErr) {
+				t.Errorf("adaptStages() = %v, want an error with %q", err, tc.wantErr)
 			}
-			for _, part := range tc.want {
-				if !strings.Contains(string(got), part) {
-					t.Errorf("likeMPI() = %s, want %q in it", got, part)
+			for _, text := range tc.want {
+				if !strings.Contains(string(got), text) {
+					t.Errorf("adaptStages() = %s, want it to contain %q", got, text)
 				}
 			}
 		})

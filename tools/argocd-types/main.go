@@ -1,5 +1,5 @@
-// Command argocd-types reads what is for Argo CD into the Go types of Argo CD 2.14, strictly, and says which fields these do
-// not have. It is for tests: the product writes what Argo CD's CRDs have, and links none of this.
+// Command argocd-types decodes files for Argo CD into the Go types of Argo CD 2.14, strictly, and reports
+// unknown fields. It is for tests: the product does not link it.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// types are those of kinds that an admin gives to Argo CD.
+// types maps kinds that administrators give to Argo CD to their Go types.
 var types = map[string]func() any{
 	"argoproj.io/v1alpha1 Application":    func() any { return new(v1alpha1.Application) },
 	"argoproj.io/v1alpha1 ApplicationSet": func() any { return new(v1alpha1.ApplicationSet) },
@@ -20,14 +20,14 @@ var types = map[string]func() any{
 }
 
 func main() {
-	wrong := false
+	failed := false
 	for _, file := range os.Args[1:] {
 		if err := read(file); err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", file, err)
-			wrong = true
+			failed = true
 		}
 	}
-	if wrong {
+	if failed {
 		os.Exit(1)
 	}
 }
@@ -38,13 +38,13 @@ func read(file string) error {
 	if err != nil {
 		return err
 	}
-	var is struct{ APIVersion, Kind string }
-	if err := yaml.Unmarshal(text, &is); err != nil {
+	var meta struct{ APIVersion, Kind string }
+	if err := yaml.Unmarshal(text, &meta); err != nil {
 		return err
 	}
-	empty, known := types[is.APIVersion+" "+is.Kind]
+	empty, known := types[meta.APIVersion+" "+meta.Kind]
 	if !known {
-		return fmt.Errorf("no type is known for %s of %s", is.Kind, is.APIVersion)
+		return fmt.Errorf("unknown kind %s of %s", meta.Kind, meta.APIVersion)
 	}
 	return yaml.UnmarshalStrict(text, empty())
 }

@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with the few plugins that a test cluster needs. The
-// whole of it would compile the client libraries of every cloud.
+// Command coredns is CoreDNS with only the plugins that a test cluster needs. All plugins would include the
+// client libraries of every cloud.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	// Plugins answer in this order: template says no to what kubernetes does not know.
+	// Plugins run in this order: template returns NXDOMAIN for names that kubernetes does not know.
 	dnsserver.Directives = []string{"bind", "ready", "errors", "kubernetes", "template"}
 	coremain.Run()
 }

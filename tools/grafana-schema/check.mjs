@@ -1,5 +1,6 @@
-// Holds dashboards, a JSON object of them by name on standard input, against the types that Grafana publishes: those of
-// a dashboard, and those of the options of each kind of panel. It prints what a compiler finds wrong.
+// Checks dashboards against the types that Grafana publishes: those of a dashboard, and those of the
+// options of each kind of panel. Standard input is a JSON object of dashboards by name. The output is the
+// compiler's errors.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,14 +15,14 @@ const lines = [
   `import type * as common from '@grafana/schema';`,
   ...Object.entries(kinds).map(([kind, name]) => `import type * as ${kind} from '${raw}/composable/${kind}/panelcfg/x/${name}PanelCfg_types.gen';`),
 ];
-const where = [];
+const names = [];
 const check = (what, type, value) => {
-  where[lines.length] = what;
+  names[lines.length] = what;
   lines.push(`export const v${lines.length}: ${type} = ${JSON.stringify(value)};`);
 };
-for (const [name, board] of Object.entries(JSON.parse(readFileSync(0, 'utf8')))) {
-  check(name, 'dashboard.Dashboard', { ...board, panels: [] });
-  for (const panel of board.panels) {
+for (const [name, dashboard] of Object.entries(JSON.parse(readFileSync(0, 'utf8')))) {
+  check(name, 'dashboard.Dashboard', { ...dashboard, panels: [] });
+  for (const panel of dashboard.panels) {
     const what = `${name}: ${panel.title}`;
     if (panel.type === 'row') {
       check(what, 'dashboard.RowPanel', panel);
@@ -36,7 +37,7 @@ for (const [name, board] of Object.entries(JSON.parse(readFileSync(0, 'utf8'))))
   }
 }
 
-// JSON has texts where Grafana's types have enumerations: what these hold is as good.
+// In JSON, enumerations are strings; unions replaces each enum type by the union of its values.
 const enums = /(export )?declare (?:const )?enum (\w+) \{([^}]*)\}/g;
 const unions = (text) =>
   text.replace(enums, (_, exported = '', name, body) => {
@@ -58,11 +59,11 @@ host.getSourceFile = (name, ...rest) => {
   return ts.createSourceFile(name, unions(host.readFile(name)), rest[0]);
 };
 const program = ts.createProgram([file], options, host);
-let wrong = 0;
+let errors = 0;
 for (const d of ts.getPreEmitDiagnostics(program)) {
   const message = ts.flattenDiagnosticMessageText(d.messageText, ' ');
-  const line = d.file && d.file.fileName === file ? where[d.file.getLineAndCharacterOfPosition(d.start).line] : d.file?.fileName;
+  const line = d.file && d.file.fileName === file ? names[d.file.getLineAndCharacterOfPosition(d.start).line] : d.file?.fileName;
   process.stdout.write(`${line}: ${message}\n`);
-  wrong++;
+  errors++;
 }
-process.exit(wrong ? 1 : 0);
+process.exit(errors ? 1 : 0);

@@ -1,8 +1,8 @@
-// Command network-policies decides on packets by the NetworkPolicies of a cluster, with the engine of
+// Command network-policies enforces the NetworkPolicies of a cluster, with the engine of
 // kube-network-policies. The engine's own command runs in a cluster only; this one takes a kubeconfig.
 //
-// Packets come to it by a queue of netfilter. The engine asks nftables for them and goes on where
-// the kernel cannot do that; whoever starts this command sends packets to the queue by iptables.
+// The command reads packets from a netfilter queue. The engine configures nftables to fill the queue, and
+// continues if the kernel does not support that; the caller then fills the queue with iptables.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
-	queue := flag.Int("queue", 100, "the number of the queue that packets come by")
+	kubeconfig := flag.String("kubeconfig", "", "path of the kubeconfig")
+	queue := flag.Int("queue", 100, "number of the netfilter queue")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// run decides on packets until it is told to stop.
+// run enforces policies until ctx is done.
 func run(ctx context.Context, kubeconfig string, queue int) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -40,8 +40,8 @@ func run(ctx context.Context, kubeconfig string, queue int) error {
 		return err
 	}
 	all := informers.NewSharedInformerFactory(client, 0)
-	// The engine fails with a nil pointer where it is told to do without the container runtime's
-	// plugin interface; without a runtime that offers it, it goes by the API server alone.
+	// The engine fails with a nil pointer if the container runtime's plugin interface is disabled. If it is
+	// enabled and no runtime offers it, the engine uses the API server only.
 	engine, err := networkpolicy.NewController(client,
 		all.Networking().V1().NetworkPolicies(), all.Core().V1().Namespaces(), all.Core().V1().Pods(),
 		nil, nil, nil, nil, networkpolicy.Config{QueueID: queue, NodeName: "none"})

@@ -1,6 +1,6 @@
-"""Draws the panels of each dashboard with a plotting library, each where Grafana has it.
+"""Draws the panels of each dashboard with a plotting library, in Grafana's layout.
 
-The input, on standard input, is what test/prometheus writes: the dashboards, and what Prometheus answered to each of
+Standard input is the output of test/prometheus: the dashboards, and Prometheus' responses to each of
 their queries. The first argument is the folder for the pictures, one for each dashboard.
 """
 
@@ -18,8 +18,8 @@ from matplotlib.patches import Rectangle  # noqa: E402
 from PIL import Image  # noqa: E402
 from PIL.PngImagePlugin import PngInfo  # noqa: E402
 
-COLUMN, LINE, DPI = 0.62, 0.36, 100  # of Grafana's grid, in inches; and dots per inch
-GAP, TITLE = 0.05, 0.3  # between panels, and what a title takes
+COLUMN, LINE, DPI = 0.62, 0.36, 100  # cells of Grafana's grid in inches, and dots per inch
+GAP, TITLE = 0.05, 0.3  # space between panels, and height of a title, in inches
 COLOURS = {"good": "#2d8a3e", "notice": "#d9730d", "bad": "#c4162a", "neutral": "#1f60c4"}
 UNITS = {"percentunit": (100, " %"), "celsius": (1, " °C"), "watt": (1, " W"), "ops": (1, "/s"), "short": (1, "")}
 SIZES = {"bytes": ["B", "KiB", "MiB", "GiB", "TiB"], "Bps": ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]}
@@ -32,8 +32,8 @@ def legend(text, labels):
     return re.sub(r"{{\s*(\w+)\s*}}", lambda m: labels.get(m[1], ""), text)
 
 
-def say(value, unit):
-    """A value as a person reads it."""
+def format_value(value, unit):
+    """Formats a value with its unit for people."""
     if math.isnan(value):
         return "–"
     if unit in SIZES:
@@ -49,8 +49,8 @@ def say(value, unit):
     return f"{value * factor:.3g}{word}" if abs(value * factor) < 1e4 else f"{value * factor:,.0f}{word}"
 
 
-def meaning(panel, value):
-    """The step that a value is on: its level, and what that means in words."""
+def step_of(panel, value):
+    """Returns the step of a value: its level and its text."""
     found = {"level": "neutral", "text": ""}
     for i, step in enumerate(panel.get("steps", [])):
         if i == 0 or value >= step["from"]:
@@ -58,21 +58,21 @@ def meaning(panel, value):
     return found
 
 
-class Answers:
-    """What Prometheus answered to the queries of a panel."""
+class Responses:
+    """Prometheus' responses to the queries of a panel."""
 
     def __init__(self, panel, found, times):
         self.panel, self.found, self.times = panel, found, times
 
     def now(self, i=0):
-        """The series that there are at the end, and their values. Those that ended before are none of them."""
+        """Yields the series that exist at the end, with their values. It skips series that ended before."""
         for series in self.found[i]:
             when, value = series["values"][-1]
             if when == self.times[-1]:
                 yield series["metric"], float(value)
 
     def over_time(self):
-        """Each series with its name, unit, and a value for every time: not a number where there is none."""
+        """Yields each series with its name and a value for every time, NaN if there is none."""
         for query, series_of in zip(self.panel["queries"], self.found):
             for series in series_of:
                 values = dict((when, float(value)) for when, value in series["values"])
@@ -100,7 +100,7 @@ def timeseries(figure, box, panel, answers):
             axes.fill_between(x, values, color=colour, alpha=0.06, linewidth=0)
         if i < 8:
             last = [v for v in values if not math.isnan(v)][-1:] if not math.isnan(values[-1]) else []
-            text = f"{name}: {say(last[0], panel['unit'])}" if last else f"{name}: ended"
+            text = f"{name}: {format_value(last[0], panel['unit'])}" if last else f"{name}: ended"
             at = box.x + 0.2 + (i % 2) * (box.width - 0.3) / 2, box.y + 0.12 + 0.16 * (lines - 1 - i // 2)
             mark(figure, at, colour)
             write(figure, (at[0] + 0.16, at[1]), short(text, (box.width - 0.3) / 2 - 0.2), 7.5)
@@ -117,7 +117,7 @@ def timeseries(figure, box, panel, answers):
 
 
 def round_unit(unit, high):
-    """What marks of an axis are multiples of, so that they are round for a person."""
+    """Returns the unit of which an axis' ticks are multiples, so that they are round numbers."""
     if unit == "s":
         return next((seconds for seconds in (3600, 60) if high >= 2 * seconds), 1)
     if unit in SIZES:
@@ -133,7 +133,7 @@ def limits(axes, panel, values):
     unit = round_unit(panel["unit"], high)
     marks = matplotlib.ticker.MaxNLocator(4).tick_values(low / unit, high / unit)
     axes.set_yticks([mark * unit for mark in marks if low <= mark * unit <= high])
-    axes.yaxis.set_major_formatter(lambda v, _: say(v, panel["unit"]))
+    axes.yaxis.set_major_formatter(lambda v, _: format_value(v, panel["unit"]))
     axes.grid(axis="y", alpha=0.25)
     axes.tick_params(labelsize=7.5, length=2)
 
@@ -143,9 +143,9 @@ def stat(figure, box, panel, answers):
     if not found:
         return nothing(figure, box)
     value = found[0][1]
-    step = meaning(panel, value)
+    step = step_of(panel, value)
     middle = box.x + box.width / 2
-    write(figure, (middle, box.y + 0.62 * (box.height - TITLE)), say(value, panel["unit"]), 22, COLOURS[step["level"]], "center")
+    write(figure, (middle, box.y + 0.62 * (box.height - TITLE)), format_value(value, panel["unit"]), 22, COLOURS[step["level"]], "center")
     write(figure, (middle, box.y + 0.16), short(step["text"], box.width - 0.1, 8), 8, COLOURS[step["level"]], "center")
 
 
@@ -156,11 +156,11 @@ def gauge(figure, box, panel, answers):
 
 
 def scale(figure, x, y, width, panel, value, height):
-    """A bar from the least to the greatest value, filled up to one."""
+    """Draws a bar from the minimum to the maximum, filled up to a value."""
     low, high = panel.get("min", 0), panel.get("max", max(1, value))
     part = min(max((value - low) / (high - low), 0), 1)
     rectangle(figure, x, y, width, height, "#e4e5e7")
-    rectangle(figure, x, y, width * part, height, COLOURS[meaning(panel, value)["level"]])
+    rectangle(figure, x, y, width * part, height, COLOURS[step_of(panel, value)["level"]])
 
 
 def bargauge(figure, box, panel, answers):
@@ -170,9 +170,9 @@ def bargauge(figure, box, panel, answers):
     room = min((box.height - TITLE - 0.15) / len(found), 0.7)
     most = dict(panel, max=panel.get("max", max(1 if panel["unit"] == "percentunit" else 0, *(v for _, v in found), 0.001)))
     for i, (name, value) in enumerate(found):
-        step = meaning(panel, value)
+        step = step_of(panel, value)
         y = box.y + box.height - TITLE - (i + 0.9) * room
-        text = f"{say(value, panel['unit'])}  {step['text']}"
+        text = f"{format_value(value, panel['unit'])}  {step['text']}"
         write(figure, (box.x + 0.15, y + 0.55 * room), short(name, box.width * 0.45), 8)
         write(figure, (box.x + box.width - 0.15, y + 0.55 * room), text, 8, COLOURS[step["level"]], "right")
         scale(figure, box.x + 0.15, y + 0.1 * room, box.width - 0.3, most, value, 0.22 * room)
@@ -183,8 +183,8 @@ def table(figure, box, panel, answers):
     for i in range(len(panel["queries"])):
         for labels, value in answers.now(i):
             key = tuple(labels.get(c["label"], "") for c in panel["columns"])
-            text = say(value, panel["queries"][i]["unit"])
-            rows.setdefault(key, ["–"] * len(panel["queries"]))[i] = text, COLOURS[meaning(panel, value)["level"]]
+            text = format_value(value, panel["queries"][i]["unit"])
+            rows.setdefault(key, ["–"] * len(panel["queries"]))[i] = text, COLOURS[step_of(panel, value)["level"]]
     if not rows:
         return nothing(figure, box)
     heads = [c["title"] for c in panel["columns"]] + [q["legend"] for q in panel["queries"]]
@@ -219,7 +219,7 @@ def heatmap(figure, box, panel, answers):
     drawn = axes.imshow(counts, aspect="auto", origin="lower", cmap="Oranges", interpolation="nearest")
     names = [s["metric"]["le"] for s in found]
     every = range(0, len(names), 2)
-    axes.set_yticks(list(every), [("up to " + say(float(names[i]), "s")) if names[i] != "+Inf" else "more" for i in every])
+    axes.set_yticks(list(every), [("up to " + format_value(float(names[i]), "s")) if names[i] != "+Inf" else "more" for i in every])
     ticks = [i for i, t in enumerate(answers.times) if t % 900 == 0]
     axes.set_xticks(ticks, [clock([answers.times[i]])[0].strftime("%H:%M") for i in ticks])
     axes.tick_params(labelsize=7, length=2)
@@ -228,14 +228,14 @@ def heatmap(figure, box, panel, answers):
 
 
 class Box:
-    """Where a panel is, in inches from the lower left of the picture."""
+    """The position of a panel, in inches from the lower left of the picture."""
 
     def __init__(self, x, y, width, height):
         self.x, self.y, self.width, self.height = x, y, width, height
 
 
 def inside(figure, box, left, right, bottom):
-    """Axes within a panel, with room for what is beside them."""
+    """Adds axes inside a panel, with margins."""
     w, h = figure.get_size_inches()
     return figure.add_axes(((box.x + left) / w, (box.y + bottom) / h, (box.width - left - right) / w, (box.height - bottom - TITLE - 0.08) / h))
 
@@ -255,7 +255,7 @@ def write(figure, at, text, size, colour="#222222", align="left", weight="normal
 
 
 def short(text, width, size=7.5):
-    """A text that fits some inches."""
+    """Truncates a text to a width in inches."""
     room = max(int(width * 72 / (size * 0.56)), 3)
     return text if len(text) <= room else text[: room - 1] + "…"
 
@@ -268,7 +268,7 @@ DRAW = {"timeseries": timeseries, "stat": stat, "gauge": gauge, "bargauge": barg
 
 
 def rows(dashboard):
-    """The rows of a dashboard, each with its panels, and how many lines of the grid it takes."""
+    """Returns the rows of a dashboard, each with its panels and its height in lines of the grid."""
     found = {}
     for panel in dashboard["panels"]:
         found.setdefault(panel["row"], []).append(panel)
@@ -276,7 +276,7 @@ def rows(dashboard):
 
 
 def draw(dashboard, answers, times, source, file):
-    """Draws all panels of a dashboard into one picture, which says what it was drawn from."""
+    """Draws all panels of a dashboard into one picture, and stores its source in the metadata."""
     lines = sum(1 + height for _, _, height in rows(dashboard))
     width, height = 24 * COLUMN + 0.2, lines * LINE + 0.5
     figure = plt.figure(figsize=(width, height), facecolor="#f4f5f5")
@@ -291,7 +291,7 @@ def draw(dashboard, answers, times, source, file):
             rectangle(figure, box.x, box.y, box.width, box.height, "white", "#d8d9da")
             write(figure, (box.x + 0.1, box.y + box.height - 0.16), short(panel["title"], box.width - 0.1, 9), 8.5, weight="bold")
             found = [answers[f"{dashboard['name']}/{panel['key']}/{i}"] or [] for i in range(len(panel["queries"]))]
-            DRAW[panel["kind"]](figure, box, panel, Answers(panel, found, times))
+            DRAW[panel["kind"]](figure, box, panel, Responses(panel, found, times))
         top -= taken * LINE
     figure.savefig(file, dpi=DPI, metadata={"Software": None})
     plt.close(figure)

@@ -1,5 +1,5 @@
-// Command promql reads PromQL as Prometheus does, and says what it asks for. Its input is a JSON object
-// of expressions by name, its output one of what each asks for.
+// Command promql parses PromQL with Prometheus' own parser. It reads a JSON object of expressions by name,
+// and writes a JSON object of their metrics and labels.
 package main
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// asked is what an expression asks for: metrics, each with the labels that it matches, and the labels
-// that it groups and joins by.
-type asked struct {
+// references are the metrics of an expression, each with the labels that it matches, and the labels that
+// the expression groups and joins by.
+type references struct {
 	Metrics map[string][]string `json:"metrics,omitempty"`
 	Groups  []string            `json:"groups,omitempty"`
 	Error   string              `json:"error,omitempty"`
@@ -33,23 +33,23 @@ func run() error {
 	if err := json.NewDecoder(os.Stdin).Decode(&expressions); err != nil {
 		return fmt.Errorf("reading expressions: %w", err)
 	}
-	read := map[string]asked{}
+	result := map[string]references{}
 	for name, text := range expressions {
-		read[name] = ask(text)
+		result[name] = parse(text)
 	}
-	return json.NewEncoder(os.Stdout).Encode(read)
+	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-func ask(text string) asked {
+func parse(text string) references {
 	expression, err := parser.ParseExpr(text)
 	if err != nil {
-		return asked{Error: err.Error()}
+		return references{Error: err.Error()}
 	}
 	metrics, groups := map[string]map[string]bool{}, map[string]bool{}
 	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
 		switch n := node.(type) {
 		case *parser.VectorSelector:
-			matched(metrics, n)
+			addSelector(metrics, n)
 		case *parser.AggregateExpr:
 			for _, label := range n.Grouping {
 				groups[label] = true
@@ -63,14 +63,15 @@ func ask(text string) asked {
 		}
 		return nil
 	})
-	a := asked{Metrics: map[string][]string{}, Groups: slices.Sorted(maps.Keys(groups))}
+	r := references{Metrics: map[string][]string{}, Groups: slices.Sorted(maps.Keys(groups))}
 	for name, used := range metrics {
-		a.Metrics[name] = slices.Sorted(maps.Keys(used))
+		r.Metrics[name] = slices.Sorted(maps.Keys(used))
 	}
-	return a
+	return r
 }
 
-func matched(metrics map[string]map[string]bool, selector *parser.VectorSelector) {
+// addSelector adds the metric of a selector, with the labels that it matches.
+func addSelector(metrics map[string]map[string]bool, selector *parser.VectorSelector) {
 	name, used := selector.Name, map[string]bool{}
 	for _, m := range selector.LabelMatchers {
 		if m.Name != labels.MetricName {

@@ -4,41 +4,41 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// Status is what became of a check.
+// Status is the status of a check.
 type Status string
 
 const (
-	// Open is a check that is not decided yet.
+	// Open is the status of a check that is not decided yet.
 	Open Status = "open"
-	// Passed is a check of which nothing is left to see.
+	// Passed is the status of a check that succeeded.
 	Passed Status = "passed"
-	// Failed is a check that ended the trial.
+	// Failed is the status of the check that ended the trial.
 	Failed Status = "failed"
-	// NotReached is a check after one that failed.
+	// NotReached is the status of checks after the failed one.
 	NotReached Status = "not reached"
 )
 
-// Check is one thing that can go wrong with a runtime.
+// Check is one step of a trial, and its result.
 type Check struct {
-	// Name is short and stays: "image", "ssh".
+	// Name is a short, stable identifier, such as "image" or "ssh".
 	Name string `json:"name"`
-	// Title says in words what is checked.
+	// Title is the condition that is checked.
 	Title string `json:"title"`
-	// Status is what became of it.
+	// Status is the status of the check.
 	Status Status `json:"status"`
-	// Seconds is when it was decided, since the TrainJob was created.
+	// Seconds is the time from the creation of the TrainJob until the check was decided.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Detail is what was found: how many of what, or what is wrong.
+	// Detail is a count, or the problem.
 	Detail string `json:"detail,omitempty"`
-	// Pod is where it failed.
+	// Pod is the name of the pod that failed.
 	Pod string `json:"pod,omitempty"`
-	// Evidence is what the pod or Kubernetes said about it, the last lines of a log.
+	// Evidence is a message of Kubernetes, or the last lines of a log.
 	Evidence string `json:"evidence,omitempty"`
-	// Hint is what to do about it.
+	// Hint is a possible solution.
 	Hint string `json:"hint,omitempty"`
 }
 
-// finding is what a look at a job says about one check.
+// finding is the result of one check on one observation.
 type finding struct {
 	status   Status
 	detail   string
@@ -49,41 +49,42 @@ type finding struct {
 func open(detail string) finding   { return finding{status: Open, detail: detail} }
 func passed(detail string) finding { return finding{status: Passed, detail: detail} }
 
-// failed is a check that failed on a pod.
+// failed is the finding of a check that failed on a pod.
 func failed(pod jobs.Pod, detail, evidence string) finding {
 	return finding{status: Failed, detail: detail, pod: &pod, evidence: evidence}
 }
 
-// check is a Check, and how to come to a finding.
+// check is a Check and its function.
 type check struct {
 	Check
-	judge func(*scene) finding
-	// seen says that only what ranks say can pass it: a job that is Complete shows nothing of them.
-	seen bool
+	run func(*observation) finding
+	// needsLog means that only the log of the ranks can pass the check. A Complete TrainJob does not show that the
+	// ranks ran.
+	needsLog bool
 }
 
-// checksFor are the checks of a runtime, in the order in which things happen.
+// checksFor are the checks of a runtime, in order.
 func checksFor(runtime jobs.Runtime) []check {
 	var all []check
-	add := func(name, title string, judge func(*scene) finding) {
-		all = append(all, check{Check: Check{Name: name, Title: title, Status: Open}, judge: judge})
+	add := func(name, title string, run func(*observation) finding) {
+		all = append(all, check{Check: Check{Name: name, Title: title, Status: Open}, run: run})
 	}
-	add("placed", "all pods are made and placed", judgePlaced)
-	add("keys", "SSH keys, hostfile and volumes are mounted", judgeMounted)
-	add("image", "the image is there", judgeImage)
-	add("user", "containers start as their user", judgeUser)
-	add("sshd", "sshd listens on every node", judgeSSHD)
+	add("placed", "all pods are created and scheduled", checkPlaced)
+	add("keys", "SSH keys, hostfile and volumes are mounted", checkMounted)
+	add("image", "the image is on every cluster node", checkImage)
+	add("user", "containers start as their user", checkUser)
+	add("sshd", "sshd listens on every node", checkSSHD)
 	if runtime.HasPreflight() {
-		add("dns", "names of all hosts resolve", judgeDNS)
-		add("ssh", "the launcher reaches every host over SSH", judgeSSH)
-		add("slots", "every host has room for its ranks", judgeSlots)
+		add("dns", "names of all hosts resolve", checkDNS)
+		add("ssh", "the launcher reaches every host over SSH", checkSSH)
+		add("slots", "every host has room for its ranks", checkSlots)
 	}
-	add("mpirun", "mpirun starts", judgeMpirun)
-	add("ranks", "ranks start on every host", judgeRanks)
-	add("environment", "the job's environment reaches every rank", judgeEnvironment)
-	add("complete", "the TrainJob is Complete", judgeComplete)
+	add("mpirun", "mpirun starts", checkMpirun)
+	add("ranks", "ranks start on every host", checkRanks)
+	add("environment", "the job's environment reaches every rank", checkEnvironment)
+	add("complete", "the TrainJob is Complete", checkComplete)
 	for i := range all {
-		all[i].seen = all[i].Name == "ranks" || all[i].Name == "environment"
+		all[i].needsLog = all[i].Name == "ranks" || all[i].Name == "environment"
 	}
 	return all
 }

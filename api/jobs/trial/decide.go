@@ -9,28 +9,28 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// silence is how long an API server may be busy before that is worth telling.
-const silence = 5 * time.Second
+// responseTimeout is the time after which a check's detail mentions that the API server does not respond.
+const responseTimeout = 5 * time.Second
 
-// decide judges all open checks, and reports whether nothing is left to decide. Checks before the
-// furthest pass, whatever there was to see of them. Ranks alone must have been seen.
-func (t *trial) decide(s *scene) bool {
+// decide runs all open checks, and reports whether all are decided. Open checks before the last check that was
+// reached pass, except those that need the log of the ranks.
+func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
-		findings[i] = c.judge(s)
+		findings[i] = c.run(o)
 	}
-	last := furthest(findings)
+	last := lastReached(findings)
 	for i := range t.checks {
 		c, found := &t.checks[i], findings[i]
 		switch {
 		case c.Status == Passed:
-		case found.status == Open && i < last && !c.seen:
-			t.settle(c, passed(""))
+		case found.status == Open && i < last && !c.needsLog:
+			t.resolve(c, passed(""))
 		case found.status == Open:
-			t.wait(*c, s.suspended(found.detail))
-			return t.failedUnseen(s, c)
+			t.wait(*c, o.waitingFor(found.detail))
+			return t.failWithoutFinding(o, c)
 		default:
-			t.settle(c, found)
+			t.resolve(c, found)
 		}
 		if c.Status == Failed {
 			return true
@@ -39,9 +39,9 @@ func (t *trial) decide(s *scene) bool {
 	return true
 }
 
-// furthest is the last check that passed, or failed on a pod: a pod has come so far, and passed
-// those before. There may be nothing to see of them: pods go when a job ends.
-func furthest(findings []finding) int {
+// lastReached is the index of the last check that passed, or failed on a pod. A pod that reached it has passed the
+// checks before it, even if their evidence is gone: pods are deleted when their TrainJob ends.
+func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
 		if f.status == Passed || f.status == Failed && f.pod != nil {
@@ -51,12 +51,12 @@ func furthest(findings []finding) int {
 	return last
 }
 
-// settle takes a finding over into its check, and tells of it.
-func (t *trial) settle(c *check, found finding) {
+// resolve copies a finding to its check, and reports the check.
+func (t *trial) resolve(c *check, found finding) {
 	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), oneLine(found.detail)
-	t.said = ""
+	t.waiting = ""
 	if found.status == Failed {
-		c.Evidence, c.Hint = legible(found.evidence), hint(found.detail+"\n"+found.evidence)
+		c.Evidence, c.Hint = printable(found.evidence), hint(found.detail+"\n"+found.evidence)
 	}
 	if found.pod != nil {
 		c.Pod = found.pod.Name
@@ -64,61 +64,61 @@ func (t *trial) settle(c *check, found finding) {
 	t.report(c.Check)
 }
 
-// wait tells what a check waits for, if that is news.
+// wait reports what a check waits for, if this has changed.
 func (t *trial) wait(c check, detail string) {
 	detail = oneLine(detail)
-	if detail == "" || detail == t.said {
+	if detail == "" || detail == t.waiting {
 		return
 	}
-	t.said = detail
+	t.waiting = detail
 	c.Seconds, c.Detail = seconds(time.Since(t.began)), detail
 	t.report(c.Check)
 }
 
-// suspended is what a check waits for, or that somebody suspended the job meanwhile.
-func (s *scene) suspended(detail string) string {
-	if len(s.seen) > 0 && meta.IsStatusConditionTrue(s.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
+// waitingFor is what a check waits for. If the TrainJob was suspended while it ran, this is the reason.
+func (o *observation) waitingFor(detail string) string {
+	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
 	}
 	return detail
 }
 
-// failedUnseen fails the first open check of a job that ended badly although all that there is
-// to see of it looks well, and reports whether it did.
-func (t *trial) failedUnseen(s *scene, c *check) bool {
-	outcome := s.view.Outcome()
-	if outcome.Condition == "" || outcome.Condition == complete || !s.quiet() {
+// failWithoutFinding fails the first open check if the TrainJob failed and no check has found the reason. It reports
+// whether it did.
+func (t *trial) failWithoutFinding(o *observation, c *check) bool {
+	outcome := o.view.Outcome()
+	if outcome.Condition == "" || outcome.Condition == complete || !o.isFinal() {
 		return false
 	}
 	found := finding{status: Failed, detail: "the TrainJob failed: " + outcome.Message}
-	if pod, broke, is := s.culprit(); is {
-		found = failed(pod, fmt.Sprintf("%s: %s: %s", found.detail, pod, howItEnded(broke)), s.evidence(pod, broke))
+	if pod, container, ok := o.failedContainer(); ok {
+		found = failed(pod, fmt.Sprintf("%s: %s: %s", found.detail, pod, exitMessage(container)), o.evidence(pod, container))
 	}
-	t.settle(c, found)
+	t.resolve(c, found)
 	return true
 }
 
-// giveUp fails the first open check, because time is over. What goes on meanwhile is evidence.
-func (t *trial) giveUp(found finding) {
+// expire fails the first open check because the trial timed out. The finding has evidence about what still runs.
+func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {
 			continue
 		}
 		detail := "not within " + t.options.Timeout.String()
-		if said := cmp.Or(found.detail, t.said); said != "" {
-			detail += ": " + said
+		if reason := cmp.Or(found.detail, t.waiting); reason != "" {
+			detail += ": " + reason
 		}
-		if silent := time.Since(t.looked); silent > silence {
-			detail += fmt.Sprintf("; the API server has not answered for %.0f s", silent.Seconds())
+		if elapsed := time.Since(t.lastSeen); elapsed > responseTimeout {
+			detail += fmt.Sprintf("; the API server has not responded for %.0f s", elapsed.Seconds())
 		}
 		found.status, found.detail = Failed, detail
-		t.settle(&t.checks[i], found)
+		t.resolve(&t.checks[i], found)
 		return
 	}
 }
 
-// conclude are all checks as they are at the end.
-func (t *trial) conclude() []Check {
+// results are all checks at the end of the trial.
+func (t *trial) results() []Check {
 	result := make([]Check, len(t.checks))
 	for i, c := range t.checks {
 		result[i] = c.Check

@@ -1,4 +1,3 @@
-// Package trial tries a training runtime with the smallest TrainJob that shows whether it works:
-// a launcher and a few nodes, on which mpirun starts ranks that say where they are. Each thing
-// that can go wrong on the way is a Check, in the order in which they happen.
+// Package trial tests a training runtime with a small TrainJob: a launcher and a few nodes. mpirun starts ranks that
+// print their host. Each step that can fail is a Check, in the order in which the steps happen.
 package trial

@@ -13,36 +13,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 const (
-	// label marks TrainJobs of trials; its value is the runtime's name.
-	label = "trainyard.dev/runtime-test"
-	// queueLabel is how a job asks for a queue (kueue/pkg/controller/constants).
+	// label is a label of the TrainJobs of trials. Its value is the name of the runtime.
+	label = v1alpha1.RuntimeTest
+	// queueLabel is the label with the name of a LocalQueue (kueue/pkg/controller/constants).
 	queueLabel = "kueue.x-k8s.io/queue-name"
-	// manager says who patched the runtime for the trial's job.
-	manager = "trainyard.dev/runtime-test"
-	// variable must reach every rank with the job's own name in it.
+	// manager is the manager of the runtime patch of the TrainJob.
+	manager = v1alpha1.RuntimeTest
+	// variable is an environment variable with the name of the TrainJob. Every rank must have it.
 	variable = "TRAINYARD_RUNTIME_TEST"
-	// greeting starts the line that each rank prints.
-	greeting = "trainyard rank on "
-	// verdictMargin is how much sooner than the trial the launcher's preflight gives up, so
-	// that its verdict is read.
+	// rankPrefix is the start of the line that each rank prints.
+	rankPrefix = "trainyard rank on "
+	// verdictMargin is the time between the timeouts of the launcher's preflight and of the trial. The trial reads
+	// the verdict in this time.
 	verdictMargin = 20 * time.Second
 )
 
-// program is what each rank runs: it says where it is, and whether the environment came along.
-// It needs no MPI library: what is tried is how ranks start. It lasts a second, because mpirun of
-// Open MPI 5 may wait for ever for a rank that ends before its daemon has noted that it runs
-// (docs/sandbox.md).
-const program = `echo "` + greeting + `$(uname -n) with $` + variable + `"; sleep 1`
+// program is the shell command of each rank. It prints the host and the variable. It needs no MPI library, because
+// the trial only tests how ranks start. It takes a second, because mpirun of Open MPI 5 can wait forever for a rank
+// that ends before its daemon has registered it (docs/sandbox.md).
+const program = `echo "` + rankPrefix + `$(uname -n) with $` + variable + `"; sleep 1`
 
-// jobFor is the smallest TrainJob that shows whether a runtime works.
+// jobFor is the TrainJob of a trial.
 func jobFor(o Options) *trainer.TrainJob {
 	name := "runtime-test-" + rand.String(5)
 	nodes := o.Nodes
 	if o.Runtime.LauncherIsNode() {
-		nodes++ // TrainJobs count the launcher then
+		nodes++ // numNodes then counts the launcher
 	}
 	job := &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{
@@ -54,7 +54,7 @@ func jobFor(o Options) *trainer.TrainJob {
 			Trainer: &trainer.Trainer{
 				NumNodes: &nodes,
 				Command:  []string{"mpirun"},
-				// Args of the runtime would follow our command, if there were none here.
+				// Without args here, the args of the runtime would follow the command.
 				Args: []string{"sh", "-c", program},
 				Env:  []corev1.EnvVar{{Name: variable, Value: name}},
 			},
@@ -63,20 +63,20 @@ func jobFor(o Options) *trainer.TrainJob {
 	if o.Queue != "" {
 		job.Labels[queueLabel] = o.Queue
 	}
-	if patience := max(o.Timeout-verdictMargin, o.Timeout/2); o.Runtime.Patience() > patience {
-		job.Spec.RuntimePatches = []trainer.RuntimePatch{hasten(patience)}
+	if limit := max(o.Timeout-verdictMargin, o.Timeout/2); o.Runtime.PreflightTimeout() > limit {
+		job.Spec.RuntimePatches = []trainer.RuntimePatch{limitPreflight(limit)}
 	}
 	return job
 }
 
-// labelValue cuts a name that is too long for a label.
+// labelValue shortens a name to the length of a label value.
 func labelValue(name string) string {
 	return strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-.")
 }
 
-// hasten has preflight give its verdict within the trial, however patient the runtime is.
-// Trainer 2.1 knows no patches, and its API server drops them.
-func hasten(patience time.Duration) trainer.RuntimePatch {
+// limitPreflight is a runtime patch that sets the timeout of preflight, so that preflight ends before the trial.
+// Trainer 2.1 has no runtime patches, and its API server drops them.
+func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: manager,
 		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
@@ -84,8 +84,8 @@ func hasten(patience time.Duration) trainer.RuntimePatch {
 				Name: string(jobs.Launcher),
 				Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{
 					InitContainers: []trainer.ContainerPatch{{
-						Name: jobs.Preflight,
-						Env:  []corev1.EnvVar{{Name: jobs.PatienceVariable, Value: fmt.Sprint(int(patience.Seconds()))}},
+						Name: jobs.PreflightContainer,
+						Env:  []corev1.EnvVar{{Name: jobs.PreflightTimeoutVariable, Value: fmt.Sprint(int(timeout.Seconds()))}},
 					}},
 				}}}},
 			}},

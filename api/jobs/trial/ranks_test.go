@@ -11,10 +11,10 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/trial"
 )
 
-// wholeVerdict is what preflight says when all is well on three hosts.
-const wholeVerdict = `{"hosts":3,"reached":3,"slots":6,"available":6,"ms":[1,2,3],"failed":[]}`
+// goodVerdict is the verdict of a preflight that reached three hosts.
+const goodVerdict = `{"hosts":3,"reached":3,"slots":6,"available":6,"ms":[1,2,3],"failed":[]}`
 
-// ranks are what so many ranks on each of three hosts print.
+// ranks is the output of a number of ranks on each of three hosts.
 func ranks(job string, each int) string {
 	var b strings.Builder
 	for i := range 3 * each {
@@ -23,54 +23,53 @@ func ranks(job string, each int) string {
 	return b.String()
 }
 
-// TestRanksThatNobodySawFail: a job may be Complete with all ranks on one host, so that nothing
-// but the launcher's log can tell.
-func TestRanksThatNobodySawFail(t *testing.T) {
-	s := set(t)
+// TestUnreadLogFails: a TrainJob can be Complete with all ranks on one host. Only the launcher's log shows it.
+func TestUnreadLogFails(t *testing.T) {
+	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
 		s.nodes(job)
-		s.pod(job, "launcher", 0, "a", over(wholeVerdict))
+		s.pod(job, "launcher", 0, "a", succeeded(goodVerdict))
 		s.end(job, jobset.JobSetCompleted)
 	})
 	if err != nil || result.Passed || result.TimedOut {
 		t.Errorf("passed %v, timed out %v, error %v", result.Passed, result.TimedOut, err)
 	}
-	got := named(t, result, "ranks")
+	got := checkNamed(t, result, "ranks")
 	if got.Status != trial.Failed || !strings.Contains(got.Detail, "log could not be read") || !strings.Contains(got.Evidence, "no kubelet") {
-		t.Errorf("the check is %+v, want that it failed for want of a log", got)
+		t.Errorf("the check is %+v, want that it failed because the log is missing", got)
 	}
 }
 
-// TestTheLatestLauncherCounts where a Job made a second one, whatever the names.
-func TestTheLatestLauncherCounts(t *testing.T) {
-	for name, suffixes := range map[string][2]string{"in order of names": {"a", "b"}, "against it": {"b", "a"}} {
+// TestLatestLauncher: if a Job creates a second launcher, the latest is checked, independent of names.
+func TestLatestLauncher(t *testing.T) {
+	for name, suffixes := range map[string][2]string{"in order of names": {"a", "b"}, "in reverse order": {"b", "a"}} {
 		t.Run(name, func(t *testing.T) {
-			s := set(t)
+			s := newFakeCluster(t)
 			result, err := s.play(func(job string) {
 				s.log.Store(ranks(job, 2))
 				s.pod(job, "launcher", 0, suffixes[0], ready())
 				nextSecond()
-				s.pod(job, "launcher", 0, suffixes[1], over(wholeVerdict))
+				s.pod(job, "launcher", 0, suffixes[1], succeeded(goodVerdict))
 				s.nodes(job)
 				s.end(job, jobset.JobSetCompleted)
 			})
 			if err != nil || !result.Passed {
 				t.Errorf("error %v, result %+v", err, result)
 			}
-			if got := named(t, result, "ranks").Detail; got != "6 ranks on 3 hosts" {
+			if got := checkNamed(t, result, "ranks").Detail; got != "6 ranks on 3 hosts" {
 				t.Errorf("ranks: %s", got)
 			}
 		})
 	}
 }
 
-// TestManyRanksAreCounted: more than a few thousand are no fault of the runtime.
-func TestManyRanksAreCounted(t *testing.T) {
-	s := set(t)
+// TestManyRanks: thousands of ranks pass.
+func TestManyRanks(t *testing.T) {
+	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
 		s.log.Store(ranks(job, 1500))
 		s.nodes(job)
-		s.pod(job, "launcher", 0, "a", over(strings.Replace(wholeVerdict, `"slots":6`, `"slots":4500`, 1)))
+		s.pod(job, "launcher", 0, "a", succeeded(strings.Replace(goodVerdict, `"slots":6`, `"slots":4500`, 1)))
 		s.end(job, jobset.JobSetCompleted)
 	})
 	if err != nil || !result.Passed {
@@ -78,18 +77,18 @@ func TestManyRanksAreCounted(t *testing.T) {
 	}
 }
 
-// TestAnMpirunThatWaitsForRanksThatAreGoneIsTold from one that has started none.
-func TestAnMpirunThatWaitsForRanksThatAreGoneIsTold(t *testing.T) {
-	s := set(t)
+// TestHangingMpirun: an mpirun that does not end after all ranks is distinguished from one that starts no ranks.
+func TestHangingMpirun(t *testing.T) {
+	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second
 	result, err := s.play(func(job string) {
 		s.log.Store(ranks(job, 2))
 		s.nodes(job)
-		hanging := over(wholeVerdict)
+		hanging := succeeded(goodVerdict)
 		hanging.ContainerStatuses = ready().ContainerStatuses
 		s.pod(job, "launcher", 0, "a", hanging)
 	})
-	check := named(t, result, "ranks")
+	check := checkNamed(t, result, "ranks")
 	if err != nil || !result.TimedOut || check.Status != trial.Failed {
 		t.Errorf("error %v, timed out %v, check %+v", err, result.TimedOut, check)
 	}
@@ -99,7 +98,7 @@ func TestAnMpirunThatWaitsForRanksThatAreGoneIsTold(t *testing.T) {
 		check.Hint:     "another version",
 	} {
 		if !strings.Contains(what, want) {
-			t.Errorf("%q does not say %q", what, want)
+			t.Errorf("%q does not contain %q", what, want)
 		}
 	}
 }

@@ -12,66 +12,66 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// Options say what to try.
+// Options are the options of a trial.
 type Options struct {
-	// Runtime is what is tried.
+	// Runtime is the runtime to test.
 	Runtime jobs.Runtime
-	// Namespace is where the TrainJob runs.
+	// Namespace is the namespace of the TrainJob.
 	Namespace string
-	// Nodes is how many nodes there are beside the launcher, at least 1.
+	// Nodes is the number of nodes in addition to the launcher, at least 1.
 	Nodes int32
-	// Queue is the LocalQueue of Kueue that is to admit the TrainJob; empty for none.
+	// Queue is the LocalQueue of Kueue that admits the TrainJob; empty for none.
 	Queue string
-	// Timeout bounds the trial, without cleaning up.
+	// Timeout is the maximum duration of the trial, without cleanup.
 	Timeout time.Duration
-	// Keep leaves the TrainJob where it is, for a look.
+	// Keep leaves the TrainJob in the cluster.
 	Keep bool
 }
 
-// Result is what came of a trial.
+// Result is the result of a trial.
 type Result struct {
-	// Runtime is the kind and name of what was tried.
+	// Runtime is the kind and name of the runtime.
 	Runtime string `json:"runtime"`
-	// Namespace and Job are where the TrainJob is, or was.
+	// Namespace and Job are the namespace and name of the TrainJob.
 	Namespace string `json:"namespace"`
 	Job       string `json:"job"`
-	// Passed says that every check did that the runtime has.
+	// Passed is true if every check of the runtime passed.
 	Passed bool `json:"passed"`
-	// TimedOut says that the checks that did not pass were not decided in time.
+	// TimedOut is true if the trial ended before all checks were decided.
 	TimedOut bool `json:"timedOut"`
-	// Seconds is how long it took, without cleaning up.
+	// Seconds is the duration of the trial, without cleanup.
 	Seconds float64 `json:"seconds"`
-	// Checks are all, in their order.
+	// Checks are all checks, in order.
 	Checks []Check `json:"checks"`
-	// Error is why the trial ended before all was decided, if it did.
+	// Error is the error that ended the trial early, if any.
 	Error string `json:"error,omitempty"`
 }
 
-// cleanUpPatience bounds cleaning up, which goes on after an interruption.
-const cleanUpPatience = 30 * time.Second
+// cleanUpTimeout is the maximum duration of the cleanup, which continues after an interruption.
+const cleanUpTimeout = 30 * time.Second
 
-// cleanUpPause is how long an API server has that did not answer, until it is asked again.
-const cleanUpPause = time.Second
+// cleanUpInterval is the time between attempts to delete the TrainJob.
+const cleanUpInterval = time.Second
 
-// Run tries a runtime, and tells report of each check when it is decided, and of what it waits
-// for whenever that changes. What the trial found is no error, and neither is too little time;
-// errors are that the TrainJob could not be made or read, or that the trial was interrupted, and
-// before anything is made an *UnfitError, or as Forbidden the first right that is missing.
+// Run tests a runtime. It calls report when a check is decided, and when the reason for waiting changes. A failed
+// check or a timeout is no error. Run returns an error if the TrainJob cannot be created or read, or if ctx ends.
+// Before it creates anything, it returns an *UnsupportedRuntimeError, or a Forbidden error for the first missing
+// permission.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := jobFor(o)
 	key := keyOf(job)
 	bounded, cancel := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
 	defer cancel()
 	result = Result{Runtime: o.Runtime.String(), Namespace: o.Namespace}
-	t := &trial{jobs: all, options: o, began: time.Now(), looked: time.Now(), report: report, checks: checksFor(o.Runtime)}
-	if err := fits(o.Runtime); err != nil {
+	t := &trial{jobs: all, options: o, began: time.Now(), lastSeen: time.Now(), report: report, checks: checksFor(o.Runtime)}
+	if err := requireSupport(o.Runtime); err != nil {
 		return result, err
 	}
-	if err := all.Demand(bounded, o.Namespace, jobs.FollowRights...); err != nil {
+	if err := all.RequireAccess(bounded, o.Namespace, jobs.FollowPermissions...); err != nil {
 		return result, err
 	}
 	if err := all.Submit(bounded, job); err != nil {
-		if jobs.Passing(err) { // it may have been made all the same
+		if jobs.IsRetryable(err) { // the API server can have created it
 			err = errors.Join(err, t.cleanUp(ctx, key))
 		}
 		return result, err
@@ -80,41 +80,41 @@ func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (res
 	defer func() { err = errors.Join(err, t.cleanUp(ctx, key)) }()
 	err = t.follow(bounded, key)
 	result.Seconds = seconds(time.Since(t.began))
-	result.Checks, result.Passed, result.TimedOut = t.conclude(), t.passed(), t.timedOut
+	result.Checks, result.Passed, result.TimedOut = t.results(), t.passed(), t.timedOut
 	if err != nil {
 		result.Error = err.Error()
 	}
 	return result, err
 }
 
-// trial is one that goes on.
+// trial is the state of a running trial.
 type trial struct {
 	jobs     jobs.Jobs
 	options  Options
 	began    time.Time
 	report   func(Check)
 	checks   []check
-	said     string    // of what the trial waits for
-	looked   time.Time // when the job was last seen
+	waiting  string    // last reported reason for waiting
+	lastSeen time.Time // time of the last observation
 	timedOut bool
 }
 
-// errTimeout ends a trial whose time is over.
-var errTimeout = errors.New("the time for the trial is over")
+// errTimeout is the cause of a context that ends because of Options.Timeout.
+var errTimeout = errors.New("the trial timed out")
 
-// follow looks at the job until all is decided.
+// follow observes the TrainJob until all checks are decided.
 func (t *trial) follow(ctx context.Context, key types.NamespacedName) error {
-	scene := &scene{trial: t, seen: map[string]jobs.Pod{}, logs: map[string]string{}, warned: map[string]string{}}
+	o := &observation{trial: t, pods: map[string]jobs.Pod{}, logs: map[string]string{}, mountWarnings: map[string]string{}}
 	err := t.jobs.Wait(ctx, key, func(view jobs.View) (bool, error) {
-		t.looked = time.Now()
-		if err := scene.look(ctx, view); err != nil {
+		t.lastSeen = time.Now()
+		if err := o.update(ctx, view); err != nil {
 			return false, err
 		}
-		return t.decide(scene), nil
+		return t.decide(o), nil
 	})
 	if errors.Is(err, errTimeout) {
 		t.timedOut = true
-		t.giveUp(scene.running(ctx))
+		t.expire(o.runningMpirun(ctx))
 		return nil
 	}
 	return err
@@ -124,24 +124,24 @@ func (t *trial) cleanUp(ctx context.Context, key types.NamespacedName) error {
 	if t.options.Keep {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
 	for {
 		err := t.jobs.Delete(ctx, key)
 		if err == nil {
 			return nil
 		}
-		if !jobs.Passing(err) || ctx.Err() != nil {
+		if !jobs.IsRetryable(err) || ctx.Err() != nil {
 			return fmt.Errorf("cleaning up: %w; delete it with kubectl -n %s delete trainjob %s", err, key.Namespace, key.Name)
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(cleanUpPause):
+		case <-time.After(cleanUpInterval):
 		}
 	}
 }
 
-// hosts is how many of them run ranks.
+// hosts is the number of hosts that run ranks.
 func (t *trial) hosts() int {
 	if t.options.Runtime.LauncherIsNode() {
 		return int(t.options.Nodes) + 1
@@ -151,5 +151,5 @@ func (t *trial) hosts() int {
 
 func seconds(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Seconds() }
 
-// complete is the condition of a job that ended well.
+// complete is the condition of a TrainJob that succeeded.
 const complete = trainer.TrainJobComplete

@@ -18,10 +18,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// runtimeName is that of the runtime of the example minimal.
+// runtimeName is the name of the runtime in the example minimal.
 const runtimeName = "mpi-openmpi-cpu"
 
-// start is a control plane with a runtime on it, and no kubelet: no pod ever starts.
+// start starts a control plane with a runtime, and without a kubelet, so that no pod starts.
 func start(t *testing.T) (*controlplane.ControlPlane, jobs.Jobs, trial.Options) {
 	t.Helper()
 	cp := controlplane.Start(t)
@@ -58,7 +58,7 @@ func jobsIn(t *testing.T, cp *controlplane.ControlPlane, namespace string) []str
 	return names
 }
 
-// run tries a runtime, again for a while where Trainer's webhook has not seen it yet.
+// run runs a trial. It retries for a while if Trainer's webhook does not know the runtime yet.
 func run(ctx context.Context, t *testing.T, all jobs.Jobs, o trial.Options, report func(trial.Check)) (trial.Result, error) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -69,15 +69,15 @@ func run(ctx context.Context, t *testing.T, all jobs.Jobs, o trial.Options, repo
 	}
 }
 
-func TestATrialWithoutPodsRunsOutOfTime(t *testing.T) {
+func TestTimeout(t *testing.T) {
 	cp, all, options := start(t)
-	var told []trial.Check
-	result, err := run(t.Context(), t, all, options, func(c trial.Check) { told = append(told, c) })
+	var reported []trial.Check
+	result, err := run(t.Context(), t, all, options, func(c trial.Check) { reported = append(reported, c) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Passed || !result.TimedOut || len(told) == 0 {
-		t.Errorf("passed %v, timed out %v, told %v", result.Passed, result.TimedOut, told)
+	if result.Passed || !result.TimedOut || len(reported) == 0 {
+		t.Errorf("passed %v, timed out %v, reported %v", result.Passed, result.TimedOut, reported)
 	}
 	first, rest := result.Checks[0], result.Checks[1:]
 	if first.Status != trial.Failed || !strings.Contains(first.Detail, "not within 3s: 0 of 3 pods placed") {
@@ -93,7 +93,7 @@ func TestATrialWithoutPodsRunsOutOfTime(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedTrialCleansUp(t *testing.T) {
+func TestInterruption(t *testing.T) {
 	cp, all, options := start(t)
 	options.Timeout = time.Minute
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -106,7 +106,7 @@ func TestAnInterruptedTrialCleansUp(t *testing.T) {
 	}
 }
 
-func TestATrialKeepsItsJobWhenAsked(t *testing.T) {
+func TestKeep(t *testing.T) {
 	cp, all, options := start(t)
 	options.Keep = true
 	result, err := run(t.Context(), t, all, options, func(trial.Check) {})

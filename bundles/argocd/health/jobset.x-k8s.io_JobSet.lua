@@ -1,4 +1,4 @@
--- Nothing but the language itself is to be had here: Argo CD runs this without Lua's libraries.
+-- Argo CD runs this script without Lua's standard libraries.
 local verdicts = {
   {condition = "Failed", status = "Degraded"},
   {condition = "Completed", status = "Healthy"},

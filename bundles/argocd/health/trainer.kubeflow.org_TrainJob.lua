@@ -1,4 +1,4 @@
--- Nothing but the language itself is to be had here: Argo CD runs this without Lua's libraries.
+-- Argo CD runs this script without Lua's standard libraries.
 local function condition(kind)
   if obj.status == nil or obj.status.conditions == nil then
     return nil
@@ -11,7 +11,7 @@ local function condition(kind)
   return nil
 end
 
-local function said(c)
+local function message_of(c)
   local message = c.reason or c.type
   if c.message ~= nil and c.message ~= "" then
     message = message .. ": " .. c.message
@@ -19,7 +19,7 @@ local function said(c)
   return message
 end
 
--- Trainer counts the pods of each of the jobs, such as launcher and node.
+-- counts returns the number of pods of each job, such as launcher and node, as Trainer reports it.
 local function counts()
   local text = ""
   if obj.status ~= nil and obj.status.jobsStatus ~= nil then
@@ -38,13 +38,13 @@ end
 
 local failed, complete, suspended = condition("Failed"), condition("Complete"), condition("Suspended")
 if failed ~= nil then
-  return {status = "Degraded", message = said(failed)}
+  return {status = "Degraded", message = message_of(failed)}
 end
 if complete ~= nil then
-  return {status = "Healthy", message = said(complete)}
+  return {status = "Healthy", message = message_of(complete)}
 end
 if suspended ~= nil then
-  return {status = "Suspended", message = said(suspended)}
+  return {status = "Suspended", message = message_of(suspended)}
 end
 if obj.status == nil then
   return {status = "Progressing", message = "Waiting for Trainer"}

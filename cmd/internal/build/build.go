@@ -1,10 +1,9 @@
-// Package build says which build a program of ours is.
+// Package build returns the version of the running program.
 package build
 
 import "runtime/debug"
 
-// Version is this program's version as the Go module system names it, "(devel)" from a working copy,
-// and its commit, where it is known.
+// Version returns the version of the program's Go module, "(devel)" if built from a working copy, and the commit if known.
 func Version() (version, commit string) {
 	version = "(devel)"
 	info, ok := debug.ReadBuildInfo()
@@ -22,8 +21,8 @@ func Version() (version, commit string) {
 	return version, commit
 }
 
-// Words are the version and the commit as a program prints them.
-func Words() string {
+// String returns the version and the commit on one line.
+func String() string {
 	version, commit := Version()
 	if commit != "" {
 		version += " " + commit

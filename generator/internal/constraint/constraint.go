@@ -1,6 +1,5 @@
-// Package constraint reads what a CUE value demands of a scalar, a list or a
-// mapping, and says it twice: in words for a person, and as JSON Schema for a
-// machine. It does not decide whether a value fits; CUE does.
+// Package constraint reads the constraints of a CUE value. It writes them in two forms: as text for messages, and as JSON
+// Schema. CUE itself decides whether a value satisfies them.
 package constraint
 
 import (
@@ -11,17 +10,17 @@ import (
 	"cuelang.org/go/cue"
 )
 
-// Constraint is what one CUE value demands.
+// Constraint is the constraints of one CUE value.
 type Constraint struct {
-	Kind      cue.Kind // the kinds that are allowed
-	Doc       string   // what the definition of a scalar says of itself, such as "a duration such as 90s"
-	Enum      []any    // the only values allowed, if any
-	Min       *bound
-	Max       *bound
-	Patterns  []string
-	MaxLength json.Number  // in characters
-	Either    []Constraint // alternatives that are not plain values
-	Unread    []string     // what is demanded beside, in CUE
+	Kind         cue.Kind // the allowed kinds
+	Doc          string   // the doc comment of a scalar's definition, such as "a duration such as 90s"
+	Enum         []any    // the allowed values, if they are listed
+	Min          *bound
+	Max          *bound
+	Patterns     []string
+	MaxLength    json.Number  // in characters
+	Alternatives []Constraint // alternatives that are not single values
+	Unsupported  []string     // expressions of CUE that this package cannot read
 }
 
 // bound is the end of a range.
@@ -30,7 +29,7 @@ type bound struct {
 	exclusive bool
 }
 
-// Of reads a CUE value.
+// Of reads the constraints of a CUE value.
 func Of(v cue.Value) Constraint {
 	c := Constraint{Kind: v.IncompleteKind()}
 	if root, path := v.ReferencePath(); root.Exists() && len(path.Selectors()) > 0 {
@@ -43,67 +42,51 @@ func Of(v cue.Value) Constraint {
 	return c
 }
 
-// read takes what one expression adds.
+// read adds the constraints of one expression.
 func (c *Constraint) read(v cue.Value) {
 	op, args := v.Expr()
-	switch op {
-	case cue.AndOp:
+	switch {
+	case op == cue.AndOp:
 		for _, arg := range args {
 			c.read(arg)
 		}
-	case cue.OrOp:
+	case op == cue.OrOp:
 		c.readAlternatives(args)
-	case cue.GreaterThanOp, cue.GreaterThanEqualOp:
+	case op == cue.GreaterThanOp, op == cue.GreaterThanEqualOp:
 		c.Min = &bound{number(args[0]), op == cue.GreaterThanOp}
-	case cue.LessThanOp, cue.LessThanEqualOp:
+	case op == cue.LessThanOp, op == cue.LessThanEqualOp:
 		c.Max = &bound{number(args[0]), op == cue.LessThanOp}
-	case cue.RegexMatchOp:
-		pattern, _ := args[0].String() // an expression is always text
+	case op == cue.RegexMatchOp:
+		pattern, _ := args[0].String() // a pattern is always a string
 		c.Patterns = append(c.Patterns, pattern)
-	case cue.CallOp:
-		c.call(v, args)
-	case cue.SelectorOp:
-		c.read(named(v))
-	case cue.NoOp:
-		if isValue(v) {
-			c.Enum = append(c.Enum, plain(v))
-		}
-	default:
-		c.Unread = append(c.Unread, fmt.Sprint(v))
-	}
-}
-
-// call takes what a function of CUE demands.
-func (c *Constraint) call(v cue.Value, args []cue.Value) {
-	if fmt.Sprint(args[0]) == "strings.MaxRunes" {
+	case op == cue.CallOp && fmt.Sprint(args[0]) == "strings.MaxRunes":
 		c.MaxLength = number(args[1])
-		return
+	case op == cue.SelectorOp:
+		root, path := v.ReferencePath()
+		c.read(root.LookupPath(path))
+	case op != cue.NoOp:
+		c.Unsupported = append(c.Unsupported, fmt.Sprint(v))
+	case isValue(v):
+		c.Enum = append(c.Enum, decoded(v))
 	}
-	c.Unread = append(c.Unread, fmt.Sprint(v))
-}
-
-// named is the definition that a value refers to.
-func named(v cue.Value) cue.Value {
-	root, path := v.ReferencePath()
-	return root.LookupPath(path)
 }
 
 func (c *Constraint) readAlternatives(alternatives []cue.Value) {
 	for _, alternative := range alternatives {
 		if isValue(alternative) {
-			c.Enum = append(c.Enum, plain(alternative))
+			c.Enum = append(c.Enum, decoded(alternative))
 		} else {
-			c.Either = append(c.Either, Of(alternative))
+			c.Alternatives = append(c.Alternatives, Of(alternative))
 		}
 	}
 }
 
-// isValue tells a word or number that is allowed from a kind of words or numbers.
+// isValue reports whether v is a single string or number, and not a set of them.
 func isValue(v cue.Value) bool {
 	return v.IsConcrete() && v.Kind()&(cue.NumberKind|cue.StringKind) != 0
 }
 
-func plain(v cue.Value) any {
+func decoded(v cue.Value) any {
 	var value any
 	_ = v.Decode(&value) // a concrete scalar always decodes
 	return value
@@ -125,31 +108,37 @@ func Sentence(v cue.Value) string {
 	return strings.TrimSuffix(first, ".")
 }
 
-// String says what is wanted, such as "an integer from 1 to 8".
+// String describes the allowed values, such as "an integer from 1 to 8".
 func (c Constraint) String() string {
 	switch {
 	case c.Doc != "":
 		return c.Doc
-	case len(c.Enum) == 1:
-		return quote(c.Enum[0])
-	case len(c.Enum) > 1:
-		return "one of " + strings.Join(quoted(c.Enum), ", ")
-	default:
+	case len(c.Enum) == 0:
 		return noun(c.Kind) + c.span()
 	}
+	values := make([]string, len(c.Enum))
+	for i, value := range c.Enum {
+		text, _ := json.Marshal(value) // a scalar always marshals
+		values[i] = string(text)
+	}
+	if len(values) == 1 {
+		return values[0]
+	}
+	return "one of " + strings.Join(values, ", ")
 }
 
-// Words lists the strings among the only values allowed.
-func (c Constraint) Words() []string {
-	var words []string
+// Strings returns the strings among the allowed values.
+func (c Constraint) Strings() []string {
+	var all []string
 	for _, value := range c.Enum {
-		if word, ok := value.(string); ok {
-			words = append(words, word)
+		if text, ok := value.(string); ok {
+			all = append(all, text)
 		}
 	}
-	return words
+	return all
 }
 
+// span describes the range of a number.
 func (c Constraint) span() string {
 	switch {
 	case c.Min != nil && c.Max != nil && !c.Min.exclusive && !c.Max.exclusive:
@@ -162,44 +151,30 @@ func (c Constraint) span() string {
 		return fmt.Sprintf(" below %s", c.Max.value)
 	case c.Max != nil:
 		return fmt.Sprintf(" of at most %s", c.Max.value)
-	default:
-		return ""
 	}
+	return ""
 }
 
-func quoted(values []any) []string {
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = quote(value)
-	}
-	return texts
-}
-
-func quote(value any) string {
-	text, _ := json.Marshal(value) // scalars always marshal
-	return string(text)
-}
-
-// nouns say what each kind is called, in the order in which alternatives are named.
-var nouns = []struct {
-	kind cue.Kind
-	noun string
+// types names kinds in messages and in JSON Schema. The order is that of alternatives in a message.
+var types = []struct {
+	kind       cue.Kind
+	noun, name string
 }{
-	{cue.NumberKind, "a number"},
-	{cue.IntKind, "an integer"},
-	{cue.FloatKind, "a number"},
-	{cue.BoolKind, "true or false"},
-	{cue.StringKind, "a string"},
-	{cue.ListKind, "a list"},
-	{cue.StructKind, "a mapping"},
+	{cue.NumberKind, "a number", "number"},
+	{cue.IntKind, "an integer", "integer"},
+	{cue.FloatKind, "a number", "number"},
+	{cue.BoolKind, "true or false", "boolean"},
+	{cue.StringKind, "a string", "string"},
+	{cue.ListKind, "a list", "array"},
+	{cue.StructKind, "a mapping", "object"},
 }
 
 func noun(kind cue.Kind) string {
-	var names []string
-	for _, n := range nouns {
-		if kind&n.kind == n.kind {
-			names, kind = append(names, n.noun), kind&^n.kind
+	var nouns []string
+	for _, t := range types {
+		if kind&t.kind == t.kind {
+			nouns, kind = append(nouns, t.noun), kind&^t.kind
 		}
 	}
-	return strings.Join(names, " or ")
+	return strings.Join(nouns, " or ")
 }

@@ -74,13 +74,13 @@ func TestConstraint(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotReadIsNamed: a function that nobody taught us is no schema that admits everything.
-func TestWhatIsNotReadIsNamed(t *testing.T) {
+// TestUnsupportedExpressions checks that an unknown function does not become a schema that allows everything.
+func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
-	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unread; len(got) != 1 {
+	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {
 		t.Errorf("got %q, want strings.MinRunes(9)", got)
 	}
-	if got := Of(v.LookupPath(cue.ParsePath("bounded"))).Unread; len(got) > 0 {
+	if got := Of(v.LookupPath(cue.ParsePath("bounded"))).Unsupported; len(got) > 0 {
 		t.Errorf("got %q, want nothing", got)
 	}
 }

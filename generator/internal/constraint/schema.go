@@ -1,67 +1,47 @@
 package constraint
 
 import (
-	"cuelang.org/go/cue"
+	"encoding/json"
 
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// JSONSchema gives the constraint as a JSON Schema of one scalar. CUE's own export drops
-// bounds, so it is written here.
+// JSONSchema writes the constraints of a scalar as JSON Schema. CUE's own export drops bounds.
 func (c Constraint) JSONSchema() *jsonschema.Schema {
-	if len(c.Either) > 0 {
-		return c.either()
+	s := &jsonschema.Schema{}
+	if len(c.Alternatives) > 0 {
+		if len(c.Enum) > 0 {
+			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Enum: c.Enum})
+		}
+		for _, alternative := range c.Alternatives {
+			s.AnyOf = append(s.AnyOf, alternative.JSONSchema())
+		}
+		return s
 	}
-	s := &jsonschema.Schema{Type: typeName(c.Kind), Enum: c.Enum, MaxLength: c.MaxLength}
-	if len(c.Patterns) > 0 {
-		s.Pattern = jsonschema.Pattern(c.Patterns[0])
-		for _, pattern := range c.Patterns[1:] {
+	s.Enum, s.MaxLength = c.Enum, c.MaxLength
+	for _, t := range types {
+		if c.Kind == t.kind {
+			s.Type = t.name
+		}
+	}
+	for i, pattern := range c.Patterns {
+		if i == 0 {
+			s.Pattern = jsonschema.Pattern(pattern)
+		} else {
 			s.AllOf = append(s.AllOf, &jsonschema.Schema{Pattern: jsonschema.Pattern(pattern)})
 		}
 	}
-	switch {
-	case c.Min == nil:
-	case c.Min.exclusive:
-		s.ExclusiveMinimum = c.Min.value
-	default:
-		s.Minimum = c.Min.value
-	}
-	switch {
-	case c.Max == nil:
-	case c.Max.exclusive:
-		s.ExclusiveMaximum = c.Max.value
-	default:
-		s.Maximum = c.Max.value
-	}
+	c.Min.write(&s.Minimum, &s.ExclusiveMinimum)
+	c.Max.write(&s.Maximum, &s.ExclusiveMaximum)
 	return s
 }
 
-func (c Constraint) either() *jsonschema.Schema {
-	s := &jsonschema.Schema{}
-	if len(c.Enum) > 0 {
-		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Enum: c.Enum})
-	}
-	for _, alternative := range c.Either {
-		s.AnyOf = append(s.AnyOf, alternative.JSONSchema())
-	}
-	return s
-}
-
-func typeName(kind cue.Kind) string {
-	switch kind {
-	case cue.IntKind:
-		return "integer"
-	case cue.FloatKind, cue.NumberKind:
-		return "number"
-	case cue.BoolKind:
-		return "boolean"
-	case cue.StringKind:
-		return "string"
-	case cue.ListKind:
-		return "array"
-	case cue.StructKind:
-		return "object"
+func (b *bound) write(inclusive, exclusive *json.Number) {
+	switch {
+	case b == nil:
+	case b.exclusive:
+		*exclusive = b.value
 	default:
-		return ""
+		*inclusive = b.value
 	}
 }

@@ -1,212 +1,112 @@
-// Package document reads YAML and JSON into a tree that knows where each key
-// and value stands in its file. It finds what is wrong with the text itself;
-// what the text means is for the schema to say.
+// Package document parses YAML and JSON into a tree of nodes with positions. It reports syntax errors only; the schema
+// decides what a document means.
 //
-// Input is hostile: its size, depth and number of nodes are bounded before
-// anything is built from it.
+// The package limits the size, depth and number of nodes of a text before it builds anything, because the input is untrusted.
 package document
 
 import (
 	"bytes"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Bounds on one input file.
+// Limits of one input file.
 const (
-	MaxBytes = 1 << 20 // bytes of text
-	MaxDepth = 64      // mappings and lists inside each other
-	MaxNodes = 100_000 // keys and values, aliases expanded
+	MaxBytes     = 1 << 20 // bytes of text
+	MaxDepth     = 64      // nested mappings and lists
+	MaxNodes     = 100_000 // keys and values, after aliases are expanded
+	MaxDocuments = 1000    // documents in a stream, including empty ones
 )
 
-// Node is a value of a document: exactly one of Mapping, List and Scalar has a meaning.
-type Node struct {
-	problem.Position
-	Kind   Kind
-	Fields []Field // of a Mapping, in the order of the text
-	Items  []*Node // of a List
-	Scalar any     // of a Scalar: string, int64, uint64, float64, bool or nil
-	Text   string  // of a Scalar that is no string: how it is written
-	Bad    bool    // a value that could not be read, which has been reported
-	Partly bool    // a Mapping of which a key could not be read, which has been reported
+const byteOrderMark = "\uFEFF"
 
-	removed map[string]problem.Position // keys that a layer took away, and where it says so
-}
-
-// Field is one key of a mapping and its value.
-type Field struct {
-	problem.Position // of the key
-	Key              string
-	Value            *Node
-}
-
-// Kind is what a Node holds.
-type Kind int
-
-// The kinds of nodes.
-const (
-	Scalar Kind = iota
-	Mapping
-	List
-)
-
-// Parse reads one document. The name decides the syntax: *.json is JSON, all else is YAML.
-// A text without a value, such as one of comments alone, gives an empty document.
-// Its error is a problem.List; a document that comes with it can be checked further.
+// Parse reads a file with one document. It reads a file named *.json as JSON, and any other file as YAML.
+// A text without a value, such as a text of comments, is an empty document.
+// The error is a problem.List. A document returned together with an error can be checked further.
 func Parse(name string, text []byte) (*Node, error) {
+	documents, err := parse(name, text, true)
+	switch {
+	case len(documents) > 0:
+		return documents[0], err
+	case err != nil:
+		return nil, err
+	}
+	return &Node{Position: problem.Position{File: name, Line: 1, Column: 1}, Text: "null"}, nil
+}
+
+// ParseStream reads the Kubernetes objects of a YAML stream, or of a JSON file, in the order of the text. It skips empty
+// documents. It differs from Parse in that it reads booleans and numbers by YAML 1.1, as kubectl does; the limits apply to
+// the stream as a whole. The error is a problem.List; the documents returned with it precede the first that is unreadable.
+func ParseStream(name string, text []byte) ([]*Node, error) {
+	return parse(name, text, false)
+}
+
+// parse reads the documents of a text that are not empty. With single, a second document is an error, and an unreadable
+// text has no documents.
+func parse(name string, text []byte, single bool) ([]*Node, error) {
 	if err := Check(name, text); err != nil {
 		return nil, err
 	}
-	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
-	if strings.EqualFold(path.Ext(name), ".json") {
-		return parseJSON(name, text)
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	switch isJSON := strings.EqualFold(path.Ext(name), ".json"); {
+	case !isJSON:
+		return parseYAML(name, text, single)
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, nil
 	}
-	return parseYAML(name, text)
+	return parseJSON(name, text)
 }
 
-// Check finds what is wrong with a text whatever its syntax: its size and its encoding.
+// Check reports a text that is too large, or not encoded in UTF-8.
 func Check(name string, text []byte) error {
 	if len(text) > MaxBytes {
-		return at(name, 1, 1, "file is larger than %d bytes", MaxBytes)
+		return errorAt(name, 1, 1, "file is larger than %d bytes", MaxBytes)
 	}
-	if utf8.Valid(text) && !bytes.HasPrefix(text, []byte{0}) && !bytes.HasPrefix(text[min(1, len(text)):], []byte{0}) {
+	hasNull := bytes.IndexByte(text[:min(2, len(text))], 0) >= 0
+	if hasNull || bytes.HasPrefix(text, []byte("\xFF\xFE")) || bytes.HasPrefix(text, []byte("\xFE\xFF")) {
+		return errorAt(name, 1, 1, "text is UTF-16: save the file as UTF-8")
+	}
+	if utf8.Valid(text) {
 		return nil
-	}
-	return notUTF8(name, text)
-}
-
-// notUTF8 finds the place where a text is no UTF-8.
-func notUTF8(name string, text []byte) error {
-	if wide := [][]byte{{0xFF, 0xFE}, {0xFE, 0xFF}}; text[0] == 0 || len(text) > 1 && text[1] == 0 || bytes.HasPrefix(text, wide[0]) || bytes.HasPrefix(text, wide[1]) {
-		return at(name, 1, 1, "text is UTF-16: save the file as UTF-8")
 	}
 	var c cursor
 	for offset, r := range string(text) {
 		if _, size := utf8.DecodeRune(text[offset:]); r == utf8.RuneError && size == 1 {
 			line, column := c.advance(text, offset)
-			return at(name, line, column, "text is not UTF-8: save the file as UTF-8")
+			return errorAt(name, line, column, "text is not UTF-8: save the file as UTF-8")
 		}
 	}
 	return nil
 }
 
-// nothing is what a text without a value says.
-func nothing(name string) *Node {
-	return &Node{Position: problem.Position{File: name, Line: 1, Column: 1}, Kind: Scalar, Text: "null"}
-}
-
-// Empty tells whether a document says nothing.
-func (n *Node) Empty() bool {
-	return n.Kind == Scalar && n.Scalar == nil && !n.Bad
-}
-
-// Plain is a document as decoded JSON.
-func (n *Node) Plain() any {
-	switch n.Kind {
-	case Mapping:
-		fields := map[string]any{}
-		for _, f := range n.Fields {
-			fields[f.Key] = f.Value.Plain()
-		}
-		return fields
-	case List:
-		items := []any{}
-		for _, item := range n.Items {
-			items = append(items, item.Plain())
-		}
-		return items
-	}
-	return n.Scalar
-}
-
-// Nodes counts the keys and values of a document, itself included.
-func (n *Node) Nodes() int {
-	nodes := 1
-	for _, f := range n.Fields {
-		nodes += 1 + f.Value.Nodes()
-	}
-	for _, item := range n.Items {
-		nodes += item.Nodes()
-	}
-	return nodes
-}
-
-// at is a list of one problem.
-func at(file string, line, column int, format string, args ...any) problem.List {
+// errorAt returns a list of one syntax error.
+func errorAt(file string, line, column int, format string, args ...any) problem.List {
 	return problem.List{{
 		Position: problem.Position{File: file, Line: line, Column: column},
+		Rule:     problem.Syntax,
 		Message:  fmt.Sprintf(format, args...),
 	}}
 }
 
-// Get returns the value of a key of a mapping, or nil.
-func (n *Node) Get(key string) *Node {
-	if n == nil {
-		return nil
-	}
-	if f := n.field(key); f != nil {
-		return f.Value
-	}
-	return nil
-}
+// cursor converts byte offsets to lines and columns. It remembers the last offset, so that increasing offsets of a text take
+// linear time in total.
+type cursor struct{ offset, line, column int }
 
-// Removed returns the place of the null that took a key away from a mapping.
-func (n *Node) Removed(key string) (problem.Position, bool) {
-	position, ok := n.removed[key]
-	return position, ok
-}
-
-// item returns the item of a list at an index, or nil.
-func (n *Node) item(index string) *Node {
-	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(n.Items) {
-		return n.Items[i]
+func (c *cursor) advance(text []byte, offset int) (line, column int) {
+	if c.line == 0 || offset < c.offset {
+		*c = cursor{line: 1, column: 1}
 	}
-	return nil
-}
-
-func (n *Node) field(key string) *Field {
-	for i := range n.Fields {
-		if n.Fields[i].Key == key {
-			return &n.Fields[i]
+	for c.offset < offset {
+		r, size := utf8.DecodeRune(text[c.offset:])
+		c.offset += size
+		c.column++
+		if r == '\n' || r == '\r' && (c.offset == len(text) || text[c.offset] != '\n') {
+			c.line, c.column = c.line+1, 1
 		}
 	}
-	return nil
-}
-
-// index finds fields as field does, in a time that does not grow with the mapping.
-func (n *Node) index() func(key string) *Field {
-	if len(n.Fields) <= 16 { // which are found faster one after the other
-		return n.field
-	}
-	at := make(map[string]*Field, len(n.Fields))
-	for i := range n.Fields {
-		at[n.Fields[i].Key] = &n.Fields[i]
-	}
-	return func(key string) *Field { return at[key] }
-}
-
-// Locate returns the position of the value at a path of keys and indexes or,
-// where the document does not say it, of the key that should contain it.
-func (n *Node) Locate(path ...string) problem.Position {
-	position := n.Position
-	for _, step := range path {
-		if item := n.item(step); item != nil {
-			position, n = item.Position, item
-			continue
-		}
-		f := n.field(step)
-		if f == nil {
-			return position
-		}
-		position, n = f.Position, f.Value
-	}
-	if n.Kind == Scalar {
-		return n.Position
-	}
-	return position
+	return c.line, c.column
 }

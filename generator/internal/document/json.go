@@ -7,30 +7,27 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-func parseJSON(name string, text []byte) (*Node, error) {
+func parseJSON(name string, text []byte) ([]*Node, error) {
 	r := &jsonReader{file: name, text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
 	r.decoder.UseNumber()
 	node, err := r.value(0)
 	if err == nil {
 		err = r.end()
 	}
-	switch {
-	case err != nil && len(bytes.TrimSpace(text)) == 0:
-		return nothing(name), nil
-	case err != nil:
-		return nil, r.explain(err)
+	if err != nil {
+		return nil, r.syntaxError(err)
 	}
-	return node, r.problems.Err()
+	return []*Node{node}, r.problems.Err()
 }
 
-// jsonReader builds nodes from the standard library's tokens and their offsets.
+// jsonReader builds nodes from the tokens of the standard library's decoder, and positions from its offsets.
 type jsonReader struct {
 	file     string
 	text     []byte
@@ -40,12 +37,12 @@ type jsonReader struct {
 	problems problem.List
 }
 
-// value reads the next value. Its error is a problem.List, or what the decoder said.
+// value reads the next value. Its error is a problem.List, or an error of the decoder.
 func (r *jsonReader) value(depth int) (*Node, error) {
 	n := &Node{Position: r.next()}
 	r.nodes++
 	if depth > MaxDepth || r.nodes > MaxNodes {
-		return nil, at(r.file, n.Line, n.Column, "more than %d levels or %d values", MaxDepth, MaxNodes)
+		return nil, errorAt(r.file, n.Line, n.Column, "more than %d levels or %d values", MaxDepth, MaxNodes)
 	}
 	token, err := r.decoder.Token()
 	if err != nil {
@@ -60,12 +57,21 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 	case json.Number:
 		n.Scalar, n.Text = number(token), token.String()
 		if f, ok := n.Scalar.(float64); ok && math.IsInf(f, 0) {
-			return nil, at(r.file, n.Line, n.Column, "%.60q is not a number that can be used", n.Text)
+			return nil, errorAt(r.file, n.Line, n.Column, "%.60q is not a finite number", n.Text)
 		}
 	default:
 		n.Scalar, n.Text = token, fmt.Sprint(token)
 	}
 	return n, nil
+}
+
+// number returns an int64 for an integer, to keep it exact.
+func number(n json.Number) any {
+	if i, err := n.Int64(); err == nil {
+		return i
+	}
+	f, _ := n.Float64()
+	return f
 }
 
 func (r *jsonReader) list(n *Node, depth int) error {
@@ -96,7 +102,7 @@ func (r *jsonReader) object(n *Node, depth int) error {
 			return err
 		}
 		if first, ok := seen[key]; ok {
-			r.problems = append(r.problems, at(r.file, position.Line, position.Column, "key %.60q is already set at line %d", key, first.Line)...)
+			r.problems = append(r.problems, duplicateKey(position, key, first)...)
 			continue
 		}
 		seen[key] = position
@@ -106,17 +112,21 @@ func (r *jsonReader) object(n *Node, depth int) error {
 	return err
 }
 
-// end makes sure that nothing follows the document.
+func duplicateKey(p problem.Position, key string, first problem.Position) problem.List {
+	return errorAt(p.File, p.Line, p.Column, "key %.60q is already set at line %d", key, first.Line)
+}
+
+// end reports text after the document.
 func (r *jsonReader) end() error {
 	position := r.next()
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
-		return at(r.file, position.Line, position.Column, "text after the end of the document")
+		return errorAt(r.file, position.Line, position.Column, "text after the end of the document")
 	}
 	return nil
 }
 
-// next is the position of the next token: the decoder stands behind the last
-// one, before any white space, comma or colon.
+// next returns the position of the next token. The decoder's offset is the end of the last token, before any white space,
+// comma or colon.
 func (r *jsonReader) next() problem.Position {
 	offset := int(r.decoder.InputOffset())
 	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
@@ -130,30 +140,61 @@ func (r *jsonReader) position(offset int) problem.Position {
 	return problem.Position{File: r.file, Line: line, Column: column}
 }
 
-// cursor remembers the last place asked for: places are asked for in the order
-// of the text, and counting each from the start would take quadratic time.
-type cursor struct{ offset, line, column int }
-
-func (c *cursor) advance(text []byte, offset int) (line, column int) {
-	if c.line == 0 || offset < c.offset {
-		*c = cursor{line: 1, column: 1}
+// syntaxError rewrites an error of the decoder, and adds its position.
+func (r *jsonReader) syntaxError(err error) error {
+	var list problem.List
+	var syntax *json.SyntaxError
+	if errors.As(err, &list) {
+		return list
 	}
-	for c.offset < offset {
-		r, size := utf8.DecodeRune(text[c.offset:])
-		c.offset += size
-		c.column++
-		if r == '\n' || r == '\r' && (c.offset == len(text) || text[c.offset] != '\n') {
-			c.line, c.column = c.line+1, 1
+	position, message := endOf(r.file, r.text), "the text ends here, and a bracket or quote is not closed"
+	if conflict, ok := mergeConflict(r.file, r.text); ok {
+		position, message = conflict, conflictMessage
+	} else if errors.As(err, &syntax) {
+		position, message = r.next(), oneLine(syntax.Error())
+		if found := invalidCharacter.FindStringSubmatch(syntax.Error()); found != nil {
+			position, message = r.positionOf(found[1], found[2]), jsonMessage(found[1], found[2])
 		}
 	}
-	return c.line, c.column
+	return errorAt(r.file, position.Line, position.Column, "not JSON: %s", message)
 }
 
-// number keeps integers exact.
-func number(n json.Number) any {
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		return i
+var invalidCharacter = regexp.MustCompile(`^invalid character ('.+'|'"')(?: (.*))?$`)
+
+// positionOf returns the position of the invalid character. The decoder's own offset is sometimes before that character and
+// sometimes after it.
+func (r *jsonReader) positionOf(quoted, context string) problem.Position {
+	start := min(int(r.decoder.InputOffset()), len(r.text))
+	character, err := strconv.Unquote(quoted)
+	if at := strings.Index(string(r.text[start:]), character); err == nil && at >= 0 && !strings.HasPrefix(context, "in string") {
+		return r.position(start + at)
 	}
-	f, _ := n.Float64()
-	return f
+	return r.next()
+}
+
+// jsonMessage describes what is allowed where the decoder found an invalid character.
+func jsonMessage(found, context string) string {
+	message := jsonMessages[context]
+	switch {
+	case found == `'/'` || found == `'#'`:
+		return "comments are not allowed in JSON"
+	case strings.HasPrefix(context, "in string escape") || strings.HasPrefix(context, "in \\u"):
+		return `this text contains an unknown escape: write "\\" for a backslash`
+	case found == `'}'` && context == "looking for beginning of object key string", found == `']'` && context == "looking for beginning of value":
+		return fmt.Sprintf("a comma before %q is not allowed", strings.Trim(found, "'"))
+	case message == "":
+		return fmt.Sprintf("want a value, a text in double quotes, got %s", found)
+	case strings.HasPrefix(message, "want"):
+		return fmt.Sprintf("%s, got %s", message, found)
+	}
+	return message
+}
+
+// jsonMessages maps the decoder's context of an invalid character to a message.
+var jsonMessages = map[string]string{
+	"in string literal":                          "the quote that opens here is not closed on its line",
+	"looking for beginning of object key string": "want a key in double quotes",
+	"after object key":                           `want ":" and a value after the key`,
+	"after object key:value pair":                `want "," or "}"`,
+	"after array element":                        `want "," or "]"`,
 }

@@ -3,18 +3,16 @@ package document
 import (
 	"fmt"
 	"maps"
-	"slices"
 
+	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Merge lays one document over another: mappings merge key by key, null removes
-// a key, lists of named mappings merge by name, and anything else is replaced
-// (as RFC 7396 has it, but for the named lists). Neither is changed; every value
-// keeps the place where it was written.
+// Merge applies a document on top of another, like a JSON merge patch (RFC 7396): mappings merge by key, null removes a
+// key, and other values are replaced. Unlike a merge patch, it merges lists of named mappings by name. Both documents stay
+// as they are, and every value keeps its position.
 //
-// A null that removes nothing is worth a note: it is a typing error, or has
-// outlived what it removed.
+// A null that removes nothing gives a note, because it probably is a typing error or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes
@@ -26,7 +24,7 @@ func (m *merger) node(base, over *Node) *Node {
 	switch {
 	case base.Kind == Mapping && over.Kind == Mapping:
 		return m.mapping(base, over)
-	case base.Kind == List && over.Kind == List && named(base) && named(over):
+	case base.Kind == List && over.Kind == List && isNamedList(base) && isNamedList(over):
 		return m.list(base, over)
 	case over.Kind == Mapping:
 		return m.mapping(&Node{Position: over.Position, Kind: Mapping}, over)
@@ -39,34 +37,32 @@ func (m *merger) mapping(base, over *Node) *Node {
 	merged := &Node{Position: base.Position, Kind: Mapping, Partly: base.Partly || over.Partly, removed: maps.Clone(base.removed)}
 	inBase, inOver := base.index(), over.index()
 	for _, f := range base.Fields {
-		switch above := inOver(f.Key); {
-		case above == nil:
+		switch change := inOver(f.Key); {
+		case change == nil:
 			merged.Fields = append(merged.Fields, f)
-		case above.Value.Empty(): // null takes away what a lower layer says
+		case change.Value.Empty():
 			if merged.removed == nil {
 				merged.removed = map[string]problem.Position{}
 			}
-			merged.removed[f.Key] = above.Position
+			merged.removed[f.Key] = change.Position
 		default:
-			merged.Fields = append(merged.Fields, m.field(f, *above))
+			merged.Fields = append(merged.Fields, m.field(f, *change))
 		}
 	}
 	for _, f := range over.Fields {
-		if inBase(f.Key) != nil {
-			continue
+		switch {
+		case inBase(f.Key) != nil:
+		case f.Value.Empty():
+			m.noteUnusedNull(f, base)
+		default:
+			f.Value = m.node(&Node{}, f.Value)
+			merged.Fields = append(merged.Fields, f)
 		}
-		if f.Value.Empty() {
-			m.add(f, base)
-			continue
-		}
-		f.Value = m.node(&Node{}, f.Value)
-		merged.Fields = append(merged.Fields, f)
 	}
 	return merged
 }
 
-// field merges the values of a key that both have. Where both are mappings, the
-// lower one says where the key stands.
+// field merges the values of a key. The key keeps its lower position if both values are mappings.
 func (m *merger) field(base, over Field) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
@@ -77,29 +73,28 @@ func (m *merger) field(base, over Field) Field {
 
 func (m *merger) list(base, over *Node) *Node {
 	merged := &Node{Position: base.Position, Kind: List}
-	above := map[any]*Node{}
+	added := map[any]*Node{}
 	for _, item := range over.Items {
-		above[item.Get("name").Scalar] = item
+		added[item.Get("name").Scalar] = item
 	}
 	for _, item := range base.Items {
 		name := item.Get("name").Scalar
-		if other, ok := above[name]; ok {
-			item = m.mapping(item, other)
-			delete(above, name)
+		if change, ok := added[name]; ok {
+			item = m.mapping(item, change)
+			delete(added, name)
 		}
 		merged.Items = append(merged.Items, item)
 	}
 	for _, item := range over.Items {
-		if above[item.Get("name").Scalar] == item {
+		if added[item.Get("name").Scalar] == item {
 			merged.Items = append(merged.Items, item)
 		}
 	}
 	return merged
 }
 
-// named tells a list whose items are mappings with a name each, such as
-// containers, from one that means something as a whole.
-func named(list *Node) bool {
+// isNamedList reports whether all items of a list are mappings with different names, such as containers.
+func isNamedList(list *Node) bool {
 	seen := map[any]bool{}
 	for _, item := range list.Items {
 		name := item.Get("name")
@@ -111,56 +106,23 @@ func named(list *Node) bool {
 	return len(list.Items) > 0
 }
 
-func keys(n *Node) []string {
-	var found []string
-	for _, f := range n.Fields {
-		found = append(found, f.Key)
-	}
-	return found
-}
-
-// Suggestions are for what a person reads. Each compares a key with all of a mapping, so
-// large documents would take minutes.
+// Limits of suggestions. A suggestion compares a key with all keys of a mapping, so large documents would take minutes.
 const (
 	maxSuggestions = 100
-	maxSuggested   = 256 // keys of a mapping, of which the schema allows no more
+	maxCandidates  = 256 // keys of a mapping; the schema allows no more
 )
 
-// add notes that a null takes nothing away from what is below it.
-func (m *merger) add(f Field, base *Node) {
-	message := fmt.Sprintf("%.60q: null removes nothing: the layers below have no such key", f.Key)
-	if len(m.notes) < maxSuggestions && len(base.Fields) <= maxSuggested {
-		if meant := problem.Nearest(f.Key, keys(base)); meant != "" {
-			message += fmt.Sprintf("; did you mean %q?", meant)
+// noteUnusedNull notes a null that removes no key of the lower layers.
+func (m *merger) noteUnusedNull(f Field, base *Node) {
+	text := fmt.Sprintf("%.60q: null removes nothing: the layers below have no such key", f.Key)
+	if len(m.notes) < maxSuggestions && len(base.Fields) <= maxCandidates {
+		var keys []string
+		for _, candidate := range base.Fields {
+			keys = append(keys, candidate.Key)
+		}
+		if nearest := message.Nearest(f.Key, keys); nearest != "" {
+			text += fmt.Sprintf("; did you mean %q?", nearest)
 		}
 	}
-	m.notes = append(m.notes, problem.Problem{Position: f.Position, Message: message})
-}
-
-// Without returns a copy of a mapping that lacks one of its keys.
-func (n *Node) Without(key string) *Node {
-	changed := *n
-	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
-	return &changed
-}
-
-// With returns a copy of a mapping with the value of one of its keys replaced.
-func (n *Node) With(key string, value *Node) *Node {
-	changed := *n
-	changed.Fields = make([]Field, len(n.Fields))
-	for i, f := range n.Fields {
-		if f.Key == key {
-			f.Value = value
-		}
-		changed.Fields[i] = f
-	}
-	return &changed
-}
-
-// Renamed returns a copy of a mapping in which the field at an index has another key.
-func (n *Node) Renamed(at int, key string) *Node {
-	changed := *n
-	changed.Fields = slices.Clone(n.Fields)
-	changed.Fields[at].Key = key
-	return &changed
+	m.notes = append(m.notes, problem.Problem{Position: f.Position, Message: text})
 }

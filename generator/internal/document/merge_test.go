@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// origins turns a node into Go values, each scalar as the place it comes from.
+// origins converts a node to Go values, and each scalar to its position.
 func origins(n *Node) any {
 	switch n.Kind {
 	case Mapping:
@@ -52,7 +52,7 @@ func TestMerge(t *testing.T) {
 				`over:1:20: "deep": null removes nothing: the layers below have no such key`,
 			},
 		},
-		"a value of another kind replaces": {
+		"a value of another type replaces": {
 			base: "{a: {b: 1}, c: 1, d: [1]}", over: "{a: 2, c: {x: 1}, d: {y: 1}}",
 			want: map[string]any{"a": "over:1:5", "c": map[string]any{"x": "over:1:15"}, "d": map[string]any{"y": "over:1:26"}},
 		},
@@ -60,7 +60,7 @@ func TestMerge(t *testing.T) {
 			base: "{a: [1, 2]}", over: "{a: [3]}",
 			want: map[string]any{"a": []any{"over:1:6"}},
 		},
-		"lists of named mappings merge by name, in the order of the lower one": {
+		"lists of named mappings merge by name, in the order of the lower list": {
 			base: "{a: [{name: x, v: 1}, {name: y, v: 2}]}", over: "{a: [{name: z, v: 5}, {name: y, v: 3}]}",
 			want: map[string]any{"a": []any{
 				map[string]any{"name": "base:1:13", "v": "base:1:19"},
@@ -68,7 +68,7 @@ func TestMerge(t *testing.T) {
 				map[string]any{"name": "over:1:13", "v": "over:1:19"},
 			}},
 		},
-		"lists whose names are not all there, or not all different, are replaced": {
+		"lists with a missing or duplicate name are replaced": {
 			base: "{a: [{name: x}, {v: 2}], b: [{name: x}]}", over: "{a: [{name: x}], b: [{name: y}, {name: y}]}",
 			want: map[string]any{
 				"a": []any{map[string]any{"name": "over:1:13"}},
@@ -79,7 +79,7 @@ func TestMerge(t *testing.T) {
 			base: "{a: [1]}", over: "{a: [null]}",
 			want: map[string]any{"a": []any{"over:1:6"}},
 		},
-		"a document that is no mapping replaces all": {
+		"a document that is not a mapping replaces everything": {
 			base: "{a: 1}", over: "[1]",
 			want: []any{"over:1:2"},
 		},
@@ -92,15 +92,15 @@ func TestMerge(t *testing.T) {
 			if diff := cmp.Diff(tc.want, origins(merged)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			var said []string
+			var got []string
 			for _, note := range notes {
-				said = append(said, note.String())
+				got = append(got, note.String())
 			}
-			if diff := cmp.Diff(tc.notes, said); diff != "" {
+			if diff := cmp.Diff(tc.notes, got); diff != "" {
 				t.Errorf("notes: -want +got:\n%s", diff)
 			}
 			if diff := cmp.Diff(before, origins(base)); diff != "" {
-				t.Errorf("the lower layer was changed: -before +after:\n%s", diff)
+				t.Errorf("Merge() changed the lower layer: -before +after:\n%s", diff)
 			}
 		})
 	}

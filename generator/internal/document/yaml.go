@@ -6,18 +6,19 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxMarks is how many brackets and commas a text may have. The parser holds all of a line in brackets
-// at once, which takes it 650 bytes for each.
+// maxMarks limits the brackets and commas of a text. The parser keeps 650 bytes for each of them on a line in brackets.
 const maxMarks = 250_000
 
-// crowded refuses a text with more brackets and commas than all its keys and values could need.
-func crowded(name string, text []byte) error {
+// checkMarks reports a text with more brackets and commas than MaxNodes keys and values need.
+func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
 		if bytes.IndexByte([]byte(",[]{}"), b) < 0 {
@@ -25,82 +26,87 @@ func crowded(name string, text []byte) error {
 		}
 		if marks++; marks > maxMarks {
 			line, column := new(cursor).advance(text, offset)
-			return at(name, line, column, "more than %d brackets and commas", maxMarks)
+			return errorAt(name, line, column, "more than %d brackets and commas", maxMarks)
 		}
 	}
 	return nil
 }
 
-// version12 is a directive that the parser refuses, where a document may have one: what looks like it in a text
-// is text. What the versions disagree about, no document may have.
-var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
-
-// decoderOf reads a text, if the parser can be trusted with it.
-func decoderOf(name string, text []byte) (*yaml.Decoder, error) {
-	if err := crowded(name, text); err != nil {
-		return nil, err
+// checkLineBreaks reports characters that end a line for some YAML parsers only. Different parsers would read different
+// documents.
+func checkLineBreaks(name string, text []byte) error {
+	offset := bytes.IndexAny(text, "\u0085\u2028\u2029")
+	if offset < 0 {
+		return nil
 	}
-	return yaml.NewDecoder(bytes.NewReader(version12.ReplaceAll(text, []byte("${1}1.1")))), nil
+	r, _ := utf8.DecodeRune(text[offset:])
+	line, column := new(cursor).advance(text, offset)
+	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line for some YAML parsers only: write \"\\u%04[1]X\" in double quotes", r)
 }
 
-func parseYAML(name string, text []byte) (*Node, error) {
-	if err := lineBreaks(name, text); err != nil {
-		return nil, err
+// version12 matches a %YAML 1.2 directive, which the parser refuses, but only where a directive is allowed. Replacing the
+// version is safe: a document cannot contain anything that the versions read differently.
+var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
+
+// parseYAML reads the documents of a text, as parse does.
+func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
+	err := checkMarks(name, text)
+	if err == nil && single {
+		err = checkLineBreaks(name, text)
 	}
-	decoder, err := decoderOf(name, text)
 	if err != nil {
 		return nil, err
 	}
+	decoder := yaml.NewDecoder(bytes.NewReader(version12.ReplaceAll(text, []byte("${1}1.1"))))
 	c := newConverter(name, text)
-	var only *Node
+	c.yaml11 = !single
+	documents, err := c.all(decoder, text, single)
+	if single && err != nil {
+		return nil, err
+	}
+	if err == nil {
+		err = c.problems.Err()
+	}
+	return documents, err
+}
+
+// all converts the documents that are not empty. It fails at the first document that is unreadable.
+func (c *converter) all(decoder *yaml.Decoder, text []byte, single bool) ([]*Node, error) {
+	var documents []*Node
 	for count := 1; ; count++ {
-		root, err := readYAML(decoder, name, text)
-		switch {
-		case errors.Is(err, io.EOF) && only == nil:
-			return nothing(name), nil
+		var root yaml.Node
+		switch err := decoder.Decode(&root); {
 		case errors.Is(err, io.EOF):
-			return only, c.problems.Err()
+			return documents, nil
 		case err != nil:
-			return nil, err
-		case isEmpty(root):
+			return documents, yamlError(c.file, text, err)
+		case count > MaxDocuments:
+			return documents, errorAt(c.file, root.Line, 1, "more than %d documents", MaxDocuments)
+		case len(root.Content) == 0:
 			continue
-		case only != nil || count > MaxDocuments:
-			return nil, at(name, root.Line, 1, "second document in one file: want one Platform per file")
 		}
-		only = c.convert(root.Content[0], 0)
-		if c.stopped {
-			return nil, c.problems.Err()
+		switch n := c.convert(root.Content[0], 0); {
+		case c.stopped:
+			return documents, c.problems.Err()
+		case n.Empty():
+		case single && len(documents) > 0:
+			return nil, errorAt(c.file, root.Line, 1, "second document in one file: want one Platform per file")
+		default:
+			documents = append(documents, n)
 		}
 	}
 }
 
-// isEmpty tells a document without a value, which "---" at the end of a file makes.
-func isEmpty(root *yaml.Node) bool {
-	return len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null"
-}
-
-// readYAML reads the next document of a text. Its error is io.EOF at the end, else a problem.List.
-func readYAML(decoder *yaml.Decoder, name string, text []byte) (*yaml.Node, error) {
-	var root yaml.Node
-	switch err := decoder.Decode(&root); {
-	case errors.Is(err, io.EOF):
-		return nil, io.EOF
-	case err != nil:
-		return nil, syntaxError(name, text, err)
-	}
-	return &root, nil
-}
-
-// converter turns YAML nodes into ours, collecting problems as it goes.
+// converter converts the nodes of the YAML parser, and collects problems.
 type converter struct {
 	file     string
 	nodes    int
-	old      bool // a Kubernetes object, which is read by YAML 1.1
-	stopped  bool
+	yaml11   bool // whether to read scalars and keys by YAML 1.1
+	stopped  bool // whether the text exceeds a limit
 	problems problem.List
-	open     map[*yaml.Node]bool // the anchors whose aliases are being expanded
-	outer    *yaml.Node          // the alias that is being expanded, the outermost of them
-	end      problem.Position    // behind the last character
+	open     map[*yaml.Node]bool // the anchors that are being expanded
+	outer    *yaml.Node          // the outermost alias that is being expanded
+	end      problem.Position    // the position after the last character
 }
 
 func newConverter(name string, text []byte) *converter {
@@ -113,25 +119,18 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	c.nodes++
 	switch {
 	case c.stopped:
-		return n
 	case depth > MaxDepth:
 		c.stop(n, "more than %d mappings and lists inside each other", MaxDepth)
-		return n
 	case c.nodes > MaxNodes:
 		c.stop(n, "more than %d keys and values, aliases expanded", MaxNodes)
-		return n
-	}
-	if y.Kind != yaml.AliasNode && y.Style&yaml.TaggedStyle != 0 && !standardTags[y.ShortTag()] {
-		n.Bad = true
-		c.add(n.Position, "tag %s is not supported: write the value without it", problem.Quote(y.Tag))
-		return n
-	}
-	switch y.Kind {
-	case yaml.AliasNode:
+	case y.Kind == yaml.AliasNode:
 		return c.alias(n, y, depth)
-	case yaml.MappingNode:
+	case y.Style&yaml.TaggedStyle != 0 && !supportedTags[y.ShortTag()]:
+		n.Bad = true
+		c.add(n.Position, "tag %s is not supported: write the value without it", message.Quote(y.Tag))
+	case y.Kind == yaml.MappingNode:
 		c.mapping(n, y, depth)
-	case yaml.SequenceNode:
+	case y.Kind == yaml.SequenceNode:
 		n.Kind = List
 		for _, item := range y.Content {
 			n.Items = append(n.Items, c.convert(item, depth+1))
@@ -142,15 +141,15 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	return n
 }
 
-// standardTags are the tags that say no more than a value says by itself, or which of two it is.
-var standardTags = map[string]bool{
+// supportedTags are the tags of YAML's own types.
+var supportedTags = map[string]bool{
 	"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!null": true, "!!timestamp": true, "!!map": true, "!!seq": true, "": true,
 }
 
-// alias reads as what it stands for, at the place where it is used.
+// alias converts the anchored value, with the position of the alias.
 func (c *converter) alias(n *Node, y *yaml.Node, depth int) *Node {
 	if c.open[y.Alias] {
-		c.stop(n, "alias *%s stands inside of what it stands for", problem.Shorten(y.Value, 60))
+		c.stop(n, "alias *%s is inside the value of its own anchor", message.Shorten(y.Value, 60))
 		return n
 	}
 	if c.outer == nil {
@@ -170,7 +169,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, position := y.Content[i], c.position(y.Content[i])
 		if key.Kind != yaml.ScalarNode {
-			c.add(position, "want a plain key, got a mapping or list; is this a template that nobody filled in?")
+			c.add(position, "want a plain key, got a mapping or list: fill in the placeholder if this file is a template")
 			n.Bad = len(y.Content) == 2
 			continue
 		}
@@ -180,11 +179,11 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 			continue
 		}
 		text := key.Value
-		if c.old {
-			text = olderKey(key)
+		if c.yaml11 {
+			text = yaml11Key(key)
 		}
 		if first, ok := seen[text]; ok {
-			c.add(position, "key %.60q is already set at line %d", text, first.Line)
+			c.problems = append(c.problems, duplicateKey(position, text, first)...)
 			continue
 		}
 		seen[text] = position
@@ -193,52 +192,48 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 }
 
 func (c *converter) scalar(n *Node, y *yaml.Node) {
-	n.Kind = Scalar
-	if c.old {
-		if value, ok := older(y); ok {
-			if n.Scalar = value; value != y.Value {
-				n.Text = y.Value
-			}
-			return
+	if value, ok := yaml11Scalar(y); c.yaml11 && ok {
+		if n.Scalar = value; value != y.Value {
+			n.Text = y.Value
 		}
+		return
 	}
-	switch y.ShortTag() {
-	case "!!str", "!!timestamp":
+	if tag := y.ShortTag(); tag == "!!str" || tag == "!!timestamp" {
 		n.Scalar = y.Value
-	case "!!int", "!!float", "!!bool", "!!null":
-		var value any
-		if err := y.Decode(&value); err != nil {
-			n.Bad = true
-			c.add(n.Position, "cannot read %.60q as %s", y.Value, y.ShortTag())
-			return
-		}
-		if i, ok := value.(int); ok {
-			value = int64(i)
-		}
-		if f, ok := value.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
-			n.Bad = true
-			c.add(n.Position, "%q is not a number that can be used", y.Value)
-			return
-		}
+		return
+	}
+	var value any
+	err := y.Decode(&value)
+	f, isFloat := value.(float64)
+	switch i, isInt := value.(int); {
+	case err != nil:
+		n.Bad = true
+		c.add(n.Position, "cannot read %.60q as %s", y.Value, y.ShortTag())
+	case isFloat && (math.IsInf(f, 0) || math.IsNaN(f)):
+		n.Bad = true
+		c.add(n.Position, "%q is not a finite number", y.Value)
+	case isInt:
+		n.Scalar, n.Text = int64(i), y.Value
+	default:
 		n.Scalar, n.Text = value, y.Value
 	}
 }
 
-// stop gives up on the text. The place of a bomb is where it is set off.
+// stop reports that the text exceeds a limit. Inside an alias, the position is that of the outermost alias.
 func (c *converter) stop(n *Node, format string, args ...any) {
 	c.stopped = true
+	position := n.Position
 	if c.outer != nil {
-		n = &Node{Position: c.position(c.outer)}
+		position = c.position(c.outer)
 	}
-	c.add(n.Position, format, args...)
+	c.add(position, format, args...)
 }
 
 func (c *converter) add(p problem.Position, format string, args ...any) {
-	c.problems = append(c.problems, at(p.File, p.Line, p.Column, format, args...)...)
+	c.problems = append(c.problems, errorAt(p.File, p.Line, p.Column, format, args...)...)
 }
 
-// position is a node's place. The parser puts a value that is missing at the end
-// of the text on the line behind it.
+// position returns the position of a node. The parser puts a missing value at the end of the text on the line after it.
 func (c *converter) position(y *yaml.Node) problem.Position {
 	if y.Line > c.end.Line {
 		return c.end

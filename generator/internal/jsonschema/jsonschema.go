@@ -1,5 +1,5 @@
-// Package jsonschema holds JSON Schemas (draft 2020-12) as data, of the keywords that our
-// constraints need. Keywords and properties are written in an order for people.
+// Package jsonschema builds JSON Schemas (draft 2020-12) from the keywords that trainyard's constraints need. It writes
+// keywords and properties in an order that is easy to read.
 package jsonschema
 
 import (
@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// Dialect is what $schema says of them.
+// Dialect is the value of $schema.
 const Dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// Schema is one schema; the zero value admits everything.
+// Schema is a JSON Schema. The zero value allows everything.
 type Schema struct {
 	Dialect          string      `json:"$schema,omitempty"`
 	ID               string      `json:"$id,omitempty"`
@@ -55,10 +55,10 @@ type Schema struct {
 	never bool
 }
 
-// Pattern is a regular expression, in what RE2 and ECMA 262 have in common.
+// Pattern is a regular expression in the common subset of RE2 and ECMA 262.
 type Pattern string
 
-// MarshalJSON escapes all but ASCII: a pattern may name characters that are to be seen nowhere.
+// MarshalJSON escapes all characters outside of ASCII, because a pattern can contain invisible characters.
 func (p Pattern) MarshalJSON() ([]byte, error) {
 	text, err := encode(string(p))
 	var b bytes.Buffer
@@ -74,10 +74,10 @@ func (p Pattern) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Never is the schema that admits nothing.
+// Never returns the schema that allows nothing.
 func Never() *Schema { return &Schema{never: true} }
 
-// MarshalJSON writes the keywords that are set.
+// MarshalJSON writes the keywords that are not empty.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.never {
 		return []byte("false"), nil
@@ -86,13 +86,13 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 	return encode((*keywords)(s))
 }
 
-// Properties are schemas by name, in the order in which they were set.
+// Properties maps names to schemas, in the order in which the names were set.
 type Properties struct {
 	names   []string
 	schemas map[string]*Schema
 }
 
-// Set adds a schema, or replaces that of the same name.
+// Set adds a schema, or replaces the schema with the same name.
 func (p *Properties) Set(name string, s *Schema) {
 	if p.schemas == nil {
 		p.schemas = map[string]*Schema{}
@@ -103,13 +103,13 @@ func (p *Properties) Set(name string, s *Schema) {
 	p.schemas[name] = s
 }
 
-// Remove takes a schema away, if there is one of that name.
+// Remove deletes the schema with a name, if it exists.
 func (p *Properties) Remove(name string) {
 	p.names = slices.DeleteFunc(p.names, func(other string) bool { return other == name })
 	delete(p.schemas, name)
 }
 
-// Get returns the schema of a name, or nil.
+// Get returns the schema with a name, or nil.
 func (p *Properties) Get(name string) *Schema {
 	if p == nil {
 		return nil
@@ -117,7 +117,7 @@ func (p *Properties) Get(name string) *Schema {
 	return p.schemas[name]
 }
 
-// Names are those that have been set.
+// Names returns the names of the schemas.
 func (p *Properties) Names() []string {
 	if p == nil {
 		return nil
@@ -127,29 +127,19 @@ func (p *Properties) Names() []string {
 
 // MarshalJSON writes the schemas in their order.
 func (p *Properties) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	members := make([][]byte, len(p.names))
 	for i, name := range p.names {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := encode(name)
-		if err != nil {
-			return nil, err
-		}
+		key, _ := encode(name) // a string always encodes
 		schema, err := encode(p.schemas[name])
 		if err != nil {
 			return nil, err
 		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(schema)
+		members[i] = slices.Concat(key, []byte(":"), schema)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// encode leaves "<" as it is: patterns and texts are for people.
+// encode encodes a value as JSON. Unlike json.Marshal, it does not escape characters of HTML, so that patterns stay readable.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -2,15 +2,14 @@ package upstream
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// dashboardTypes are those of what shows dashboards. The modules of the grafana-operator and of Perses have clients
-// of Kubernetes in them, which would cost each start of the command: these are the parts of their types that we use,
-// and test/controlplane holds what we emit against the real ones.
-var dashboardTypes = map[schema.GroupVersionKind]func() any{
-	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: func() any { return new(grafanaDashboard) },
-	{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}:              func() any { return new(persesDashboard) },
+// partialTypes have only the fields that trainyard uses. The modules of the grafana-operator and of Perses import clients of
+// Kubernetes, which would slow down every start of the command. test/controlplane checks generated objects against the
+// complete types.
+var partialTypes = constructors{
+	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: empty[grafanaDashboard],
+	{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}:              empty[persesDashboard],
 }
 
 type grafanaDashboard struct {
@@ -42,7 +41,7 @@ type persesDisplay struct {
 	Description string `json:"description"`
 }
 
-// persesPlugin is what Perses leaves to others to define.
+// persesPlugin has a spec that a plugin of Perses defines.
 type persesPlugin struct {
 	Kind string         `json:"kind"`
 	Spec map[string]any `json:"spec"`

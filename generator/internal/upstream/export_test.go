@@ -2,11 +2,11 @@ package upstream
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Kinds are all that New knows.
+// Kinds returns all kinds that New knows.
 func Kinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
-	for _, known := range all {
-		for kind := range known {
+	for _, types := range []constructors{completeTypes, partialTypes} {
+		for kind := range types {
 			kinds = append(kinds, kind)
 		}
 	}

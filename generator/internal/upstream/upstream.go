@@ -1,5 +1,5 @@
-// Package upstream knows the types that upstream gives the kinds of objects we emit. Objects are
-// decoded into them to be verified, and never made of them.
+// Package upstream has the Go types of the objects that trainyard generates. Generated objects are decoded into these types
+// to verify them; no object is built from them.
 package upstream
 
 import (
@@ -10,41 +10,56 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kueuev1beta1 "sigs.k8s.io/kueue/apis/kueue/v1beta1"
+	kueuev1beta2 "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-var types = map[schema.GroupVersionKind]func() any{
-	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):                     func() any { return new(trainer.ClusterTrainingRuntime) },
-	trainer.GroupVersion.WithKind("TrainingRuntime"):                            func() any { return new(trainer.TrainingRuntime) },
-	corev1.SchemeGroupVersion.WithKind("LimitRange"):                            func() any { return new(corev1.LimitRange) },
-	corev1.SchemeGroupVersion.WithKind("Namespace"):                             func() any { return new(corev1.Namespace) },
-	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):                         func() any { return new(corev1.ResourceQuota) },
-	corev1.SchemeGroupVersion.WithKind("ServiceAccount"):                        func() any { return new(corev1.ServiceAccount) },
-	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"):                   func() any { return new(networkingv1.NetworkPolicy) },
-	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):                           func() any { return new(rbacv1.ClusterRole) },
-	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"):                    func() any { return new(rbacv1.ClusterRoleBinding) },
-	rbacv1.SchemeGroupVersion.WithKind("Role"):                                  func() any { return new(rbacv1.Role) },
-	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):                           func() any { return new(rbacv1.RoleBinding) },
-	securityv1.GroupVersion.WithKind("SecurityContextConstraints"):              func() any { return new(securityv1.SecurityContextConstraints) },
-	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"):        func() any { return new(admissionv1.ValidatingAdmissionPolicy) },
-	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding"): func() any { return new(admissionv1.ValidatingAdmissionPolicyBinding) },
-	monitoringv1.SchemeGroupVersion.WithKind("PrometheusRule"):                  func() any { return new(monitoringv1.PrometheusRule) },
-	corev1.SchemeGroupVersion.WithKind("ConfigMap"):                             func() any { return new(corev1.ConfigMap) },
+// constructors maps each kind to a function that returns an empty object.
+type constructors map[schema.GroupVersionKind]func() any
+
+func empty[T any]() any { return new(T) }
+
+// completeTypes are the types of upstream modules.
+var completeTypes = constructors{
+	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):                     empty[trainer.ClusterTrainingRuntime],
+	trainer.GroupVersion.WithKind("TrainingRuntime"):                            empty[trainer.TrainingRuntime],
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"):                             empty[corev1.ConfigMap],
+	corev1.SchemeGroupVersion.WithKind("LimitRange"):                            empty[corev1.LimitRange],
+	corev1.SchemeGroupVersion.WithKind("Namespace"):                             empty[corev1.Namespace],
+	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):                         empty[corev1.ResourceQuota],
+	corev1.SchemeGroupVersion.WithKind("ServiceAccount"):                        empty[corev1.ServiceAccount],
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"):                   empty[networkingv1.NetworkPolicy],
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRole"):                           empty[rbacv1.ClusterRole],
+	rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"):                    empty[rbacv1.ClusterRoleBinding],
+	rbacv1.SchemeGroupVersion.WithKind("Role"):                                  empty[rbacv1.Role],
+	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"):                           empty[rbacv1.RoleBinding],
+	securityv1.GroupVersion.WithKind("SecurityContextConstraints"):              empty[securityv1.SecurityContextConstraints],
+	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"):        empty[admissionv1.ValidatingAdmissionPolicy],
+	admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding"): empty[admissionv1.ValidatingAdmissionPolicyBinding],
+	monitoringv1.SchemeGroupVersion.WithKind("PrometheusRule"):                  empty[monitoringv1.PrometheusRule],
+	schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"):                   empty[schedulingv1.PriorityClass],
+	kueuev1beta1.GroupVersion.WithKind("ClusterQueue"):                          empty[kueuev1beta1.ClusterQueue],
+	kueuev1beta1.GroupVersion.WithKind("LocalQueue"):                            empty[kueuev1beta1.LocalQueue],
+	kueuev1beta1.GroupVersion.WithKind("ResourceFlavor"):                        empty[kueuev1beta1.ResourceFlavor],
+	kueuev1beta1.GroupVersion.WithKind("Topology"):                              empty[kueuev1beta1.Topology],
+	kueuev1beta1.GroupVersion.WithKind("WorkloadPriorityClass"):                 empty[kueuev1beta1.WorkloadPriorityClass],
+	kueuev1beta2.GroupVersion.WithKind("ClusterQueue"):                          empty[kueuev1beta2.ClusterQueue],
+	kueuev1beta2.GroupVersion.WithKind("LocalQueue"):                            empty[kueuev1beta2.LocalQueue],
+	kueuev1beta2.GroupVersion.WithKind("ResourceFlavor"):                        empty[kueuev1beta2.ResourceFlavor],
+	kueuev1beta2.GroupVersion.WithKind("Topology"):                              empty[kueuev1beta2.Topology],
+	kueuev1beta2.GroupVersion.WithKind("WorkloadPriorityClass"):                 empty[kueuev1beta2.WorkloadPriorityClass],
 }
 
-var all = []map[schema.GroupVersionKind]func() any{types, queueTypes, dashboardTypes}
+// IsComplete reports whether New returns the complete type of a kind, and not only the fields that trainyard uses.
+func IsComplete(kind schema.GroupVersionKind) bool { return completeTypes[kind] != nil }
 
-// Whole tells whether New has all of a kind's type, and not the parts of it that we use.
-func Whole(kind schema.GroupVersionKind) bool {
-	_, partly := dashboardTypes[kind]
-	return !partly && New(kind) != nil
-}
-
-// New is an empty value of the type that upstream gives a kind; nil for one that we do not emit.
+// New returns an empty object of a kind, or nil if trainyard does not generate the kind.
 func New(kind schema.GroupVersionKind) any {
-	for _, known := range all {
-		if empty, ok := known[kind]; ok {
-			return empty()
+	for _, types := range []constructors{completeTypes, partialTypes} {
+		if construct := types[kind]; construct != nil {
+			return construct()
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// document is of a cluster that has all kinds, for Argo CD.
+// document describes a cluster with all kinds, and delivery by Argo CD.
 const document = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -21,21 +21,21 @@ spec:
   delivery: {argocd: {repoURL: https://git.acme.example/platform.git}}
 `
 
-// TestArgoCDMayApplyAllKinds that we can emit, and no others: what policies/delivery says of kinds is what projects allow.
-func TestArgoCDMayApplyAllKinds(t *testing.T) {
+// TestArgoCDProjectAllowsGeneratedKinds checks that the Argo CD project allows exactly the kinds that trainyard generates.
+func TestArgoCDProjectAllowsGeneratedKinds(t *testing.T) {
 	request := generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}}
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	emitted, allowed := map[string]string{}, map[string]string{}
+	generated, allowed := map[string]string{}, map[string]string{}
 	for _, kind := range upstream.Kinds() {
-		emitted[kind.Kind] = kind.Group
+		generated[kind.Kind] = kind.Group
 	}
 	for name, kind := range platforms[0].Delivery.Kinds {
 		allowed[name] = kind.Group
 	}
-	if diff := cmp.Diff(emitted, allowed); diff != "" {
-		t.Errorf("-emitted +allowed:\n%s", diff)
+	if diff := cmp.Diff(generated, allowed); diff != "" {
+		t.Errorf("-generated +allowed:\n%s", diff)
 	}
 }

@@ -4,8 +4,8 @@ import "regexp"
 
 var entry = regexp.MustCompile(`(?m)^catalogue: "([^"]+)": \{$`)
 
-// catalogued reads the name of the runtime that a file of the catalogue adds.
-func catalogued(text string) (string, bool) {
+// catalogueName returns the name of the runtime that a file adds to the catalogue.
+func catalogueName(text string) (string, bool) {
 	m := entry.FindStringSubmatch(text)
 	if m == nil {
 		return "", false

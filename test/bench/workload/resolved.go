@@ -7,16 +7,15 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// Resolved writes the document of one environment, without environments and for
-// the first tenants only, as YAML. It is what trainyard makes of layers for itself,
-// and what programs without layers have to be given.
+// Resolved returns the document of one environment as YAML, without environments and with the first tenants
+// only. It is for programs without layers; trainyard computes it from layers internally.
 func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	whole := s.spec()
 	patch := whole.Environments[Environment(environment)]
 	whole.Environments = nil
 	resolved, err := merge(whole, patch)
 	if err != nil {
-		return nil, fmt.Errorf("laying %s over the workload: %w", Environment(environment), err)
+		return nil, fmt.Errorf("merging %s into the workload: %w", Environment(environment), err)
 	}
 	for i := tenants; i < s.Tenants; i++ {
 		delete(resolved.Tenants, Tenant(i))
@@ -24,8 +23,8 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	return write(resolved)
 }
 
-// merge lays a patch over a spec by RFC 7386, which is how layers merge but for
-// lists of mappings with names. Workloads patch none of those.
+// merge merges a patch into a spec by RFC 7386. Layers merge in the same way, except for lists of mappings
+// with names, which workloads do not change.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// bases are the catalogue's entries.
+// bases lists the entries of the catalogue.
 var bases = []string{"openmpi-cpu", "horovod", "openmpi-gpu", "intel-mpi", "deepspeed-mpi", "mpich", "horovod-cpu"}
 
-// counts says which bases count GPUs.
-var counts = map[string]bool{"horovod": true, "openmpi-gpu": true, "deepspeed-mpi": true}
+// usesGPUs marks the bases that use GPUs.
+var usesGPUs = map[string]bool{"horovod": true, "openmpi-gpu": true, "deepspeed-mpi": true}
 
-// image is a runtime's image in a registry; every fourth is named by its digest.
+// image returns the image of a runtime in a registry; every fourth has a digest.
 func image(registry string, i, version int) string {
 	name := fmt.Sprintf("%s/training/%s", registry, bases[i%len(bases)])
 	if i%4 == 3 {
@@ -20,8 +20,8 @@ func image(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// settings are those of one runtime. Which ones it has follows from its number,
-// with strides that differ, so that few runtimes are alike.
+// settings returns the settings of one runtime. They follow from its number with different strides, so that
+// few runtimes are equal.
 func settings(i int) mapping {
 	base := bases[i%len(bases)]
 	all := mapping{
@@ -33,16 +33,16 @@ func settings(i int) mapping {
 		"env":              mapping{"OMP_NUM_THREADS": fmt.Sprint(1 + i%4)},
 		"limits":           atMost(16 + i%8),
 	}
-	if counts[base] {
-		forGPUs(all, i)
+	if usesGPUs[base] {
+		addGPUs(all, i)
 	} else {
 		all["numProcPerNode"] = 2 + i%4
 	}
 	if i%2 == 0 {
-		withStorage(all, i)
+		addStorage(all, i)
 	}
 	if i%3 == 0 {
-		withPlacement(all)
+		addPlacement(all)
 	}
 	if i%4 == 1 {
 		all["runLauncherAsNode"] = false
@@ -56,7 +56,7 @@ func settings(i int) mapping {
 	return all
 }
 
-func forGPUs(all mapping, i int) {
+func addGPUs(all mapping, i int) {
 	all["resources"].(mapping)["nvidia.com/gpu"] = 1 + i%4
 	all["sharedMemory"] = "8Gi"
 	all["env"].(mapping)["NCCL_DEBUG"] = "WARN"
@@ -64,8 +64,8 @@ func forGPUs(all mapping, i int) {
 	all["annotations"] = mapping{"k8s.v1.cni.cncf.io/networks": "rdma"}
 }
 
-// withStorage mounts a dataset; every fourth runtime also fetches it first.
-func withStorage(all mapping, i int) {
+// addStorage mounts a dataset; every fourth runtime with storage also downloads it.
+func addStorage(all mapping, i int) {
 	all["storage"] = mapping{
 		"dataset": mapping{"claim": "dataset", "path": "/data"},
 		"results": mapping{"s3": "training-results", "prefix": "RESULTS_"},
@@ -77,8 +77,8 @@ func withStorage(all mapping, i int) {
 	}
 }
 
-// withPlacement chooses cluster nodes, and puts the pods of a job near to each other.
-func withPlacement(all mapping) {
+// addPlacement selects cluster nodes, and prefers the same zone for all pods of a job.
+func addPlacement(all mapping) {
 	all["nodeSelector"] = mapping{"pool": "training"}
 	all["affinity"] = mapping{"podAffinity": mapping{"preferredDuringSchedulingIgnoredDuringExecution": []mapping{{
 		"weight": 100,

@@ -1,25 +1,27 @@
-// Package workload makes platform documents of any size, for benchmarks: like
-// those that people write, with every base of the catalogue and mixed settings.
+// Package workload generates platform documents of any size for benchmarks. They resemble real documents,
+// with every base of the catalogue and mixed settings.
 package workload
 
 import (
 	"fmt"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Size is how much a document describes. The schema allows 256 keys in a mapping
-// and 64 items in a list, so that a tenant can list 64 runtimes.
+// Size is the size of a document. The schema allows 256 keys in a mapping and 64 items in a list, so that a
+// tenant can list 64 runtimes.
 type Size struct {
 	Runtimes     int // each with scope: namespace
-	Tenants      int // each lists all runtimes
-	Environments int // each changes a few things
+	Tenants      int // each with all runtimes
+	Environments int // each changes a few values
 }
 
-// W is the workload that speed is stated for: 2,000 TrainingRuntimes.
+// W is the workload of all speed targets: 2,000 TrainingRuntimes.
 var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
 
-// Sizes are the workloads that have names.
+// Sizes returns the named workloads.
 func Sizes() map[string]Size {
 	return map[string]Size{
 		"W":    W,
@@ -27,39 +29,39 @@ func Sizes() map[string]Size {
 		"W/5":  {Runtimes: 20, Tenants: 5, Environments: 4},
 		"5W":   {Runtimes: 20, Tenants: 125, Environments: 4},
 
-		// Grown by runtimes, not by tenants.
+		// These grow by runtimes, not by tenants.
 		"W/2-runtimes": {Runtimes: 10, Tenants: 25, Environments: 4},
 		"3W-runtimes":  {Runtimes: 60, Tenants: 25, Environments: 4},
 	}
 }
 
-// perTenant is how many objects each tenant has beside its runtimes, whatever it asks for: an
-// account for its jobs, and two Roles with their bindings.
+// perTenant is the number of objects that each tenant has in addition to its runtimes: a ServiceAccount for
+// its jobs, and two Roles with their RoleBindings.
 const perTenant = 5
 
-// Objects is how many objects the document makes, in all environments.
+// Objects is the number of objects of the document, in all environments.
 func (s Size) Objects() int { return s.OfTenant() * s.Tenants * s.Environments }
 
-// OfTenant is how many of them one tenant has in one environment.
+// OfTenant is the number of objects of one tenant in one environment.
 func (s Size) OfTenant() int { return s.Runtimes + perTenant }
 
-// Environment is the name of an environment, from 0.
+// Environment returns the name of environment i, counted from 0.
 func Environment(i int) string { return fmt.Sprintf("env-%02d", i) }
 
-// Tenant is the name of a tenant, from 0.
+// Tenant returns the name of tenant i, counted from 0.
 func Tenant(i int) string { return fmt.Sprintf("team-%03d", i) }
 
-// Runtime is the name of a runtime, from 0.
+// Runtime returns the name of runtime i, counted from 0.
 func Runtime(i int) string { return fmt.Sprintf("mpi-%s-%03d", bases[i%len(bases)], i) }
 
-// mapping is a mapping of the document.
+// mapping is a YAML mapping in the document.
 type mapping = map[string]any
 
-// atMost bounds the nodes of a TrainJob.
+// atMost limits the nodes of a TrainJob.
 func atMost(nodes int) mapping { return mapping{"maxNodes": nodes} }
 
-// Document writes the document as YAML. Revision 0 is the workload itself; any
-// other differs from it in one value, the image of one runtime in one environment.
+// Document returns the document as YAML. Revision 0 is the workload itself; any other revision differs in
+// one value, the image of one runtime in one environment.
 func (s Size) Document(revision int) ([]byte, error) {
 	spec := s.spec()
 	if revision != 0 {
@@ -69,10 +71,10 @@ func (s Size) Document(revision int) ([]byte, error) {
 	return write(spec)
 }
 
-// write puts a spec into a document.
+// write returns a document with a spec as YAML.
 func write(spec any) ([]byte, error) {
 	text, err := yaml.Marshal(mapping{
-		"apiVersion": "trainyard.dev/v1alpha1",
+		"apiVersion": v1alpha1.APIVersion,
 		"kind":       "Platform",
 		"metadata":   mapping{"name": "workload"},
 		"spec":       spec,
@@ -83,7 +85,7 @@ func write(spec any) ([]byte, error) {
 	return text, nil
 }
 
-// spec is the spec of a document, and what of it an environment changes.
+// spec is the spec of a document, or the changes of an environment to it.
 type spec struct {
 	Target       mapping            `json:"target,omitempty"`
 	Ceilings     mapping            `json:"ceilings"`
@@ -93,7 +95,7 @@ type spec struct {
 	Environments map[string]spec    `json:"environments,omitempty"`
 }
 
-// tenant asks for as little as one can: W is about TrainingRuntimes.
+// tenant has no settings beyond the required ones: W measures TrainingRuntimes.
 type tenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Isolation string   `json:"isolation,omitempty"`
@@ -101,31 +103,31 @@ type tenant struct {
 
 func (s Size) spec() spec {
 	var names []string
-	made := spec{
+	whole := spec{
 		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
 		Ceilings:     atMost(64),
-		Admission:    mapping{"enforce": "none"}, // other programs are to make the same objects
+		Admission:    mapping{"enforce": "none"}, // other programs must generate the same objects
 		Runtimes:     map[string]mapping{},
 		Tenants:      map[string]tenant{},
 		Environments: map[string]spec{},
 	}
 	for i := range s.Runtimes {
 		names = append(names, Runtime(i))
-		made.Runtimes[Runtime(i)] = settings(i)
+		whole.Runtimes[Runtime(i)] = settings(i)
 	}
 	for i := range s.Tenants {
-		made.Tenants[Tenant(i)] = tenant{names, "none"}
+		whole.Tenants[Tenant(i)] = tenant{names, "none"}
 	}
-	// The first team is offered less, but for what each environment says.
-	made.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], "none"}
+	// The first team has fewer runtimes, which the environments change.
+	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], "none"}
 	for i := range s.Environments {
-		made.Environments[Environment(i)] = s.environment(i, names)
+		whole.Environments[Environment(i)] = s.environment(i, names)
 	}
-	return made
+	return whole
 }
 
-// environment has a registry of its own, lower limits for some runtimes, and
-// leaves out what its cluster does not have.
+// environment returns changes: another registry, lower limits for some runtimes, and no node selector for
+// others.
 func (s Size) environment(i int, names []string) spec {
 	runtimes := map[string]mapping{}
 	for n := range s.Runtimes {

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// small has every kind of runtime, and is made in a second.
+// small has every kind of runtime, and is generated in a second.
 var small = Size{Runtimes: 20, Tenants: 2, Environments: 2}
 
 func generate(t *testing.T, s Size, revision int) []generator.Platform {
@@ -34,24 +34,24 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 	return platforms
 }
 
-func TestWorkload(t *testing.T) {
-	made := generate(t, small, 0)
-	t.Run("makes as many objects as its size says, without notes", func(t *testing.T) {
+func TestWorkloadDocument(t *testing.T) {
+	platforms := generate(t, small, 0)
+	t.Run("has the number of objects of its size, and no notes", func(t *testing.T) {
 		total := 0
-		for _, p := range made {
+		for _, p := range platforms {
 			total += p.Objects.Len()
 			if len(p.Notes) > 0 {
 				t.Errorf("%s: the document has notes, first %v", p.Environment, p.Notes[0])
 			}
 		}
 		if total != small.Objects() {
-			t.Errorf("makes %d objects, want %d", total, small.Objects())
+			t.Errorf("the document has %d objects, want %d", total, small.Objects())
 		}
 	})
-	t.Run("another revision changes one runtime of one environment", func(t *testing.T) {
+	t.Run("another revision changes one runtime in one environment", func(t *testing.T) {
 		changed := 0
 		for i, p := range generate(t, small, 1) {
-			old := texts(t, made[i])
+			old := texts(t, platforms[i])
 			for id, text := range texts(t, p) {
 				if old[id] != text {
 					changed++
@@ -62,13 +62,13 @@ func TestWorkload(t *testing.T) {
 			t.Errorf("%d objects changed, want %d", changed, small.Tenants)
 		}
 	})
-	t.Run("resolved it makes the objects of the environment", func(t *testing.T) {
+	t.Run("the resolved document has the objects of the environment", func(t *testing.T) {
 		text, err := small.Resolved(1, small.Tenants)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(texts(t, made[1]), texts(t, generateFrom(t, text)[0])); diff != "" {
-			t.Errorf("-as an environment +resolved:\n%s", diff)
+		if diff := cmp.Diff(texts(t, platforms[1]), texts(t, generateFrom(t, text)[0])); diff != "" {
+			t.Errorf("objects: -environment +resolved:\n%s", diff)
 		}
 	})
 }
@@ -86,8 +86,8 @@ func texts(t *testing.T, p generator.Platform) map[object.ID]string {
 	return found
 }
 
-// TestEveryBaseIsUsed: a base that the catalogue gains belongs into the workload.
-func TestEveryBaseIsUsed(t *testing.T) {
+// TestWorkloadUsesEveryBase fails when the catalogue has a new base that the workload lacks.
+func TestWorkloadUsesEveryBase(t *testing.T) {
 	entries, err := trainyard.CUE.ReadDir("runtimes")
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestEveryBaseIsUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, ok := catalogued(string(text))
+		name, ok := catalogueName(string(text))
 		if !ok {
 			continue
 		}
@@ -119,7 +119,7 @@ func TestSizesFitTheSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(text) > 1<<20 || size.Runtimes > 64 || size.Tenants > 256 || size.Environments > 256 {
-			t.Errorf("%s is %d bytes for %+v, which no document may be", name, len(text), size)
+			t.Errorf("%s has %d bytes and size %+v, which exceeds the limits of documents", name, len(text), size)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package contract tests examples/images/check-image.sh, which tells whether an image holds
-// what runtimes need, on this machine's own programs and without root. What it says of real
-// images is tested beside them, in test/images.
+// Package contract tests examples/images/check-image.sh, which checks whether an image has what runtimes
+// need. The tests run the script with this machine's programs, without root. test/images runs it in real
+// images.
 package contract

@@ -1,5 +1,5 @@
-// Command pause is the first process of every pod: it holds the pod's namespaces, buries
-// the processes that others leave behind, and ends when it is asked to.
+// Command pause is the first process of every pod: it keeps the pod's namespaces alive, reaps orphaned
+// processes, and ends on a signal.
 package main
 
 import (
@@ -15,12 +15,12 @@ func main() {
 		if s != syscall.SIGCHLD {
 			return
 		}
-		bury()
+		reap()
 	}
 }
 
-// bury waits for all children that have ended.
-func bury() {
+// reap waits for all children that have ended.
+func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 && err != syscall.EINTR {
 			return

@@ -1,4 +1,4 @@
--- What has ended is neither suspended nor resumed.
+-- A TrainJob that has ended can be neither suspended nor resumed.
 local ended = false
 if obj.status ~= nil and obj.status.conditions ~= nil then
   for _, c in ipairs(obj.status.conditions) do
@@ -10,6 +10,6 @@ end
 local suspended = obj.spec ~= nil and obj.spec.suspend == true
 
 local actions = {}
-actions["suspend"] = {["disabled"] = ended or suspended, ["displayName"] = "Suspend: its pods go, and start anew when it is resumed", ["iconClass"] = "fa fa-fw fa-pause"}
+actions["suspend"] = {["disabled"] = ended or suspended, ["displayName"] = "Suspend: deletes its pods; resuming starts new ones", ["iconClass"] = "fa fa-fw fa-pause"}
 actions["resume"] = {["disabled"] = ended or not suspended, ["displayName"] = "Resume", ["iconClass"] = "fa fa-fw fa-play"}
 return actions

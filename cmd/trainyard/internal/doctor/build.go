@@ -23,8 +23,8 @@ spec:
     mpi: {from: openmpi-cpu, image: localhost/mpi}
 `
 
-// made is in the output of a build whose function has run.
-const made = "kind: ClusterTrainingRuntime"
+// generatedLine is a line in the output of a build that ran the function.
+const generatedLine = "kind: ClusterTrainingRuntime"
 
 const kustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
@@ -36,16 +36,19 @@ const replacements = `replacements:
   targets: [{select: {kind: FunctionRun, name: doctor}, fieldPaths: [function]}]
 `
 
-// Folders to build: one fails where the function does not run, the other need not.
-func guarded(dir string) string { return filepath.Join(dir, "guarded") }
-func bare(dir string) string    { return filepath.Join(dir, "bare") }
+// guardedFolder is a folder with replacements, which fail if the function does not run.
+func guardedFolder(dir string) string { return filepath.Join(dir, "guarded") }
+
+// plainFolder is a folder without replacements.
+func plainFolder(dir string) string { return filepath.Join(dir, "plain") }
 
 func writeFolders(dir string) error {
-	for folder, text := range map[string]string{guarded(dir): kustomization + replacements, bare(dir): kustomization} {
-		err := os.Mkdir(folder, 0o700)
-		for name, text := range map[string]string{"platform.yaml": document, "kustomization.yaml": text} {
-			err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
-		}
+	for folder, text := range map[string]string{guardedFolder(dir): kustomization + replacements, plainFolder(dir): kustomization} {
+		err := errors.Join(
+			os.Mkdir(folder, 0o700),
+			os.WriteFile(filepath.Join(folder, "platform.yaml"), []byte(document), 0o600),
+			os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600),
+		)
 		if err != nil {
 			return err
 		}
@@ -53,74 +56,64 @@ func writeFolders(dir string) error {
 	return nil
 }
 
-// builds tries the flags.
-func builds(ctx context.Context, dir string) []Check {
-	both := Check{Name: "with both flags", Status: Missing}
-	out, err := output(ctx, "kustomize", "build", alpha, execFlag, guarded(dir))
+// checkBuilds runs kustomize build with and without the flags.
+func checkBuilds(ctx context.Context, dir string) []Check {
+	both := Check{"with both flags", OK, "kustomize build " + bothFlags + " generates a platform"}
+	out, err := output(ctx, "kustomize", "build", alphaFlag, execFlag, guardedFolder(dir))
 	switch {
 	case err != nil:
-		both.Says = "kustomize build " + bothFlags + " fails: " + firstLine(err)
-	case !strings.Contains(out, made):
-		both.Says = "kustomize build " + bothFlags + " left the function out, and said nothing"
-	default:
-		both.Status, both.Says = OK, "kustomize build "+bothFlags+" makes a platform"
+		both.Status, both.Message = Missing, "kustomize build "+bothFlags+" fails: "+firstLine(err)
+	case !strings.Contains(out, generatedLine):
+		both.Status, both.Message = Missing, "kustomize build "+bothFlags+" skips the function without an error"
 	}
-	return []Check{both, without(ctx, dir, "without "+execFlag, alpha), without(ctx, dir, "without flags")}
+	return []Check{both, checkSkipped(ctx, dir, "without "+execFlag, alphaFlag), checkSkipped(ctx, dir, "without flags")}
 }
 
-// without tries what becomes of a function that may not run.
-func without(ctx context.Context, dir, name string, flags ...string) Check {
-	c := Check{Name: name}
-	_, err := output(ctx, "kustomize", append([]string{"build", bare(dir)}, flags...)...)
-	if err != nil {
-		c.Status, c.Says = OK, "kustomize refuses to build"
-		return c
+// checkSkipped checks that a build without permission to run the function fails, instead of skipping the function.
+func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check {
+	if _, err := output(ctx, "kustomize", append([]string{"build", plainFolder(dir)}, flags...)...); err != nil {
+		return Check{name, OK, "kustomize refuses to build"}
 	}
-	if _, err := output(ctx, "kustomize", append([]string{"build", guarded(dir)}, flags...)...); err == nil {
-		c.Status, c.Says = Missing, "kustomize leaves the function out in silence, with replacements as well: do not apply what it builds with pruning"
-		return c
+	if _, err := output(ctx, "kustomize", append([]string{"build", guardedFolder(dir)}, flags...)...); err == nil {
+		return Check{name, Missing, "kustomize skips the function without an error, even with replacements: do not apply the output of such a build with pruning"}
 	}
-	c.Status, c.Says = Note, "kustomize leaves the function out in silence; with replacements, as init --kustomize writes them, it refuses to build"
-	return c
+	return Check{name, Note, "kustomize skips the function without an error; with the replacements of init --kustomize, it refuses to build"}
 }
 
-// patience is how long a program may take.
-const patience = time.Minute
+// programTimeout is the time limit for a program.
+const programTimeout = time.Minute
 
-// failedError is what a program has said that failed.
-type failedError struct {
+// programError is the error of a program, with its standard error.
+type programError struct {
 	error
-	said string
+	stderr string
 }
 
-// output is what a program prints that is found in PATH.
+// output runs a program in PATH, and returns its standard output.
 func output(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()
-	var out, words bytes.Buffer
+	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdout, cmd.Stderr = &out, &words
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", &failedError{err, words.String()}
+		return "", &programError{err, stderr.String()}
 	}
-	return out.String(), nil
+	return stdout.String(), nil
 }
 
-// isAbsent tells that there is no such program.
-func isAbsent(err error) bool {
-	failed := (*failedError)(nil)
+// isNotFound tells whether a program is not in PATH.
+func isNotFound(err error) bool {
+	failed := (*programError)(nil)
 	return errors.As(err, &failed) && errors.Is(failed.error, exec.ErrNotFound)
 }
 
-// firstLine is the first thing that a program has said, or how it ended.
+// firstLine returns the first line of a program's standard error, or else of the error.
 func firstLine(err error) string {
-	if failed := (*failedError)(nil); errors.As(err, &failed) {
-		for line := range strings.Lines(failed.said) {
-			if line = strings.TrimSpace(line); line != "" {
-				return line
-			}
-		}
+	text := err.Error()
+	if failed := (*programError)(nil); errors.As(err, &failed) && strings.TrimSpace(failed.stderr) != "" {
+		text = failed.stderr
 	}
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
 }

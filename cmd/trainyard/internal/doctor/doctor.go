@@ -1,153 +1,136 @@
-// Package doctor finds out whether a host can run trainyard-fn in kustomize, and what it lacks. What
-// it says of the host has been tried there.
+// Package doctor checks whether kustomize on this machine can run trainyard-fn. It runs the programs instead of guessing
+// from their versions.
 package doctor
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// Status is what a check comes to.
+// Status is the result of a check.
 type Status string
 
 // Statuses.
 const (
 	OK      Status = "ok"
-	Missing Status = "missing" // something has to be installed or set
-	Note    Status = "note"    // what to know
+	Missing Status = "missing" // something has to be installed or configured
+	Note    Status = "note"    // works or is optional, but can surprise
 )
 
-// Check is one thing that has been looked at.
+// Check is one check and its result.
 type Check struct {
-	Name   string `json:"name"`
-	Status Status `json:"status"`
-	Says   string `json:"says"` // one line
+	Name    string `json:"name"`
+	Status  Status `json:"status"`
+	Message string `json:"says"` // one line
 }
 
-// Host is what is looked at.
+// Host is the machine to check, and optionally the Argo CD of a cluster.
 type Host struct {
-	Build  string                                // which build this program is
-	ArgoCD func(context.Context) (string, error) // Argo CD's kustomize.buildOptions; nil where no cluster is asked
+	Build  string                                // version of this program
+	ArgoCD func(context.Context) (string, error) // returns Argo CD's kustomize.buildOptions; nil without a cluster
 }
 
-// tried is the oldest kustomize that our tests run.
-const tried = "5.8.1"
+// minKustomize is the oldest tested version of kustomize.
+const minKustomize = "5.8.1"
 
 // Flags of kustomize build.
 const (
-	alpha     = "--enable-alpha-plugins"
+	alphaFlag = "--enable-alpha-plugins"
 	execFlag  = "--enable-exec"
-	bothFlags = alpha + " " + execFlag
+	bothFlags = alphaFlag + " " + execFlag
 )
 
-// Checks looks at all there is. Its error is that nothing could be tried.
+// Checks runs all checks. It returns an error if it cannot create the folders that the checks build.
 func (h Host) Checks(ctx context.Context) ([]Check, error) {
 	dir, err := os.MkdirTemp("", "trainyard-doctor-")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder to build in: %w", err)
+		return nil, fmt.Errorf("creating a temporary folder: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left is in a folder for what is left
+	defer func() { _ = os.RemoveAll(dir) }() // a leftover in the temporary folder is harmless
 	if err := writeFolders(dir); err != nil {
-		return nil, fmt.Errorf("writing what is built: %w", err)
+		return nil, fmt.Errorf("writing kustomizations: %w", err)
 	}
-	function, kustomize := h.function(ctx), kustomizeVersion(ctx)
+	function, kustomize := h.checkFunction(ctx), checkKustomize(ctx)
 	checks := []Check{function, kustomize}
 	if function.Status != Missing && kustomize.Status != Missing {
-		checks = append(checks, builds(ctx, dir)...)
+		checks = append(checks, checkBuilds(ctx, dir)...)
 	}
-	return append(checks, kubectl(ctx, dir), h.argoCD(ctx)), nil
+	return append(checks, checkKubectl(ctx, dir), h.checkArgoCD(ctx)), nil
 }
 
-// function is the program of the same build as this one.
-func (h Host) function(ctx context.Context) Check {
-	c := Check{Name: "trainyard-fn", Status: Missing}
-	out, err := output(ctx, "trainyard-fn", "--version")
-	got := strings.TrimPrefix(strings.TrimSpace(out), "trainyard-fn ")
+// checkFunction checks that trainyard-fn has the same version as this program.
+func (h Host) checkFunction(ctx context.Context) Check {
+	const name = "trainyard-fn"
+	out, err := output(ctx, name, "--version")
+	got := strings.TrimPrefix(strings.TrimSpace(out), name+" ")
 	switch {
-	case isAbsent(err):
-		c.Says = "not in PATH: go install github.com/trainyard/trainyard/cmd/trainyard-fn@latest puts it into Go's bin folder"
+	case isNotFound(err):
+		return Check{name, Missing, "not in PATH: go install github.com/trainyard/trainyard/cmd/trainyard-fn@latest installs it into Go's bin folder"}
 	case err != nil:
-		c.Says = "does not tell its version: " + firstLine(err)
+		return Check{name, Missing, "printing its version fails: " + firstLine(err)}
 	case got != h.Build:
-		c.Says = fmt.Sprintf("is %s, and trainyard %s: install both from one version, because they make different objects", got, h.Build)
-	default:
-		c.Status, c.Says = OK, got+", as trainyard"
+		return Check{name, Missing, fmt.Sprintf("version %s differs from trainyard %s, so that they generate different objects: install both from one version", got, h.Build)}
 	}
-	return c
+	return Check{name, OK, got + ", like trainyard"}
 }
 
-func kustomizeVersion(ctx context.Context) Check {
-	c := Check{Name: "kustomize", Status: Missing}
-	out, err := output(ctx, "kustomize", "version")
-	switch got, unread := version.ParseGeneric(strings.TrimSpace(out)); {
-	case isAbsent(err):
-		c.Says = "not in PATH: want kustomize " + tried + " or newer, from kubectl.docs.kubernetes.io/installation/kustomize"
+func checkKustomize(ctx context.Context) Check {
+	const name = "kustomize"
+	out, err := output(ctx, name, "version")
+	switch got, invalid := version.ParseGeneric(strings.TrimSpace(out)); {
+	case isNotFound(err):
+		return Check{name, Missing, "not in PATH: install kustomize " + minKustomize + " or newer, from kubectl.docs.kubernetes.io/installation/kustomize"}
 	case err != nil:
-		c.Says = "does not tell its version: " + firstLine(err)
-	case unread != nil:
-		c.Status, c.Says = Note, fmt.Sprintf("is of a version that cannot be compared, %q; %s is the oldest that we have tried", strings.TrimSpace(out), tried)
-	case got.LessThan(version.MustParseGeneric(tried)):
-		c.Status, c.Says = Note, fmt.Sprintf("is %s, and %s the oldest that we have tried", got, tried)
+		return Check{name, Missing, "printing its version fails: " + firstLine(err)}
+	case invalid != nil:
+		return Check{name, Note, fmt.Sprintf("version %q cannot be compared; the oldest tested version is %s", strings.TrimSpace(out), minKustomize)}
+	case got.LessThan(version.MustParseGeneric(minKustomize)):
+		return Check{name, Note, fmt.Sprintf("version %s is not tested; the oldest tested version is %s", got, minKustomize)}
 	default:
-		c.Status, c.Says = OK, got.String()
+		return Check{name, OK, got.String()}
 	}
-	return c
 }
 
-// kubectl has a kustomize of its own.
-func kubectl(ctx context.Context, dir string) Check {
-	c := Check{Name: "kubectl kustomize", Status: Note}
-	out, err := output(ctx, "kubectl", "kustomize", alpha, execFlag, guarded(dir))
+// checkKubectl checks the kustomize that kubectl contains.
+func checkKubectl(ctx context.Context, dir string) Check {
+	const name = "kubectl kustomize"
+	out, err := output(ctx, "kubectl", "kustomize", alphaFlag, execFlag, guardedFolder(dir))
 	switch {
-	case isAbsent(err):
-		c.Says = "not tried: kubectl is not in PATH"
+	case isNotFound(err):
+		return Check{name, Note, "not checked: kubectl is not in PATH"}
 	case err != nil:
-		c.Says = "runs no functions here (" + firstLine(err) + "): pipe kustomize build into kubectl apply -f -"
-	case !strings.Contains(out, made):
-		c.Says = "left the function out, and said nothing: pipe kustomize build into kubectl apply -f -"
-	default:
-		c.Status, c.Says = OK, "runs functions, with "+bothFlags
+		return Check{name, Note, "does not run functions here (" + firstLine(err) + "): pipe kustomize build into kubectl apply -f -"}
+	case !strings.Contains(out, generatedLine):
+		return Check{name, Note, "skips the function without an error: pipe kustomize build into kubectl apply -f -"}
 	}
-	return c
+	return Check{name, OK, "runs functions, with " + bothFlags}
 }
 
-// argoCD needs both flags in its settings.
-func (h Host) argoCD(ctx context.Context) Check {
-	c := Check{Name: "Argo CD", Status: Note}
-	const advice = "that lets every repository run programs in argocd-repo-server, which needs trainyard-fn in its PATH; safer is to commit what trainyard generate writes"
+// checkArgoCD checks that the settings of Argo CD contain both flags.
+func (h Host) checkArgoCD(ctx context.Context) Check {
+	const name = "Argo CD"
+	const advice = "this lets every repository run programs in argocd-repo-server, which also needs trainyard-fn in its PATH; it is safer to commit the output of trainyard generate"
 	if h.ArgoCD == nil {
-		c.Says = fmt.Sprintf("not asked (--argocd-namespace): functions need kustomize.buildOptions: %s in its ConfigMap argocd-cm; %s", bothFlags, advice)
-		return c
+		return Check{name, Note, fmt.Sprintf("not checked, without --argocd-namespace: functions need kustomize.buildOptions: %s in its ConfigMap argocd-cm; %s", bothFlags, advice)}
 	}
 	options, err := h.ArgoCD(ctx)
 	if err != nil {
-		c.Status, c.Says = Missing, firstLine(err)
-		return c
+		return Check{name, Missing, firstLine(err)}
 	}
-	var lacking []string
-	for _, flag := range []string{alpha, execFlag} {
-		if !hasFlag(options, flag) {
-			lacking = append(lacking, flag)
-		}
+	missing := slices.DeleteFunc([]string{alphaFlag, execFlag}, func(flag string) bool { return hasFlag(options, flag) })
+	if len(missing) > 0 {
+		return Check{name, Missing, fmt.Sprintf("kustomize.buildOptions of argocd-cm is %q: add %s; %s", options, strings.Join(missing, " "), advice)}
 	}
-	if len(lacking) > 0 {
-		c.Status, c.Says = Missing, fmt.Sprintf("kustomize.buildOptions of argocd-cm is %q and lacks %s; %s", options, strings.Join(lacking, " "), advice)
-		return c
-	}
-	c.Says = "kustomize.buildOptions has both flags; whether trainyard-fn is in the PATH of argocd-repo-server cannot be seen from here"
-	return c
+	return Check{name, Note, "kustomize.buildOptions has both flags; this check cannot see whether trainyard-fn is in the PATH of argocd-repo-server"}
 }
 
-// hasFlag reads options as Argo CD does, which splits them at blanks.
+// hasFlag tells whether options contain a flag. It splits them at blanks, like Argo CD.
 func hasFlag(options, flag string) bool {
-	for _, option := range strings.Fields(options) {
-		if option == flag || option == flag+"=true" {
-			return true
-		}
-	}
-	return false
+	words := strings.Fields(options)
+	return slices.Contains(words, flag) || slices.Contains(words, flag+"=true")
 }

@@ -1,5 +1,4 @@
-// Command bench measures how fast trainyard is, beside other programs that make
-// the same objects.
+// Command bench measures the speed of trainyard, and of other programs that generate the same objects.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == bench.StartWord {
+	if len(os.Args) > 1 && os.Args[1] == bench.StartArgument {
 		if err := bench.Start(os.Stdin, os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -31,10 +30,10 @@ func main() {
 	}
 }
 
-// newRun measures, and prints what it found.
+// newRun returns the command that measures and prints a report.
 func newRun() *cobra.Command {
 	var cases, output, docs string
-	o := bench.Options{Words: os.Stderr}
+	o := bench.Options{Progress: os.Stderr}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Measure and print a report",
@@ -68,15 +67,15 @@ func newRun() *cobra.Command {
 			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().IntVar(&o.Rounds, "rounds", 5, "how often each case is measured; those that take less than 5 s are three times as often")
-	cmd.Flags().StringVar(&cases, "cases", ".*", "regular expression for the cases to measure, such as 'w-.*|kustomize-flat'; the last is writer")
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 5, "number of measurements of each case; cases of less than 5 s have three times as many")
+	cmd.Flags().StringVar(&cases, "cases", ".*", "regular expression for the cases to measure, such as 'w-.*|kustomize-flat'; the case of the writer is called writer")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "print format: text, json")
-	cmd.Flags().StringVar(&docs, "docs", "", "Markdown file whose figures to replace")
+	cmd.Flags().StringVar(&docs, "docs", "", "Markdown file in which to replace the figures")
 	return cmd
 }
 
-// newWorkload writes a document to standard output, for whoever wants to look at
-// it or to run trainyard on it.
+// newWorkload returns the command that writes a workload's document to standard output, for inspection or
+// other uses.
 func newWorkload() *cobra.Command {
 	var name string
 	var revision int
@@ -98,6 +97,6 @@ func newWorkload() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&name, "size", "W", "one of "+strings.Join(names, ", "))
-	cmd.Flags().IntVar(&revision, "revision", 0, "any but 0 changes one value")
+	cmd.Flags().IntVar(&revision, "revision", 0, "any number other than 0 changes one value")
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	log.SetLogger(logr.Discard()) // what fails is told by errors
+	log.SetLogger(logr.Discard()) // failures are returned as errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil {
@@ -36,21 +36,21 @@ func command() *cobra.Command {
 		Long: `Bring up a real Kubernetes cluster on this machine, with JobSet and Trainer on it.
 
 Level "pods" has nodes that run pods, and needs root. Level "control-plane" has no nodes, and
-level "scale" many that are simulated: pods seem to run. Both need no root.
-Everything lies in one folder and listens on this machine alone; "down" puts the machine
-back as it was. docs/sandbox.md tells more.`,
+level "scale" has many simulated nodes and pods. Both work without root.
+All files are in one folder, and servers listen on this machine only. "down" restores the
+machine's settings. See docs/sandbox.md.`,
 		Example: `  sandbox up                         # with a node that runs pods
-  sandbox up --nodes 2               # with two of them
+  sandbox up --nodes 2               # with two nodes
   sandbox up --level control-plane   # API server and controllers only
   sandbox up --level scale --nodes 500 --kueue
   export KUBECONFIG=$(sandbox kubeconfig)
   sandbox load .tools/images/openmpi.tar
-  sandbox stop-node node2            # as a power failure would
+  sandbox stop-node node2            # simulate a power failure
   sandbox down`,
 		SilenceUsage: true, SilenceErrors: true, Args: cobra.NoArgs,
 	}
 	var o cluster.Options
-	root.PersistentFlags().StringVar(&o.Dir, "dir", "", "folder of the cluster (default /var/lib/trainyard-sandbox, without root one in the user's cache)")
+	root.PersistentFlags().StringVar(&o.Dir, "dir", "", "folder of the cluster (default /var/lib/trainyard-sandbox, or a folder in the user's cache without root)")
 	root.AddCommand(up(&o), down(&o), status(&o), kubeconfig(&o), load(&o), stopNode(&o))
 	return root
 }
@@ -59,7 +59,7 @@ func up(o *cluster.Options) *cobra.Command {
 	var level string
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Bring the cluster up, or what is missing of it",
+		Short: "Bring the cluster up, or start what is missing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Level, err = cluster.ParseLevel(level); err != nil {
@@ -69,17 +69,17 @@ func up(o *cluster.Options) *cobra.Command {
 			return cluster.Up(cmd.Context(), *o)
 		},
 	}
-	cmd.Flags().StringVar(&level, "level", string(cluster.Pods), "how much of a cluster: control-plane, pods or scale")
-	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes (default those that are there, or 1, and 100 at level scale)")
+	cmd.Flags().StringVar(&level, "level", string(cluster.Pods), "level of the cluster: control-plane, pods or scale")
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "number of nodes (default: as many as the cluster already has, or 1, or 100 at level scale)")
 	cmd.Flags().StringVar(&o.Trainer, "trainer", "trainer-2.3", "folder below tools/ that pins Trainer and JobSet")
-	cmd.Flags().BoolVar(&o.Kueue, "kueue", false, "bring up Kueue too, in the version that fits Trainer's")
+	cmd.Flags().BoolVar(&o.Kueue, "kueue", false, "bring up Kueue too, in the version that supports this Trainer")
 	return withDir(o, cmd)
 }
 
 func down(o *cluster.Options) *cobra.Command {
 	return withDir(o, &cobra.Command{
 		Use:   "down",
-		Short: "Take the cluster down, and put the machine back as it was",
+		Short: "Take the cluster down, and restore the machine's settings",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cluster.Down(cmd.Context(), o.Dir, cmd.ErrOrStderr())
@@ -90,7 +90,7 @@ func down(o *cluster.Options) *cobra.Command {
 func status(o *cluster.Options) *cobra.Command {
 	return withDir(o, &cobra.Command{
 		Use:   "status",
-		Short: "Say which servers run, and where their logs are; fail if one does not",
+		Short: "List the servers, their processes and their logs; fail if a server does not run",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			servers, err := cluster.Status(o.Dir)
@@ -101,11 +101,11 @@ func status(o *cluster.Options) *cobra.Command {
 				return fmt.Errorf("%s has no cluster: run `sandbox up`", o.Dir)
 			}
 			for _, s := range servers {
-				how := fmt.Sprintf("runs, process %d", s.PID)
+				text := fmt.Sprintf("runs, process %d", s.PID)
 				if s.PID == 0 {
-					how, err = "does not run", errors.New("the cluster is not whole: `sandbox up` starts what is missing")
+					text, err = "does not run", errors.New("the cluster is incomplete: run `sandbox up` to start what is missing")
 				}
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-28s %-22s %s\n", s.Name, how, s.Log)
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-28s %-22s %s\n", s.Name, text, s.Log)
 			}
 			return err
 		},
@@ -127,7 +127,7 @@ func kubeconfig(o *cluster.Options) *cobra.Command {
 func load(o *cluster.Options) *cobra.Command {
 	return withDir(o, &cobra.Command{
 		Use:     "load ARCHIVE...",
-		Short:   "Put images on all nodes",
+		Short:   "Load images on all nodes",
 		Example: "  sandbox load .tools/images/openmpi.tar",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, archives []string) error {
@@ -139,9 +139,9 @@ func load(o *cluster.Options) *cobra.Command {
 func stopNode(o *cluster.Options) *cobra.Command {
 	return withDir(o, &cobra.Command{
 		Use:   "stop-node NAME",
-		Short: "End a node and its pods as a power failure would",
-		Long: `End a node and its pods as a power failure would: nobody is told, and packets to it get
-no answer. "up" brings it back.`,
+		Short: "Stop a node and its pods as a power failure would",
+		Long: `Stop a node and its pods as a power failure would: processes are killed without notice, and
+packets to the node get no reply. "up" brings it back.`,
 		Example: "  sandbox stop-node node2",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -150,7 +150,7 @@ no answer. "up" brings it back.`,
 	})
 }
 
-// withDir fills in the folder before cmd runs.
+// withDir adds a step to cmd that fills in the default folder.
 func withDir(o *cluster.Options, cmd *cobra.Command) *cobra.Command {
 	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
 		if o.Dir == "" {

@@ -1,4 +1,4 @@
-// Command images makes the container images that test clusters run.
+// Command images builds the container images of test clusters.
 package main
 
 import (
@@ -22,8 +22,8 @@ func main() {
 	slow := slices.Sorted(maps.Keys(images.Slow))
 	cmd := &cobra.Command{
 		Use:          "images DIR [NAME...]",
-		Short:        "Make images as archives in a folder, each unless it is there already",
-		Long:         "Without a name it makes all but the slow ones: " + strings.Join(slow, ", ") + ".",
+		Short:        "Build images as archives in a folder, unless they are up to date",
+		Long:         "Without names, it builds all images except the slow ones: " + strings.Join(slow, ", ") + ".",
 		Example:      "  images .tools/images\n  images .tools/images openmpi",
 		Args:         cobra.MinimumNArgs(1),
 		ValidArgs:    slices.Concat(all, slow),

@@ -1,14 +1,14 @@
-{{/* Labels for all objects, besides their own. */}}
+{{/* Labels for all objects, in addition to their own. */}}
 {{- define "minimal.labels" -}}
 {{- with .Values.commonLabels }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{/* Annotations for all objects, besides their own. */}}
+{{/* Annotations for all objects, in addition to their own. */}}
 {{- define "minimal.annotations" -}}
 {{- with .Values.commonAnnotations }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{/* An image, from the mirror if there is one. It is given the root and the image. */}}
+{{/* The quoted name of an image, in the mirror if the values name one. Arguments: a list of the root and the image. */}}
 {{- define "minimal.image" -}}
 {{- $values := (index . 0).Values }}
 {{- $image := index . 1 }}
@@ -22,12 +22,12 @@
 {{- quote $image }}
 {{- end }}
 
-{{/* Text, of a value that may be a number. */}}
+{{/* The quoted text of a value that can be a number. */}}
 {{- define "minimal.text" -}}
 {{- if kindIs "string" . }}{{ quote . }}{{ else }}{{ toJson . | quote }}{{ end }}
 {{- end }}
 
-{{/* An amount of CPUs or memory as a number, as quantities of Kubernetes are read. */}}
+{{/* A Kubernetes quantity, such as 500m or 4Gi, as a number. */}}
 {{- define "minimal.amount" -}}
 {{- $text := kindIs "string" . | ternary . (toJson .) }}
 {{- $number := regexFind "^[0-9.]+" $text }}
@@ -35,20 +35,20 @@
 {{- mulf $number (get $units (trimPrefix $number $text) | default 1) }}
 {{- end }}
 
-{{/* The sum of amounts. */}}
+{{/* The sum of a list of quantities. */}}
 {{- define "minimal.sum" -}}
 {{- $sum := 0 }}
 {{- range . }}{{ $sum = addf $sum (include "minimal.amount" .) }}{{ end }}
 {{- $sum }}
 {{- end }}
 
-{{/* Fails where somebody asks for more than a value. It is given the value's name, the value, and for each who asks a list of who it is and how much. */}}
+{{/* Fails if a sum exceeds a limit. Arguments: a list of the name of the limit, the limit and, for each sum, a list of its requester and the sum. */}}
 {{- define "minimal.atMost" -}}
 {{- $most := include "minimal.amount" (index . 1) | float64 }}
 {{- $value := . }}
 {{- range slice . 2 }}
   {{- if gt (index . 1 | float64) $most }}
-    {{- fail (printf "%s: %s is less than what %s asks for" (index $value 0) (index $value 1 | toJson) (index . 0)) }}
+    {{- fail (printf "%s: %s is too small for %s" (index $value 0) (index $value 1 | toJson) (index . 0)) }}
   {{- end }}
 {{- end }}
 {{- end }}

@@ -1,0 +1,227 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+// checkSSHD requires every node to be ready. sshd does not end by itself.
+func checkSSHD(o *observation) finding {
+	ready := 0
+	var missing []string
+	for _, pod := range o.podsOf(jobs.Node) {
+		for _, c := range pod.Status.ContainerStatuses {
+			if hasFailed(c) && !o.mpirunEnded() {
+				return failed(pod, fmt.Sprintf("%s: %s", pod, exitMessage(c)), o.evidence(pod, c))
+			}
+		}
+		if isReady(pod) {
+			ready++
+		} else {
+			missing = append(missing, pod.String())
+		}
+	}
+	if ready == int(o.options.Nodes) {
+		return passed("on " + count(ready, "node"))
+	}
+	return open("waiting for " + strings.Join(missing, ", "))
+}
+
+func isReady(pod jobs.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// checkDNS, checkSSH and checkSlots check the verdict of preflight for different causes.
+func checkDNS(o *observation) finding {
+	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
+		return count(v.Hosts, "host")
+	})
+}
+
+func checkSSH(o *observation) finding {
+	return o.checkVerdict(func(cause string) bool { return cause != "unresolvable" && cause != "slots" }, func(v jobs.Verdict) string {
+		slowest := 0
+		for _, ms := range v.Milliseconds {
+			if ms != nil {
+				slowest = max(slowest, *ms)
+			}
+		}
+		return fmt.Sprintf("%s, the last after %.1f s", count(v.Hosts, "host"), float64(slowest)/1000)
+	})
+}
+
+func checkSlots(o *observation) finding {
+	return o.checkVerdict(func(cause string) bool { return cause == "slots" }, func(v jobs.Verdict) string {
+		return fmt.Sprintf("%d wanted, room for %d", v.Slots, v.Available)
+	})
+}
+
+// checkVerdict requires a verdict without failures of some causes. detail is the detail of a check that passes.
+func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
+	launcher := o.launcher()
+	verdict, err := o.verdict()
+	if err != nil {
+		return failed(launcher, err.Error(), "")
+	}
+	if verdict == nil {
+		return o.noVerdict(launcher)
+	}
+	var bad []string
+	for _, f := range verdict.Failed {
+		if concerns(f.Cause) {
+			bad = append(bad, f.String())
+		}
+	}
+	if len(bad) > 0 && o.startedPods() < o.expectedPods() {
+		return open("") // hosts fail because their pods have not started
+	}
+	if len(bad) > 0 {
+		return failed(launcher, bad[0], strings.Join(bad, "\n"))
+	}
+	if len(verdict.Failed) == 0 && verdict.Reached < verdict.Hosts {
+		return failed(launcher, fmt.Sprintf("%d of %s reached", verdict.Reached, count(verdict.Hosts, "host")), "")
+	}
+	return passed(detail(*verdict))
+}
+
+// noVerdict is the finding for a preflight that runs, or ended without a verdict.
+func (o *observation) noVerdict(launcher jobs.Pod) finding {
+	for _, c := range launcher.Status.InitContainerStatuses {
+		switch {
+		case c.Name != jobs.PreflightContainer:
+		case hasFailed(c):
+			return failed(launcher, exitMessage(c), o.evidence(launcher, c))
+		case c.State.Running != nil:
+			return open("the launcher connects to all hosts")
+		}
+	}
+	return open("")
+}
+
+// mpirunEnded reports whether the launcher's main container has ended, with any exit code.
+func (o *observation) mpirunEnded() bool {
+	return mainStatus(o.launcher()).State.Terminated != nil
+}
+
+// Exit codes of a shell or the container runtime if the program cannot start.
+const (
+	notExecutable = 126
+	notFound      = 127
+	startError    = 128
+)
+
+// checkMpirun requires the launcher's program to start.
+func checkMpirun(o *observation) finding {
+	launcher := o.launcher()
+	c := mainStatus(launcher)
+	ended := c.State.Terminated
+	switch {
+	case ended == nil && c.State.Running == nil:
+		return open("")
+	case ended != nil && (ended.Reason == "StartError" || slices.Contains([]int32{notExecutable, notFound, startError}, ended.ExitCode)):
+		return failed(launcher, exitMessage(c), o.evidence(launcher, c))
+	}
+	return passed("")
+}
+
+// checkRanks requires a line of every rank in the launcher's log: as many ranks as the hostfile has slots, on all
+// hosts.
+func checkRanks(o *observation) finding {
+	launcher, ended, found := o.finished()
+	if !found {
+		return o.missingLog()
+	}
+	hosts := map[string]int{}
+	all := o.ranks(launcher)
+	for _, rank := range all {
+		hosts[rank.host]++
+	}
+	detail := fmt.Sprintf("%s on %s", count(len(all), "rank"), count(len(hosts), "host"))
+	switch {
+	case hasFailed(ended):
+		return failed(launcher, fmt.Sprintf("%s, and mpirun ended with exit code %d", detail, ended.State.Terminated.ExitCode), o.evidence(launcher, ended))
+	case len(hosts) != o.hosts():
+		return failed(launcher, fmt.Sprintf("%s, want %d: mpirun did not use the hostfile, or not over SSH", detail, o.hosts()), o.evidence(launcher, ended))
+	case o.wantedRanks() > 0 && len(all) != o.wantedRanks():
+		return failed(launcher, fmt.Sprintf("%s, want %d ranks", detail, o.wantedRanks()), o.evidence(launcher, ended))
+	}
+	return passed(detail)
+}
+
+// missingLog fails a check of a Complete TrainJob if the launcher's log could not be read.
+func (o *observation) missingLog() finding {
+	if o.view.Outcome().Condition != complete || !o.isFinal() {
+		return open("")
+	}
+	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
+}
+
+// wantedRanks is the number of slots in the hostfile, or 0 if there is no verdict.
+func (o *observation) wantedRanks() int {
+	verdict, err := o.verdict()
+	if err != nil || verdict == nil {
+		return 0
+	}
+	return verdict.Slots
+}
+
+// checkEnvironment requires the TrainJob's variable in every rank.
+func checkEnvironment(o *observation) finding {
+	launcher, ended, found := o.finished()
+	if !found {
+		return open("")
+	}
+	for _, rank := range o.ranks(launcher) {
+		if rank.value != o.view.Job.Name {
+			return failed(launcher, fmt.Sprintf("the rank on %s has no %s", rank.host, variable), o.evidence(launcher, ended))
+		}
+	}
+	return passed("")
+}
+
+// checkComplete requires the TrainJob to be Complete.
+func checkComplete(o *observation) finding {
+	switch outcome := o.view.Outcome(); outcome.Condition {
+	case "":
+		return open("")
+	case complete:
+		return passed("")
+	default:
+		return finding{status: Failed, detail: outcome.Message}
+	}
+}
+
+// rank is the line that one rank printed.
+type rank struct{ host, value string }
+
+// ranks are the ranks in the log of a launcher that has ended.
+func (o *observation) ranks(launcher jobs.Pod) []rank {
+	return ranksIn(o.logs[string(launcher.UID)+jobs.MainContainer])
+}
+
+// ranksIn are the ranks in a launcher's log.
+func ranksIn(log string) []rank {
+	var found []rank
+	for line := range strings.Lines(log) {
+		if _, text, ok := strings.Cut(strings.TrimSpace(line), rankPrefix); ok {
+			host, value, _ := strings.Cut(text, " with ")
+			found = append(found, rank{host, value})
+		}
+	}
+	return found
+}
+
+// finished is the launcher and its main container. It is true after the container has ended and its log was read.
+func (o *observation) finished() (jobs.Pod, corev1.ContainerStatus, bool) {
+	launcher := o.launcher()
+	c := mainStatus(launcher)
+	_, read := o.logs[string(launcher.UID)+jobs.MainContainer]
+	return launcher, c, read && c.State.Terminated != nil
+}

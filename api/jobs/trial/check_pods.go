@@ -1,0 +1,197 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+// checkPlaced requires every pod to be on a cluster node.
+func checkPlaced(o *observation) finding {
+	if outcome := o.view.Outcome(); outcome.Reason == trainer.TrainJobRuntimeNotSupportedReason {
+		return finding{status: Failed, detail: "Trainer refuses the runtime: " + outcome.Message}
+	}
+	if meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
+		return open("the TrainJob is suspended, until a queue admits it")
+	}
+	if strings.Contains(o.creationFailure, "forbidden") || strings.Contains(o.creationFailure, "denied the request") {
+		return finding{status: Failed, detail: "the TrainJob's pods are rejected", evidence: o.creationFailure}
+	}
+	placed, on := 0, map[string]bool{}
+	waiting := o.waitsBefore()
+	for _, pod := range o.all() {
+		if pod.Spec.NodeName != "" {
+			placed++
+			on[pod.Spec.NodeName] = true
+			continue
+		}
+		if message := schedulingMessage(pod); message != "" {
+			waiting = fmt.Sprintf("%s: %s", pod, message)
+		}
+	}
+	if placed == o.expectedPods() {
+		return passed(fmt.Sprintf("%d pods on %s", placed, count(len(on), "cluster node")))
+	}
+	return open(strings.TrimSuffix(fmt.Sprintf("%d of %d pods placed; %s", placed, o.expectedPods(), waiting), "; "))
+}
+
+// schedulingMessage is the scheduler's reason why a pod has no cluster node.
+func schedulingMessage(pod jobs.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// waitsBefore is the reason why pods are not created yet: another pod that must end first, such as an initializer, or
+// the latest creation failure.
+func (o *observation) waitsBefore() string {
+	if len(o.all()) >= o.expectedPods() {
+		return ""
+	}
+	for _, pod := range o.others() {
+		if pod.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		waits := fmt.Sprintf("%s must end first: %s", pod, cmp.Or(string(pod.Status.Phase), "Pending"))
+		if message := schedulingMessage(pod); message != "" {
+			return waits + ": " + message
+		}
+		for _, c := range statuses(pod) {
+			if c.State.Waiting != nil {
+				waits += fmt.Sprintf(": %s: %s", c.State.Waiting.Reason, c.State.Waiting.Message)
+			}
+		}
+		return waits
+	}
+	return o.creationFailure
+}
+
+// checkMounted requires a sandbox for every pod. The kubelet creates it when all volumes are mounted.
+func checkMounted(o *observation) finding {
+	ready := 0
+	for _, pod := range o.all() {
+		if isMounted(pod) {
+			ready++
+		} else if warning := o.mountWarnings[string(pod.UID)]; warning != "" {
+			return open(fmt.Sprintf("%s: %s", pod, warning))
+		}
+	}
+	if ready == o.expectedPods() {
+		return passed(fmt.Sprintf("in %d pods", ready))
+	}
+	return open("")
+}
+
+func isMounted(pod jobs.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionTrue
+	}) || slices.ContainsFunc(statuses(pod), hasStarted)
+}
+
+// permanentImageErrors are the kubelet's reasons after which the trial does not wait for an image. After ErrImagePull
+// the kubelet retries soon, after ImagePullBackOff with growing delays.
+var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
+
+// checkImage requires the image of the main container on the cluster node of every pod.
+func checkImage(o *observation) finding {
+	present := 0
+	for _, pod := range o.all() {
+		for _, c := range statuses(pod) {
+			wait := c.State.Waiting
+			switch {
+			case wait == nil:
+			case slices.Contains(permanentImageErrors, wait.Reason):
+				return failed(pod, fmt.Sprintf("%s: %s: %s", pod, wait.Reason, c.Image), wait.Message)
+			case wait.Reason == "ErrImagePull":
+				return open(fmt.Sprintf("%s: %s", pod, wait.Message))
+			}
+		}
+		if hasImage(pod) {
+			present++
+		}
+	}
+	if present == o.expectedPods() {
+		return passed(imageOf(o.all()[0], jobs.MainContainer))
+	}
+	return open("")
+}
+
+// hasImage reports whether the main container's image is on the cluster node: a container with this image has
+// started, or could not be created for a reason other than the image.
+func hasImage(pod jobs.Pod) bool {
+	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
+		wait := c.State.Waiting
+		tried := hasStarted(c) || wait != nil && slices.Contains(startErrors, wait.Reason)
+		return tried && imageOf(pod, c.Name) == imageOf(pod, jobs.MainContainer)
+	})
+}
+
+// imageOf is the image of a container in the spec of a pod.
+func imageOf(pod jobs.Pod, container string) string {
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if c.Name == container {
+			return c.Image
+		}
+	}
+	return ""
+}
+
+// startErrors are the kubelet's reasons for a container that it cannot create.
+var startErrors = []string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+
+// checkUser requires the first container of every pod to start, and all init containers except preflight to succeed.
+// The verdict of preflight is for other checks.
+func checkUser(o *observation) finding {
+	for _, pod := range o.all() {
+		for _, c := range statuses(pod) {
+			if wait := c.State.Waiting; wait != nil && slices.Contains(startErrors, wait.Reason) {
+				return failed(pod, fmt.Sprintf("%s: %s: %s", pod, c.Name, wait.Reason), wait.Message)
+			}
+		}
+		for _, c := range pod.Status.InitContainerStatuses {
+			if c.Name != jobs.PreflightContainer && hasFailed(c) {
+				return failed(pod, fmt.Sprintf("%s: %s", pod, exitMessage(c)), o.evidence(pod, c))
+			}
+		}
+	}
+	if o.startedPods() == o.expectedPods() {
+		return passed("")
+	}
+	return open("")
+}
+
+// startedPods is the number of pods that have started their preflight or their main container.
+func (o *observation) startedPods() int {
+	n := 0
+	for _, pod := range o.all() {
+		if isPrepared(pod) {
+			n++
+		}
+	}
+	return n
+}
+
+// isPrepared reports whether a pod has started its preflight or its main container.
+func isPrepared(pod jobs.Pod) bool {
+	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
+		return (c.Name == jobs.PreflightContainer || c.Name == jobs.MainContainer) && hasStarted(c)
+	})
+}
+
+// count is a number and a noun, in the plural if needed.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,259 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+// observation is the observed state of the TrainJob. It keeps deleted pods: when one pod fails, Kubernetes deletes
+// the others.
+type observation struct {
+	*trial
+	view jobs.View
+	pods map[string]jobs.Pod // by UID
+	logs map[string]string   // of containers that ended, by pod UID and container name
+	// mountWarnings are the latest mount errors of pods, by UID.
+	mountWarnings map[string]string
+	// creationFailure is the latest event about a pod that could not be created.
+	creationFailure string
+	// logError is the latest error of reading the log of a container.
+	logError string
+	// endedAt is the time when the TrainJob was first observed to have ended.
+	endedAt time.Time
+}
+
+const (
+	// rankLines is the maximum number of lines to read from a launcher's log. Each rank prints one line, and jobs.Log
+	// reads at most 1 MiB.
+	rankLines = 10_000
+	// maxWarnings is the maximum number of pods whose events are read in one update.
+	maxWarnings = 3
+	// evidenceLines is the number of log lines in Check.Evidence.
+	evidenceLines = 5
+	// logGracePeriod is the time in which the pods of an ended TrainJob can still change: the kubelet updates their
+	// status after Trainer has ended the TrainJob.
+	logGracePeriod = 3 * time.Second
+)
+
+// update adds the current state of the TrainJob.
+func (o *observation) update(ctx context.Context, view jobs.View) error {
+	o.view = view
+	if view.Outcome().Condition != "" && o.endedAt.IsZero() {
+		o.endedAt = time.Now()
+	}
+	for _, pod := range view.Pods {
+		o.pods[string(pod.UID)] = pod
+		if err := o.readLogs(ctx, pod); err != nil {
+			return err
+		}
+	}
+	o.readMountWarnings(ctx)
+	o.readCreationFailure(ctx)
+	return nil
+}
+
+// isFinal reports whether the TrainJob ended so long ago that its pods do not change any more.
+func (o *observation) isFinal() bool {
+	return !o.endedAt.IsZero() && time.Since(o.endedAt) > logGracePeriod
+}
+
+// readLogs reads the logs of containers that ended, because their pod can be deleted before the next update. It
+// retries at the next update unless the user lacks the permission.
+func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
+	for _, c := range statuses(pod) {
+		key := string(pod.UID) + c.Name
+		if _, known := o.logs[key]; known || !o.needsLog(pod, c) {
+			continue
+		}
+		lines := int64(evidenceLines)
+		if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
+			lines = rankLines
+		}
+		text, err := o.jobs.Log(ctx, pod, c.Name, lines)
+		switch {
+		case apierrors.IsForbidden(err):
+			return err
+		case err != nil:
+			o.logError = err.Error()
+		default:
+			o.logs[key] = text
+		}
+	}
+	return nil
+}
+
+// runningMpirun is a finding with the log of the launcher's main container, if it still runs when the trial times
+// out. It is the only evidence about an mpirun that does not end.
+func (o *observation) runningMpirun(ctx context.Context) finding {
+	launcher := o.launcher()
+	if mainStatus(launcher).State.Running == nil {
+		return finding{}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logGracePeriod)
+	defer cancel()
+	text, err := o.jobs.Log(ctx, launcher, jobs.MainContainer, rankLines)
+	if err != nil {
+		return finding{pod: &launcher, evidence: "mpirun still runs: " + err.Error()}
+	}
+	result := finding{pod: &launcher, evidence: "mpirun still runs; its log ends with:\n" + lastLines(text)}
+	if ranks := ranksIn(text); len(ranks) > 0 && len(ranks) == o.wantedRanks() {
+		result.detail = fmt.Sprintf("all %d ranks have started, and mpirun has not ended", len(ranks))
+	}
+	return result
+}
+
+// needsLog reports whether the log of a container is evidence: the log of the ranks, or of a container that failed. A
+// node that fails after mpirun ended is no evidence, because nodes are stopped when their TrainJob ends.
+func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
+	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
+		return c.State.Terminated != nil
+	}
+	return hasFailed(c) && !o.mpirunEnded()
+}
+
+// mountErrors are the kubelet's event reasons for a pod without volumes or network.
+var mountErrors = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
+
+// readMountWarnings reads the events of a few scheduled pods in which no container has started. The events only
+// explain why the trial waits, so that errors are ignored.
+func (o *observation) readMountWarnings(ctx context.Context) {
+	requests := 0
+	for _, pod := range o.all() {
+		if pod.Spec.NodeName == "" || isMounted(pod) {
+			continue
+		}
+		if requests++; requests > maxWarnings {
+			return
+		}
+		events, err := o.jobs.Warnings(ctx, pod)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			if slices.Contains(mountErrors, e.Reason) {
+				o.mountWarnings[string(pod.UID)] = e.Reason + ": " + e.Message
+			}
+		}
+	}
+}
+
+// readCreationFailure reads why pods are missing.
+func (o *observation) readCreationFailure(ctx context.Context) {
+	if len(o.all()) >= o.expectedPods() {
+		return
+	}
+	if messages, err := o.jobs.CreationFailures(ctx, keyOf(&o.view.Job)); err == nil && len(messages) > 0 {
+		o.creationFailure = messages[len(messages)-1]
+	}
+}
+
+// latest are the latest attempts of all pods that have a wanted role, in order of role and index.
+func (o *observation) latest(wanted func(jobs.Role) bool) []jobs.Pod {
+	var view jobs.View
+	for _, pod := range o.pods {
+		if wanted(pod.Role) {
+			view.Pods = append(view.Pods, pod)
+		}
+	}
+	return view.LatestAttempts()
+}
+
+// podsOf are the pods of a role.
+func (o *observation) podsOf(role jobs.Role) []jobs.Pod {
+	return o.latest(func(r jobs.Role) bool { return r == role })
+}
+
+func isMPI(role jobs.Role) bool { return role == jobs.Launcher || role == jobs.Node }
+
+// all are the launcher and the nodes.
+func (o *observation) all() []jobs.Pod { return o.latest(isMPI) }
+
+// others are other pods of the runtime, such as initializers.
+func (o *observation) others() []jobs.Pod {
+	return o.latest(func(r jobs.Role) bool { return !isMPI(r) })
+}
+
+// failedContainer is the first container that failed. Other pods come first, because they run before the launcher and
+// the nodes.
+func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool) {
+	for _, pod := range slices.Concat(o.others(), o.all()) {
+		for _, c := range statuses(pod) {
+			if hasFailed(c) && (pod.Role != jobs.Node || !o.mpirunEnded()) {
+				return pod, c, true
+			}
+		}
+	}
+	return jobs.Pod{}, corev1.ContainerStatus{}, false
+}
+
+// expectedPods is the number of the launcher and the nodes.
+func (o *observation) expectedPods() int { return int(o.options.Nodes) + 1 }
+
+// launcher is the pod that runs mpirun, or an empty pod if it is not created yet.
+func (o *observation) launcher() jobs.Pod {
+	for _, pod := range o.podsOf(jobs.Launcher) {
+		return pod
+	}
+	return jobs.Pod{}
+}
+
+// verdict is the verdict of the launcher's preflight, or nil if there is none yet.
+func (o *observation) verdict() (*jobs.Verdict, error) {
+	return jobs.View{Pods: []jobs.Pod{o.launcher()}}.Verdict()
+}
+
+// mainStatus is the status of the container that runs mpirun or sshd, or an empty status before it is created.
+func mainStatus(pod jobs.Pod) corev1.ContainerStatus {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name == jobs.MainContainer {
+			return c
+		}
+	}
+	return corev1.ContainerStatus{}
+}
+
+// evidence is the end of a container's log, or its termination message if the log is empty.
+func (o *observation) evidence(pod jobs.Pod, c corev1.ContainerStatus) string {
+	text := o.logs[string(pod.UID)+c.Name]
+	if ended := c.State.Terminated; strings.TrimSpace(text) == "" && ended != nil {
+		text = ended.Message
+	}
+	return lastLines(text)
+}
+
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-evidenceLines):], "\n")
+}
+
+// statuses are the statuses of all containers of a pod, in the order in which the containers start.
+func statuses(pod jobs.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+}
+
+func hasStarted(c corev1.ContainerStatus) bool {
+	return c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+}
+
+// hasFailed reports whether a container ended with an error.
+func hasFailed(c corev1.ContainerStatus) bool {
+	return c.State.Terminated != nil && c.State.Terminated.ExitCode != 0
+}
+
+// exitMessage describes how a container ended.
+func exitMessage(c corev1.ContainerStatus) string {
+	ended := c.State.Terminated
+	message := fmt.Sprintf("container %s ended with exit code %d", c.Name, ended.ExitCode)
+	if ended.Reason == "" || ended.Reason == "Error" {
+		return message
+	}
+	return fmt.Sprintf("%s (%s)", message, ended.Reason)
+}

@@ -1,0 +1,33 @@
+// Package message formats user input for one-line messages: quoted, shortened, and free of terminal
+// control sequences. It also suggests corrections for misspelled words.
+package message
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxLength is the longest piece of user input that a message repeats, in characters.
+const maxLength = 60
+
+// Quote returns text as a quoted string on one line, shortened to 60 characters. Control characters are escaped.
+func Quote(text string) string { return strconv.Quote(Shorten(text, maxLength)) }
+
+// Shorten cuts text to the given number of characters and marks the cut with an ellipsis.
+func Shorten(text string, length int) string {
+	if runes := []rune(text); len(runes) > length {
+		return string(runes[:length]) + "…"
+	}
+	return text
+}
+
+// Number returns a number as the user wrote it, shortened to 60 characters.
+func Number(text string) string { return Shorten(text, maxLength) }
+
+// Plain reports whether a key needs no quotes in a path: 1 to 60 ASCII letters, digits, "_", "/" and "-".
+func Plain(key string) bool {
+	return key != "" && len(key) <= maxLength && !strings.ContainsFunc(key, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_/-", r)
+	})
+}

@@ -1,0 +1,64 @@
+package message
+
+import "unicode/utf8"
+
+// Nearest returns the candidate that is most similar to word, or "" if none is similar enough.
+// It tolerates one typing error, and one more for each four letters.
+func Nearest(word string, candidates []string) string {
+	best, least := "", len(word)/4+2
+	for _, candidate := range candidates {
+		if lengthDifference(word, candidate) >= least { // a lower bound of the distance, without its quadratic cost
+			continue
+		}
+		if d := distance(word, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// lengthDifference returns the difference between the lengths of two words, in letters.
+func lengthDifference(a, b string) int {
+	n := utf8.RuneCountInString(a) - utf8.RuneCountInString(b)
+	return max(n, -n)
+}
+
+// distance counts the typing errors between two words: inserted, missing, changed and swapped letters.
+// A change of case is free, so a candidate that differs only in case always wins.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	rows := make([][]int, len(s)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(t)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		for j := 1; j <= len(t); j++ {
+			rows[i][j] = step(rows, s, t, i, j)
+		}
+	}
+	return rows[len(s)][len(t)]
+}
+
+// step computes one cell of the optimal string alignment table.
+func step(rows [][]int, s, t []rune, i, j int) int {
+	cost := 1
+	if lower(s[i-1]) == lower(t[j-1]) {
+		cost = 0
+	}
+	d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+	if i > 1 && j > 1 && lower(s[i-1]) == lower(t[j-2]) && lower(s[i-2]) == lower(t[j-1]) {
+		d = min(d, rows[i-2][j-2]+1)
+	}
+	return d
+}
+
+func lower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}

@@ -1,0 +1,62 @@
+package bundles
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// RefusedError reports files in a folder that Write would delete or overwrite.
+type RefusedError struct {
+	Dir   string
+	Files []string // paths relative to Dir, each with the reason
+}
+
+// maxListed bounds the number of files in an error message.
+const maxListed = 10
+
+// Error lists the folder and the files.
+func (r *RefusedError) Error() string {
+	listed, more := r.Files, ""
+	if len(listed) > maxListed {
+		listed, more = listed[:maxListed], fmt.Sprintf(" and %d more", len(listed)-maxListed)
+	}
+	return fmt.Sprintf("%s holds files that would be lost: %s%s", r.Dir, strings.Join(listed, ", "), more)
+}
+
+// Check returns a *RefusedError if Write would lose files: unknown ones, unless
+// the Writer keeps them, and generated ones that somebody edited, unless Force is set.
+func (p *Plan) Check() error {
+	var unknown, edited []string
+	wanted, folders := p.tree.paths(), map[string]bool{}
+	for file := range wanted {
+		addParents(folders, file)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.present)) {
+		switch e := p.present[name]; {
+		case e.unknown && !p.writer.KeepUnknown:
+			unknown = append(unknown, e.label(name)+" (unknown)")
+		case e.unknown && (wanted[name] || folders[name] || p.belowFile(name, wanted)):
+			unknown = append(unknown, e.label(name)+" (unknown, in the place of a generated file)")
+		case e.edited && !p.writer.Force:
+			edited = append(edited, name+" (edited)")
+		}
+	}
+	if refused := append(unknown, edited...); len(refused) > 0 {
+		return &RefusedError{Dir: p.dir, Files: refused}
+	}
+	return nil
+}
+
+// belowFile reports whether a folder above an unknown file is to become a
+// generated file. It ignores unknown folders, which Check lists themselves.
+func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if wanted[dir] {
+			return !p.present[dir].unknown
+		}
+	}
+	return false
+}

@@ -1,0 +1,43 @@
+package bundles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// rootCause reduces a system error to its cause, because users cannot act on names of system calls and temporary files.
+func rootCause(err error) error {
+	var (
+		number syscall.Errno
+		path   *fs.PathError
+	)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("interrupted (%w)", err)
+	case errors.As(err, &number):
+		return number
+	case errors.As(err, &path):
+		return path.Err
+	default:
+		return err
+	}
+}
+
+// wrapPath adds a path relative to the bundle's folder to the root cause of a system error.
+func wrapPath(path string, err error) error {
+	if err == nil || path == "." {
+		return rootCause(err)
+	}
+	return fmt.Errorf("%s: %w", path, rootCause(err))
+}
+
+// joinErrors puts two errors on one line. The second can be nil.
+func joinErrors(first, second error) error {
+	if second == nil {
+		return first
+	}
+	return fmt.Errorf("%w; %w", first, second)
+}

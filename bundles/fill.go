@@ -1,0 +1,131 @@
+package bundles
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+)
+
+// fill writes the tree to the staging folder. It links files that do not change
+// and unknown files, and writes the others. Existing files and folders keep
+// their modes.
+//
+// fill does not flush to the disk: flushing takes two to eight times as long for
+// 3,000 files, and files lost in a power failure can be generated again.
+func (p *Plan) fill(ctx context.Context, s *staging) error {
+	folders := p.folders()
+	for _, folder := range folders {
+		if err := s.root.Mkdir(inNew(folder), 0o777); err != nil {
+			return wrapPath(folder, err)
+		}
+	}
+	for _, f := range append(p.tree.files, p.listing) {
+		if ctx.Err() != nil {
+			return rootCause(ctx.Err())
+		}
+		if err := p.put(s, f); err != nil {
+			return wrapPath(f.Path, err)
+		}
+	}
+	if err := p.linkUnknown(ctx, s); err != nil {
+		return err
+	}
+	// Deepest first: a new mode can make the folders below unreachable.
+	for _, folder := range slices.Backward(folders) {
+		if e, ok := p.present[folder]; ok && e.info.IsDir() {
+			if err := s.root.Chmod(inNew(folder), e.info.Mode()); err != nil {
+				return wrapPath(folder, err)
+			}
+		}
+	}
+	return nil
+}
+
+// linkUnknown links the unknown files.
+func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
+	for name, e := range p.present {
+		if !e.unknown || e.info.IsDir() {
+			continue
+		}
+		if ctx.Err() != nil {
+			return rootCause(ctx.Err())
+		}
+		if err := p.link(s, name); err != nil {
+			return fmt.Errorf("%s: keeping an unknown file needs a hard link: %w: move it away, or write to another folder", name, rootCause(err))
+		}
+	}
+	return nil
+}
+
+// folders lists the folders of the new bundle, each before the folders in it.
+func (p *Plan) folders() []string {
+	folders := map[string]bool{}
+	for file := range p.tree.paths() {
+		addParents(folders, file)
+	}
+	for name, e := range p.present {
+		if e.unknown {
+			addParents(folders, name)
+		}
+		if e.unknown && e.info.IsDir() {
+			folders[name] = true
+		}
+	}
+	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
+}
+
+// put writes one file of the tree. It links an unchanged file, if the file system has hard links.
+func (p *Plan) put(s *staging, f hashedFile) error {
+	before := p.present[f.Path]
+	if before.generated && before.digest == f.digest {
+		switch err := p.link(s, f.Path); {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EXDEV):
+			return errMounted
+		}
+	}
+	return s.write(f.File, before)
+}
+
+// errMounted reports a generated file in a mount. The new folder would not contain the mount.
+var errMounted = errors.New("lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount")
+
+// link adds a hard link to an existing file to the staging folder.
+//
+// The old and the new folder can share files because one of them is removed at
+// the end of the run. If somebody edits such a file during the run, the edit
+// survives. Files that change are always written anew, so the old folder stays
+// intact until the swap.
+func (p *Plan) link(s *staging, name string) error {
+	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
+}
+
+// write creates a file, with the mode of the file that it replaces.
+func (s *staging) write(f File, before entry) (err error) {
+	file, err := s.root.OpenFile(inNew(f.Path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if before.generated {
+		if err := file.Chmod(before.info.Mode() & fs.ModePerm); err != nil {
+			return err
+		}
+	}
+	if s.buffer == nil {
+		s.buffer = bufio.NewWriterSize(nil, bufferSize)
+	}
+	s.buffer.Reset(file)
+	if _, err := f.Content.WriteTo(s.buffer); err != nil {
+		return err
+	}
+	return s.buffer.Flush()
+}

@@ -1,0 +1,97 @@
+package bundles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// parentDir is the locked directory that contains the folders of bundles. All
+// changes go through root, so no symbolic link can redirect them elsewhere.
+type parentDir struct {
+	path   string   // as the user wrote it
+	root   *os.Root // nil if the directory does not exist and the Writer is read-only
+	handle *os.File // the same directory; holds the lock
+
+	// System calls that some file systems lack; tests replace them.
+	exchange func(from *os.File, name string, to *os.File, other string) error
+	link     func(root *os.Root, name, other string) error
+}
+
+// open opens and locks a parent directory once per Writer.
+func (w *Writer) open(ctx context.Context, path string) (*parentDir, error) {
+	if p, ok := w.parents[path]; ok {
+		return p, nil
+	}
+	p, err := openParentDir(ctx, path, w, defaultLockTimeout)
+	if err != nil {
+		return nil, err
+	}
+	if w.parents == nil {
+		w.parents = map[string]*parentDir{}
+	}
+	w.parents[path] = p
+	return p, nil
+}
+
+// openParentDir opens and locks a directory. It creates the directory unless the Writer is read-only.
+func openParentDir(ctx context.Context, path string, w *Writer, timeout lockTimeout) (*parentDir, error) {
+	p := &parentDir{path: path, exchange: exchange, link: (*os.Root).Link}
+	var err error
+	if !w.ReadOnly {
+		err = os.MkdirAll(path, 0o777)
+	}
+	if err == nil {
+		p.root, err = os.OpenRoot(path)
+	}
+	if w.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		p.handle, err = p.root.Open(".")
+	}
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("opening the folder %s: %w", path, rootCause(err))
+	}
+	if err := timeout.lock(ctx, p.handle, path, w); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// close closes the directory, which releases the lock.
+func (p *parentDir) close() {
+	if p.handle != nil {
+		_ = p.handle.Close() // opened for reading only
+	}
+	if p.root != nil {
+		_ = p.root.Close() // opened for reading only
+	}
+}
+
+// exists reports whether a file or folder has the name.
+func (p *parentDir) exists(name string) bool {
+	_, err := p.root.Lstat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// containsWorkingDir reports whether the working directory is folder or lies below it.
+func containsWorkingDir(folder fs.FileInfo) bool {
+	dir, _ := os.Getwd() // on failure, the loop checks "." only
+	dir, _ = filepath.EvalSymlinks(dir)
+	for {
+		if info, err := os.Stat(dir); err == nil && os.SameFile(info, folder) {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,97 @@
+package bundles
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// RemovalError reports that a new bundle would remove objects that TrainJobs can
+// be using, or would change a field that the API server does not let change.
+type RemovalError struct {
+	Problems []string // one sentence each
+}
+
+// Error returns one line per problem.
+func (r *RemovalError) Error() string { return strings.Join(r.Problems, "\n") }
+
+// Change compares the objects of two bundles.
+type Change struct {
+	Old, New []Entry
+	Document []string // runtimes and tenants in the document, such as runtime/mpi and tenant/team-a
+	Removed  []string // runtimes and tenants that the user allows to remove
+}
+
+// Check returns a *RemovalError if a runtime or a tenant would be removed that
+// Removed does not contain, or if an immutable field would change. It also
+// returns the members of Removed that apply to this bundle.
+func (c Change) Check() (used []string, err error) {
+	next := c.next()
+	var problems []string
+	for _, old := range c.Old {
+		if e, remains := next[old.Object]; remains {
+			problems = append(problems, immutable(old, e)...)
+			continue
+		}
+		allowed := slices.DeleteFunc(old.Parts(), func(part string) bool { return !slices.Contains(c.Removed, part) })
+		if used = append(used, allowed...); len(allowed) > 0 {
+			continue
+		}
+		// All objects of a tenant have the same problem.
+		if problem := c.removal(old); problem != "" && !slices.Contains(problems, problem) {
+			problems = append(problems, problem)
+		}
+	}
+	if len(problems) > 0 {
+		return used, &RemovalError{problems}
+	}
+	return used, nil
+}
+
+// next returns the entries of the new bundle by object.
+func (c Change) next() map[string]Entry {
+	next := map[string]Entry{}
+	for _, e := range c.New {
+		next[e.Object] = e
+	}
+	return next
+}
+
+// removal describes the removal of an object. It is empty if nobody depends on the object.
+func (c Change) removal(old Entry) string {
+	switch tenant := "tenant/" + old.Tenant; {
+	case old.Tenant != "" && !slices.Contains(c.Document, tenant):
+		return fmt.Sprintf("%[1]s would be removed, with all objects generated for it: allow this with --remove %[1]s", tenant)
+	case old.Runtime != "":
+		return fmt.Sprintf("%s would be removed, and TrainJobs that name it would fail: allow this with --remove runtime/%s", strings.Replace(old.Object, "/", " ", 1), old.Runtime)
+	default:
+		return ""
+	}
+}
+
+// RemovedParts returns the runtimes and tenants that lose an object, such as tenant/team-a.
+func (c Change) RemovedParts() []string {
+	next := c.next()
+	var parts []string
+	for _, e := range c.Old {
+		if _, remains := next[e.Object]; !remains {
+			parts = append(parts, e.Parts()...)
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
+// immutable reports changes of fields that CEL rules protect. The rules allow
+// adding and removing such a field, because they compare values only if both exist.
+func immutable(old, next Entry) []string {
+	var problems []string
+	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {
+		if value, ok := next.Fixed[path]; ok && value != old.Fixed[path] {
+			problems = append(problems, fmt.Sprintf("%s: spec.template.spec.%s would change, which the API server refuses: give the runtime a new key, such as %s-v2, and remove %[3]s when no TrainJob names it",
+				strings.Replace(old.Object, "/", " ", 1), path, old.Runtime))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,144 @@
+package bundles
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// A staging folder lies next to the folder that it replaces. Its name is
+// .trainyard-staged-FOLDER-RANDOM, and it contains
+//
+//	.gitignore  hides the staging folder from Git
+//	new         the new folder; after an atomic exchange, the previous one
+//	old         the previous folder, if the file system has no atomic exchange
+//
+// It also serves as the journal. Without an atomic exchange, the folder is
+// missing for a moment, during which new and old both exist. If a run is killed
+// then, the next run renames old back. In all other states the folder is complete
+// or was never written, and the staging folder can be removed.
+const (
+	stagedPrefix = ".trainyard-staged-"
+	savedPrefix  = ".trainyard-saved-" // no run removes folders with this prefix
+	randomLength = 10                  // characters
+
+	newName    = "new"
+	oldName    = "old"
+	ignoreName = ".gitignore"
+)
+
+// staging is the staging folder of this run.
+type staging struct {
+	parent   *parentDir
+	name     string        // in the parent directory
+	target   string        // name of the folder to replace
+	root     *os.Root      // the staging folder itself
+	previous string        // newName or oldName: contains the previous folder after swap
+	buffer   *bufio.Writer // shared by all files
+
+	rollbackFailed bool // the staging folder contains the only copy of the previous folder
+}
+
+// inNew returns the path in the staging folder for a path in the new folder.
+func inNew(name string) string { return path.Join(newName, name) }
+
+// previousPath returns the path of the previous folder in the parent directory after swap.
+func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
+
+// stage creates a staging folder.
+func (p *parentDir) stage(target string) (*staging, error) {
+	s := &staging{parent: p, name: stagedPrefix + target + "-" + strings.ToLower(rand.Text()[:randomLength]), target: target}
+	err := p.root.Mkdir(s.name, 0o700)
+	if err != nil {
+		return nil, rootCause(err)
+	}
+	if s.root, err = p.root.OpenRoot(s.name); err != nil {
+		return nil, joinErrors(rootCause(err), p.removeStaged(s.name))
+	}
+	if err := s.root.WriteFile(ignoreName, []byte("*\n"), 0o666); err != nil {
+		return nil, joinErrors(rootCause(err), s.remove())
+	}
+	return s, nil
+}
+
+// remove removes the staging folder, unless it contains the only copy of the previous folder.
+func (s *staging) remove() error {
+	_ = s.root.Close() // a directory has no data to write
+	if s.rollbackFailed {
+		return nil
+	}
+	return s.parent.removeStaged(s.name)
+}
+
+// recover restores the target after a run that was killed, and removes its stale
+// staging folders. No live run uses them, because it would hold the lock. On file
+// systems without locks, a live run fails instead. A read-only Writer removes nothing.
+func (p *parentDir) recover(w *Writer, target string) error {
+	if w.ReadOnly && p.exists(target) {
+		return nil
+	}
+	entries, err := fs.ReadDir(p.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("reading the folder %s: %w", p.path, rootCause(err))
+	}
+	prefix := stagedPrefix + target + "-"
+	for _, e := range entries {
+		if name := e.Name(); e.IsDir() && strings.HasPrefix(name, prefix) && len(name) == len(prefix)+randomLength {
+			if err := p.recoverFrom(w, name, target); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
+	if _, err := p.root.Lstat(path.Join(staged, newName)); err == nil && !p.exists(target) {
+		err := p.root.Rename(path.Join(staged, oldName), target)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the killed run was to create the folder
+			return fmt.Errorf("recovering %s after an interrupted run: renaming %s: %w", filepath.Join(p.path, target), filepath.Join(p.path, staged, oldName), rootCause(err))
+		}
+	}
+	if w.ReadOnly {
+		return nil
+	}
+	if err := p.removeStaged(staged); err != nil {
+		w.note("cannot remove %s, left by an interrupted run: %v", filepath.Join(p.path, staged), err)
+	}
+	return nil
+}
+
+// removeStaged removes a staging folder, and fails if it contains other files. It
+// removes .gitignore last, so that Git never sees what a killed run leaves.
+func (p *parentDir) removeStaged(staged string) error {
+	for _, name := range []string{newName, oldName, ignoreName} {
+		if err := removeAll(p.root, path.Join(staged, name)); err != nil {
+			return rootCause(err)
+		}
+	}
+	return rootCause(p.root.Remove(staged))
+}
+
+// removeAll removes a folder, including folders in it that somebody made read-only.
+func removeAll(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	err = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return root.Chmod(path, 0o700)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return root.RemoveAll(name)
+}

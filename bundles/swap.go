@@ -1,0 +1,83 @@
+package bundles
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// swap puts the staged folder in the place of the target.
+func (s *staging) swap(exists bool) error {
+	s.previous = newName
+	if !exists {
+		return explain(s.parent.root.Rename(path.Join(s.name, newName), s.target))
+	}
+	err := s.exchange()
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return explain(err)
+	}
+	s.previous = oldName
+	if err := s.parent.root.Rename(s.target, path.Join(s.name, oldName)); err != nil {
+		return explain(err)
+	}
+	if err := s.parent.root.Rename(path.Join(s.name, newName), s.target); err != nil {
+		return joinErrors(explain(err), s.restore())
+	}
+	return nil
+}
+
+// exchange swaps the target with new in one atomic step.
+func (s *staging) exchange() error {
+	handle, err := s.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = handle.Close() }() // opened for reading only
+	return s.parent.exchange(handle, newName, s.parent.handle, s.target)
+}
+
+// swapBack undoes swap.
+func (s *staging) swapBack() error {
+	if s.previous == newName {
+		return s.save(s.exchange())
+	}
+	if err := s.parent.root.Rename(s.target, path.Join(s.name, newName)); err != nil {
+		return s.save(err)
+	}
+	return s.restore()
+}
+
+// restore renames old back to the target.
+func (s *staging) restore() error {
+	return s.save(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
+}
+
+// save protects the previous folder from later runs if the rollback failed, and reports its path.
+func (s *staging) save(err error) error {
+	if err == nil {
+		return nil
+	}
+	s.rollbackFailed = true
+	saved := savedPrefix + strings.TrimPrefix(s.name, stagedPrefix)
+	if s.parent.root.Rename(s.name, saved) == nil {
+		s.name = saved
+	}
+	return fmt.Errorf("restoring the previous folder failed: %w: move it back from %s", rootCause(err), filepath.Join(s.parent.path, s.previousPath()))
+}
+
+// explain adds the next step to the error of a folder that cannot be renamed.
+func explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EBUSY):
+		return fmt.Errorf("%w: a mount point cannot be replaced, but a folder in it can: add a name to the path", rootCause(err))
+	case errors.Is(err, syscall.EXDEV):
+		return fmt.Errorf("%w: a mount point, or a folder in a lower layer of an overlay, cannot be replaced: write to another folder", rootCause(err))
+	default:
+		return fmt.Errorf("moving the new folder to its place: %w", rootCause(err))
+	}
+}

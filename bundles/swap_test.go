@@ -1,0 +1,207 @@
+package bundles
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// swapping plans to replace first by second. It calls with before each exchange.
+func swapping(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
+	t.Helper()
+	t.Cleanup(w.Close)
+	p, err := w.Plan(t.Context(), tree(t, second), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.parent.exchange = func(from *os.File, name string, to *os.File, other string) error {
+		if err := with(filepath.Join(p.parent.path, from.Name()[strings.LastIndex(from.Name(), stagedPrefix):])); err != nil {
+			return err
+		}
+		return exchange(from, name, to, other)
+	}
+	return p
+}
+
+var (
+	first  = map[string]string{"a": "1", "b": "1", "sub/c": "1"}
+	second = map[string]string{"a": "2", "b": "1", "new/d": "2"}
+)
+
+func TestSwap(t *testing.T) {
+	cases := map[string]struct {
+		with func(dir, staged string) error
+		want string // substring of the error; empty if the write succeeds
+	}{
+		"atomic exchange": {with: func(string, string) error { return nil }},
+		"two renames": {
+			with: func(string, string) error { return errors.ErrUnsupported },
+		},
+		"the second rename fails": {
+			with: func(_, staged string) error {
+				return errors.Join(errors.ErrUnsupported, os.RemoveAll(filepath.Join(staged, newName)))
+			},
+			want: "moving the new folder to its place: no such file or directory; nothing was changed",
+		},
+		"a mount point": {
+			with: func(string, string) error { return &os.PathError{Op: "renameat2", Path: "x", Err: syscall.EBUSY} },
+			want: "device or resource busy: a mount point cannot be replaced, but a folder in it can: add a name to the path; nothing was changed",
+		},
+		"another device": {
+			with: func(string, string) error { return syscall.EXDEV },
+			want: "invalid cross-device link: a mount point, or a folder in a lower layer of an overlay, cannot be replaced: write to another folder; nothing",
+		},
+		"a folder without write permission": {
+			with: func(string, string) error { return syscall.EACCES },
+			want: "moving the new folder to its place: permission denied; nothing was changed",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := bundle(t, first)
+			p := swapping(t, &Writer{}, dir, func(staged string) error { return tc.with(dir, staged) })
+			changed, err := p.Write(t.Context())
+			want := second
+			if tc.want != "" {
+				want = first
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("Write() = %v, want %q", err, tc.want)
+				}
+			} else if err != nil || !changed {
+				t.Errorf("Write() = %v, %v", changed, err)
+			}
+			holds(t, dir, withManifest(t, want))
+			noSiblings(t, dir)
+		})
+	}
+}
+
+// TestConcurrentChangesAreNotLost changes the folder after it was read. The write fails and keeps the change.
+func TestConcurrentChangesAreNotLost(t *testing.T) {
+	changes := map[string]struct {
+		do   func(*testing.T, string)
+		want string
+	}{
+		"a file is edited":      {edit("a"), "a was changed by another program"},
+		"a file is added":       {edit("sub/new"), "sub/new was changed by another program"},
+		"a file is removed":     {removeFile("a"), "a was changed by another program"},
+		"a file becomes a link": {replaceByLink("a"), "a was changed by another program"},
+		"the folder is removed": {func(t *testing.T, dir string) {
+			t.Helper()
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}, "another program"},
+		"the folder becomes a link": {func(t *testing.T, dir string) {
+			t.Helper()
+			if err := os.Rename(dir, dir+"-moved"); err != nil {
+				t.Fatal(err)
+			}
+			symlink(t, "bundle-moved", dir)
+		}, "another program"},
+	}
+	for name, change := range changes {
+		t.Run(name+" before the swap", func(t *testing.T) {
+			dir := bundle(t, first)
+			p := swapping(t, &Writer{}, dir, func(string) error { return nil })
+			change.do(t, dir)
+			want := around(t, dir)
+			_, err := p.Write(t.Context())
+			failsUnchanged(t, dir, want, err, change.want)
+		})
+		for kind, outcome := range map[string]error{"exchange": nil, "rename": errors.ErrUnsupported} {
+			t.Run(name+" just before "+kind, func(t *testing.T) {
+				dir := bundle(t, first)
+				var want map[string]string
+				p := swapping(t, &Writer{}, dir, func(string) error {
+					if want == nil {
+						change.do(t, dir)
+						want = around(t, dir)
+					}
+					return outcome
+				})
+				_, err := p.Write(t.Context())
+				if len(want) == 0 { // no folder to swap
+					change.want = "no such file"
+				}
+				failsUnchanged(t, dir, want, err, change.want)
+			})
+		}
+	}
+}
+
+// around returns the files in the folder and next to it, without staging folders.
+func around(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := snapshot(t, filepath.Dir(dir))
+	for path := range all {
+		if strings.HasPrefix(path, stagedPrefix) {
+			delete(all, path)
+		}
+	}
+	return all
+}
+
+// failsUnchanged checks that a write failed and changed nothing.
+func failsUnchanged(t *testing.T, dir string, want map[string]string, err error, message string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), message) {
+		t.Errorf("Write() = %v, want %q", err, message)
+	}
+	if diff := cmp.Diff(want, snapshot(t, filepath.Dir(dir))); diff != "" {
+		t.Errorf("files in and next to the folder: -before +after:\n%s", diff)
+	}
+}
+
+// countdown is a context that is cancelled after a number of calls of Err.
+type countdown struct {
+	context.Context //nolint:containedctx // countdown is a context
+	left            *int
+}
+
+func (c countdown) Err() error {
+	if *c.left--; *c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestInterrupt interrupts a run at every step. The folder is complete each time,
+// old or new, and nothing lies next to it.
+func TestInterrupt(t *testing.T) {
+	for after := 0; ; after++ {
+		dir, left := bundle(t, first), after
+		ctx := countdown{t.Context(), &left}
+		err := func() error {
+			w := &Writer{KeepUnknown: true}
+			defer w.Close()
+			edit("own/notes")(t, dir)
+			p, err := w.Plan(ctx, tree(t, second), dir)
+			if err != nil {
+				return err
+			}
+			_, err = p.Write(ctx)
+			return err
+		}()
+		want := first
+		if err == nil {
+			want = second
+		} else if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "interrupted") {
+			t.Fatalf("interrupted after %d steps: %v", after, err)
+		}
+		all := withManifest(t, want)
+		all["own/notes"] = "by hand\n"
+		holds(t, dir, all)
+		noSiblings(t, dir)
+		if err == nil {
+			t.Logf("there are %d steps", after)
+			return
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// sarif writes SARIF 2.1.0, with the properties that GitHub code scanning requires. The go-sarif library would add a JSON
+// Schema validator to the command, and writes empty properties.
+// Source: docs.oasis-open.org/sarif/sarif/v2.1.0; docs.github.com, SARIF support for code scanning.
+var sarif = Format{
+	Name: "sarif",
+	Doc:  "SARIF 2.1.0, for code scanning",
+	Write: func(w io.Writer, r Report) error {
+		return writeJSON(w, properties{
+			"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+			"version": "2.1.0",
+			"runs":    []properties{sarifRun(r)},
+		})
+	},
+}
+
+// properties is an object of SARIF.
+type properties map[string]any
+
+func sarifText(text string) properties { return properties{"text": text} }
+
+const project = "https://github.com/trainyard/trainyard"
+
+func sarifRun(r Report) properties {
+	// executionSuccessful is false if the run has failures, and true if it only has problems.
+	invocation := properties{"executionSuccessful": len(r.Failures) == 0, "exitCode": r.ExitCode}
+	var notifications []properties
+	for _, failure := range r.Failures {
+		notifications = append(notifications, properties{"level": "error", "message": sarifText(failure)})
+	}
+	if len(notifications) > 0 {
+		invocation["toolExecutionNotifications"] = notifications
+	}
+	rules, results := sarifResults(r)
+	return properties{
+		"tool":        properties{"driver": properties{"name": "trainyard", "version": r.Version, "informationUri": project, "rules": rules}},
+		"columnKind":  "unicodeCodePoints",
+		"invocations": []properties{invocation},
+		"results":     results,
+	}
+}
+
+// sarifResults returns the problems and notes as results, and the rules that they refer to.
+func sarifResults(r Report) (rules, results []properties) {
+	rules, results = []properties{}, []properties{}
+	index := map[string]int{}
+	add := func(level string, list problem.List) {
+		for _, p := range list {
+			if _, known := index[p.Rule.Name]; !known {
+				index[p.Rule.Name] = len(rules)
+				rules = append(rules, sarifRule(p.Rule))
+			}
+			results = append(results, sarifResult(level, index[p.Rule.Name], p))
+		}
+	}
+	add("error", r.Problems)
+	add("note", r.Notes)
+	return rules, results
+}
+
+func sarifRule(rule problem.Rule) properties {
+	doc := sarifText(rule.Doc)
+	return properties{
+		"id": rule.Name, "shortDescription": doc, "fullDescription": doc, "help": doc, "helpUri": project + "/blob/main/docs/vetting.md",
+	}
+}
+
+func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
+	message, location := p.Message, properties{"physicalLocation": properties{
+		"artifactLocation": properties{"uri": uri(p.File)},
+		"region":           properties{"startLine": p.Line, "startColumn": p.Column},
+	}}
+	if p.Path != "" {
+		message = p.Path + ": " + message
+		location["logicalLocations"] = []properties{{"fullyQualifiedName": p.Path}}
+	}
+	return properties{
+		"ruleId": p.Rule.Name, "ruleIndex": ruleIndex, "level": level,
+		"message":             sarifText(escapeLinks.Replace(message)),
+		"locations":           []properties{location},
+		"partialFingerprints": map[string]string{"ruleAndPath/v1": fingerprint(p)},
+	}
+}
+
+// escapeLinks escapes embedded links, because a message can contain text of a document.
+// Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
+var escapeLinks = strings.NewReplacer("](", `\](`)
+
+// uri returns the URI of a file. For standard input, it returns the escaped name.
+func uri(file string) string {
+	if file == standardInput {
+		return escapePath(file)
+	}
+	path := relativePath(file)
+	if filepath.IsAbs(path) {
+		return "file:///" + escapePath(strings.TrimPrefix(filepath.ToSlash(path), "/"))
+	}
+	return escapePath(filepath.ToSlash(path))
+}
+
+// escapePath escapes a path for a URI. It escapes colons, because a colon in the first segment would end a scheme.
+func escapePath(path string) string {
+	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
+}
+
+// fingerprint identifies a problem across runs, even if its line has moved. It depends on the rule and the path in the
+// document, or on the message if there is no path.
+func fingerprint(p problem.Problem) string {
+	sum := sha256.Sum256([]byte(p.Rule.Name + "\x00" + cmp.Or(p.Path, p.Message)))
+	return hex.EncodeToString(sum[:16])
+}

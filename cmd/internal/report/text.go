@@ -1,0 +1,44 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxProblems is how many problems a text report lists. Nobody fixes more before the next run, and the first problems can
+// cause others.
+const maxProblems = 100
+
+// Text writes one line per note, problem and failure. Two reports in sequence form one report, so that notes can be
+// written before the run ends.
+var Text = Format{
+	Name: "text",
+	Doc:  "for people: one line per problem on standard error, at most 100",
+	Write: func(w io.Writer, r Report) error {
+		var b strings.Builder
+		for _, note := range r.Notes {
+			b.WriteString("note: " + note.String() + "\n")
+		}
+		for i, p := range r.Problems {
+			if i == maxProblems {
+				fmt.Fprintf(&b, "... and %d more\n", len(r.Problems)-i)
+				break
+			}
+			b.WriteString(p.String() + "\n")
+		}
+		for _, failure := range r.Failures {
+			b.WriteString(failure + "\n")
+		}
+		return write(w, b.String())
+	},
+}
+
+// write writes a report with a single call, so that it is complete or absent.
+func write(w io.Writer, text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"slices"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// isGenerator reports whether kustomize runs the function as a generator. It then sends only the functionConfig.
+func (l *resourceList) isGenerator() bool {
+	return len(l.Items) > 0 && !slices.ContainsFunc(l.Items, func(item *yaml.RNode) bool { return !isLocal(item) })
+}
+
+// leaveMarker replaces the items with an object that records which function ran. kustomize skips a function that it
+// may not run, without an error. A replacement in the kustomization reads this object, and fails without it.
+// kustomize removes the object at the end, because it is local.
+func (l *resourceList) leaveMarker(function string) int {
+	return l.replaceItems(map[string]any{
+		"apiVersion": v1alpha1.APIVersion, "kind": "FunctionRun", "function": function,
+		"metadata": map[string]any{
+			"name":        l.FunctionConfig.GetName(),
+			"annotations": map[string]any{localConfigAnnotation: "true"},
+		},
+	})
+}
+
+// leaveMisplacedValidator replaces the items with one object of an unknown kind. kustomize ignores the output of
+// validators. Listed below transformers by mistake, a validator's output is the whole output of kustomize. No API
+// server accepts this object, so that nobody can apply the output and prune all other objects.
+func (l *resourceList) leaveMisplacedValidator() int {
+	return l.replaceItems(map[string]any{
+		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",
+		"metadata": map[string]any{"name": l.FunctionConfig.GetName()},
+		"message":  "this document validates objects: list it below validators in the kustomization; below transformers, its output replaces all objects",
+	})
+}
+
+func (l *resourceList) replaceItems(object map[string]any) int {
+	node, err := yaml.FromMap(object)
+	if err != nil {
+		return l.reportError(err)
+	}
+	l.Items = []*yaml.RNode{node}
+	return exitOK
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/trainyard/trainyard/api/message"
+)
+
+// choice is one allowed value of a flag.
+type choice struct{ name, doc string }
+
+// choices are the allowed values of a flag, in the order of help texts.
+type choices []choice
+
+// textOrJSON are the print formats of most commands.
+var textOrJSON = namedChoices("text", "json")
+
+// namedChoices are choices without descriptions.
+func namedChoices(names ...string) choices {
+	return choicesOf(names, func(name string) choice { return choice{name: name} })
+}
+
+// choicesOf returns the choices for a list of formats.
+func choicesOf[T any](formats []T, toChoice func(T) choice) choices {
+	var all choices
+	for _, format := range formats {
+		all = append(all, toChoice(format))
+	}
+	return all
+}
+
+func (c choices) names() []string {
+	names := make([]string, len(c))
+	for i, one := range c {
+		names[i] = one.name
+	}
+	return names
+}
+
+// help lists the choices for a help text, one per line.
+func (c choices) help() string {
+	lines := make([]string, len(c))
+	for i, one := range c {
+		lines[i] = fmt.Sprintf("  %-11s %s", one.name, one.doc)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// addFlag adds a flag that accepts these choices only, and completes them in a shell.
+func (c choices) addFlag(cmd *cobra.Command, target *string, name, shorthand, value, usage string) {
+	*target = value
+	cmd.Flags().VarP(&choiceFlag{target, c}, name, shorthand, usage+": "+strings.Join(c.names(), ", "))
+	completions := make([]cobra.Completion, len(c))
+	for i, one := range c {
+		completions[i] = cobra.CompletionWithDesc(one.name, one.doc)
+	}
+	complete(cmd, name, cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addOutput adds the flag -o for the print format.
+func addOutput(cmd *cobra.Command, target *string, formats choices) {
+	formats.addFlag(cmd, target, "output", "o", "text", "print format")
+}
+
+// complete sets how a shell completes the value of a flag.
+func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails only if the command has no such flag
+}
+
+// choiceFlag is the pflag.Value of choices.
+type choiceFlag struct {
+	target  *string
+	allowed choices
+}
+
+// String is the current value.
+func (f *choiceFlag) String() string { return *f.target }
+
+// Type is the type that help texts show.
+func (f *choiceFlag) Type() string { return "string" }
+
+// Set accepts an allowed value.
+func (f *choiceFlag) Set(value string) error {
+	err := oneOf(value, f.allowed.names())
+	if err == nil {
+		*f.target = value
+	}
+	return err
+}
+
+// oneOf refuses a value that is not allowed. The error lists the allowed values and suggests the nearest one.
+func oneOf(value string, allowed []string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	err := errors.New("want one of " + listNames(allowed))
+	if nearest := message.Nearest(value, allowed); nearest != "" {
+		return fmt.Errorf("%w: did you mean %s?", err, nearest)
+	}
+	return err
+}
+
+// maxNames is how many names a message lists.
+const maxNames = 12
+
+// listNames joins names for a message, and shortens a long list.
+func listNames(names []string) string {
+	if len(names) > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
+	}
+	return strings.Join(names, ", ")
+}
+
+// wantedValues describe the values of flags, by the type that pflag has for them.
+var wantedValues = map[string]string{
+	"bool":           "true or false",
+	"duration":       "a duration such as 90s or 5m",
+	"int32":          "an integer",
+	"stringToString": "KEY=VALUE",
+}
+
+// flagError is the usage error of a flag that pflag refused.
+func flagError(_ *cobra.Command, err error) error {
+	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
+		cause := invalid.Unwrap()
+		if wanted := wantedValues[invalid.GetFlag().Value.Type()]; wanted != "" {
+			cause = errors.New("want " + wanted)
+		}
+		return usageErrorf("--%s %q: %w", invalid.GetFlag().Name, invalid.GetValue(), cause)
+	}
+	return usageErrorf("%w", err)
+}
+
+// wantArg allows one positional argument, which can be required.
+func wantArg(required bool, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if required && len(args) == 0 || len(args) > 1 {
+			return usageErrorf("%s: want %s, got %s", commandName(cmd), what, count(len(args), "argument"))
+		}
+		return nil
+	}
+}
+
+// noArgs refuses positional arguments. A file name among them is most likely a forgotten -f.
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.Flags().Lookup("file") != nil:
+		return usageErrorf("%q: want the document with -f, as in: %s -f %s", args[0], cmd.CommandPath(), args[0])
+	}
+	return usageErrorf("%s: want no arguments, got %q", commandName(cmd), args[0])
+}
+
+// commandName returns the name of a command without the name of the program.
+func commandName(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return name
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainyard/trainyard/cmd/internal/report"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/generator/vet/trainjob"
+	"github.com/trainyard/trainyard/policies/cases"
+)
+
+// Status of a case.
+const (
+	passedCase = "passed"
+	failedCase = "failed"
+)
+
+// caseResult is the result of a case of a policy test in one environment. Its position is that of the case, or of the
+// failed expectation.
+type caseResult struct {
+	problem.Position
+	Environment string   `json:"environment,omitempty"`
+	Name        string   `json:"name"`
+	Tenant      string   `json:"tenant"`
+	Status      string   `json:"status"`
+	Message     string   `json:"message,omitempty"` // the difference from the expectation
+	Rules       []string `json:"rules"`             // the rules that refuse the TrainJob
+	Messages    []string `json:"says"`              // their messages, in the same order
+
+	problem problem.Problem
+}
+
+func newCaseResult(environment string, c trainjob.Case, outcome cases.Outcome) caseResult {
+	r := caseResult{
+		Position: c.Position("name"), Environment: environment, Name: c.Name, Tenant: c.Tenant, Status: passedCase,
+		Rules: append([]string{}, outcome.Rules...), Messages: append([]string{}, outcome.Messages...),
+	}
+	if difference, differs := c.Mismatch(outcome); differs {
+		r.Position, r.Status, r.problem = difference.Position, failedCase, difference
+		r.Message = strings.TrimPrefix(difference.Message, c.Name+": ")
+	}
+	return r
+}
+
+// failedCases returns the failed cases as an error, or nil. Cases that are printed as text already are not problems of the
+// report.
+func failedCases(all []caseResult, printed bool) error {
+	var failed problem.List
+	for _, r := range all {
+		if r.Status == failedCase {
+			p := r.problem
+			if r.Environment != "" {
+				p.Message += " (in environment " + r.Environment + ")"
+			}
+			failed = append(failed, p)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	summary := fmt.Sprintf("trainyard: %d of %s failed", len(failed), count(len(all), "case"))
+	result := report.Report{ExitCode: exitFailed, Failures: []string{summary}}
+	if _ = failed.Err(); !printed { // Err sorts the list
+		result.Problems = failed
+	}
+	return &exitError{errors.New(summary), result}
+}
+
+// resultFormats are the print formats of results.
+var resultFormats = choices{
+	{"text", "a line for each case"},
+	{"junit", "JUnit XML, which CI systems show as test results"},
+	{"json", "for programs: a list of cases with position, status, rules and messages"},
+}
+
+func printResults(w io.Writer, format string, all []caseResult) error {
+	if format == "junit" {
+		return printJUnit(w, all)
+	}
+	return printList(w, format, all, func(r caseResult) string {
+		if r.Status == failedCase {
+			return fmt.Sprintf("FAILED  %s: %s: %s", inEnvironmentOf(r, r.String()), r.Name, r.Message)
+		}
+		return fmt.Sprintf("ok      %s: %s", inEnvironmentOf(r, r.String()), r.Name)
+	})
+}
+
+// inEnvironmentOf appends the environment of a result to a position or a file name.
+func inEnvironmentOf(r caseResult, where string) string {
+	if r.Environment == "" {
+		return where
+	}
+	return where + " in " + r.Environment
+}
+
+// JUnit XML, with the elements and attributes that CI systems agree on. Only some of them read file and line.
+// Source: github.com/testmoapp/junitxml.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		File    string        `xml:"file,attr"`
+		Line    int           `xml:"line,attr"`
+		Failure *junitFailure `xml:"failure"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// printJUnit prints one suite for each file and environment.
+func printJUnit(w io.Writer, all []caseResult) error {
+	var doc junitSuites
+	for _, r := range all {
+		name := inEnvironmentOf(r, r.File)
+		if n := len(doc.Suites); n == 0 || doc.Suites[n-1].Name != name {
+			doc.Suites = append(doc.Suites, junitSuite{Name: name})
+		}
+		suite := &doc.Suites[len(doc.Suites)-1]
+		c := junitCase{Name: r.Name, Class: name, File: r.File, Line: r.Line}
+		if r.Status == failedCase {
+			c.Failure = &junitFailure{r.Message, r.String() + ": " + r.Message}
+			suite.Failures++
+		}
+		suite.Tests++
+		suite.Cases = append(suite.Cases, c)
+	}
+	text, err := xml.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, xml.Header+string(text)+"\n")
+	return err
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// componentLabels are the labels on the objects of a component, by the kind of the component. A component is a runtime or
+// a tenant of the document, written as runtime/NAME or tenant/NAME.
+var componentLabels = map[string]string{
+	"runtime": v1alpha1.RuntimeLabel,
+	"tenant":  v1alpha1.TenantLabel,
+}
+
+// checkComponents refuses components that are not runtime/NAME or tenant/NAME.
+func checkComponents(flag string, components []string) error {
+	for _, component := range components {
+		kind, name, _ := strings.Cut(component, "/")
+		if componentLabels[kind] == "" || name == "" || strings.Contains(name, "/") {
+			return usageErrorf("%s %q: want runtime/NAME or tenant/NAME", flag, component)
+		}
+	}
+	return nil
+}
+
+// selectComponents keeps the objects of the components of --only. Without components, it keeps all objects.
+func selectComponents(platforms []generator.Platform, components []string) ([]generator.Platform, error) {
+	if len(components) == 0 {
+		return platforms, nil
+	}
+	known := componentsOf(platforms)
+	for _, component := range components {
+		if err := oneOf(component, known); err != nil {
+			return nil, usageErrorf("--only %q: %w", component, err)
+		}
+	}
+	selected := slices.Clone(platforms)
+	for i, p := range platforms {
+		selected[i].Objects = p.Objects.Select(func(o object.Object) bool {
+			return slices.ContainsFunc(components, func(component string) bool { return belongs(o, component) })
+		})
+	}
+	return selected, nil
+}
+
+func belongs(o object.Object, component string) bool {
+	kind, name, _ := strings.Cut(component, "/")
+	return o.Label(componentLabels[kind]) == name
+}
+
+// componentsOf lists the components of the document in any environment, sorted.
+func componentsOf(platforms []generator.Platform) []string {
+	var known []string
+	for _, p := range platforms {
+		known = append(known, p.Sections...)
+	}
+	slices.Sort(known)
+	return slices.Compact(known)
+}

@@ -1,0 +1,226 @@
+// Package capacity compares the resources that the TrainJobs of runtimes request with the quotas and queues of
+// tenants. It finds TrainJobs that can never run, and reports how many nodes a TrainJob can have.
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/capacity/sizing"
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/load"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+var demandsPath = cue.ParsePath("demands")
+
+// Rules about quotas.
+var (
+	OverQuota        = problem.Rule{Name: "job-over-quota", Doc: "The smallest TrainJob of a runtime fits into the quota of each tenant that lists it"}
+	DefaultOverQuota = problem.Rule{Name: "default-job-over-quota", Doc: "The default TrainJob of a runtime fits into the quota of each tenant that lists it"}
+)
+
+// demand is an entry of demands in demands.cue.
+type demand struct {
+	Nodes          int               `json:"nodes"`
+	MaxNodes       int               `json:"maxNodes"`
+	LauncherIsNode bool              `json:"launcherIsNode"`
+	SameFlavor     bool              `json:"sameFlavor"`
+	NodeSelector   map[string]string `json:"nodeSelector"`
+	Initializers   []struct {
+		Name    string         `json:"name"`
+		Amounts map[string]any `json:"amounts"`
+	} `json:"initializers"`
+	Launcher     map[string]any `json:"launcher"`
+	LauncherOnly []string       `json:"launcherOnly"` // resources that the launcher sets for itself
+	Node         map[string]any `json:"node"`
+	Processes    struct {
+		Default int `json:"default"`
+		Min     int `json:"min"`
+		Max     int `json:"max"`
+	} `json:"processes"`
+}
+
+// job parses the amounts of a demand.
+func (d demand) job() (j sizing.Job, err error) {
+	j = sizing.Job{DefaultNodes: d.Nodes, MaxNodes: d.MaxNodes, LauncherIsNode: d.LauncherIsNode, SameFlavor: d.SameFlavor, NodeSelector: d.NodeSelector}
+	if j.Launcher, err = sizing.ParseAmounts(d.Launcher, 1); err != nil {
+		return j, err
+	}
+	if j.Node, err = sizing.ParseAmounts(d.Node, 1); err != nil {
+		return j, err
+	}
+	for _, initializer := range d.Initializers {
+		amounts, err := sizing.ParseAmounts(initializer.Amounts, 1)
+		if err != nil {
+			return j, err
+		}
+		j.Initializers = append(j.Initializers, sizing.Pod{Name: initializer.Name, Amounts: amounts})
+	}
+	return j, nil
+}
+
+// Record is the size of the TrainJobs of a runtime in the namespace of a tenant.
+type Record struct {
+	Environment string  `json:"environment,omitempty"`
+	Tenant      string  `json:"tenant"`
+	Runtime     string  `json:"runtime"`
+	Queue       string  `json:"queue,omitempty"` // the LocalQueue, where Kueue admits jobs
+	Fits        Verdict `json:"fits"`
+	Nodes       int     `json:"nodes"`   // the largest number while nothing else runs
+	Default     int     `json:"default"` // the number for a TrainJob that sets none
+	Bound       string  `json:"bound"`   // the value that limits nodes, such as quota.cpu or limits.maxNodes
+}
+
+// Verdict is the largest kind of TrainJob that fits.
+type Verdict string
+
+// Verdicts.
+const (
+	Default Verdict = "default" // a TrainJob with the default number of nodes
+	Smaller Verdict = "smaller" // only a TrainJob with fewer nodes
+	Never   Verdict = "never"   // no TrainJob
+)
+
+// verdictOf returns the verdict on a job of which at most so many nodes fit.
+func verdictOf(nodes int, job sizing.Job) Verdict {
+	switch {
+	case nodes == 0:
+		return Never
+	case nodes < job.DefaultNodes:
+		return Smaller
+	}
+	return Default
+}
+
+// Result is the capacity of a document.
+type Result struct {
+	Records  []Record
+	Bounds   []object.Bound // the comparisons, for packaging whose users change values later
+	Problems problem.List   // about TrainJobs that can never run
+	Notes    problem.List   // about TrainJobs that run only with fewer nodes than their default
+}
+
+// comparison compares the demands of runtimes with quotas and queues.
+type comparison struct {
+	Result
+	document  *load.Document
+	values    map[string]any // the document as plain data
+	demands   map[string]demand
+	jobs      map[string]sizing.Job
+	available map[string]sizing.Queue // by ClusterQueue, where Kueue admits jobs
+}
+
+// Compare compares the demands of runtimes with the quotas and queues of tenants. The document is valid, and filled
+// is our CUE with it.
+func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
+	c := &comparison{document: d, values: document, jobs: map[string]sizing.Job{}}
+	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
+		if err := c.readQueues(); err != nil {
+			return nil, err
+		}
+	}
+	if err := evaluate.Decode(filled.LookupPath(demandsPath), &c.demands, "demands of runtimes"); err != nil {
+		return nil, err
+	}
+	for name, d := range c.demands {
+		job, err := d.job()
+		if err != nil {
+			return nil, problem.Fault("reading the demand of "+name, err)
+		}
+		c.jobs[name] = job
+	}
+	tenants := values.Mapping(document, "spec", "tenants")
+	for _, name := range slices.Sorted(maps.Keys(tenants)) {
+		if err := c.tenant(name, values.Mapping(tenants, name)); err != nil {
+			return nil, err
+		}
+	}
+	c.Bounds = c.bounds()
+	return &c.Result, nil
+}
+
+// tenant compares the runtimes that a tenant lists with its quota and queues.
+func (c *comparison) tenant(name string, tenant map[string]any) error {
+	given := values.Mapping(tenant, "quota")
+	quota, err := sizing.ParseAmounts(given, 0)
+	if err != nil {
+		return problem.Fault("reading the quota of "+name, err)
+	}
+	runtimes, _ := tenant["runtimes"].([]any)
+	for i, item := range runtimes {
+		runtime, _ := item.(string)
+		job, known := c.jobs[runtime]
+		if !known {
+			continue
+		}
+		path := []string{"spec", "tenants", name, "runtimes", fmt.Sprint(i)}
+		c.checkQuota(path, job, quota, given)
+		record := Record{Environment: c.document.Environment, Tenant: name, Runtime: runtime, Default: job.DefaultNodes}
+		inQuota := job.SizeInQuota(quota)
+		queues := c.sizesInQueues(path, tenant, job)
+		for _, queue := range slices.Sorted(maps.Keys(queues)) {
+			record.Queue = queue
+			c.record(record, job, inQuota, queues[queue], fmt.Sprint(values.Mapping(tenant, "queues")[queue]))
+		}
+		if len(queues) == 0 {
+			c.record(record, job, inQuota, sizing.Size{Nodes: job.MaxNodes}, "")
+		}
+	}
+	return nil
+}
+
+// record adds a record with the tighter of two sizes.
+func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
+	r.Nodes, r.Bound = inQuota.Nodes, quotaBound(inQuota.Limit)
+	if inQueue.Nodes < inQuota.Nodes {
+		r.Nodes, r.Bound = inQueue.Nodes, queueBound(clusterQueue, inQueue.Limit)
+	}
+	r.Fits = verdictOf(r.Nodes, job)
+	c.Records = append(c.Records, r)
+}
+
+// checkQuota reports the resources of which a TrainJob requests more than the quota: the smallest TrainJob, or else
+// the default one.
+func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amounts, given map[string]any) {
+	exceeded := map[string]bool{}
+	for _, s := range job.Shortages(quota, 1) {
+		exceeded[s.Resource] = true
+		c.report(&c.Problems, path, OverQuota, fmt.Sprintf("no TrainJob of this runtime can run: %s requests %s, and quota.%[3]s is %[4]v; raise quota.%[3]s, or lower the requests of the runtime",
+			requester(s), sizing.Format(s.Resource, s.Requested), s.Resource, given[s.Resource]))
+	}
+	for _, s := range job.Shortages(quota, job.DefaultNodes) {
+		if !exceeded[s.Resource] {
+			c.report(&c.Notes, path, DefaultOverQuota, fmt.Sprintf("its default TrainJob of %d nodes requests %s, and quota.%[3]s is %[4]v: set fewer nodes in TrainJobs, or raise quota.%[3]s",
+				job.DefaultNodes, sizing.Format(s.Resource, s.Requested), s.Resource, given[s.Resource]))
+		}
+	}
+}
+
+// requester names the pods that request too much.
+func requester(s sizing.Shortage) string {
+	if s.Pod != "" {
+		return "its " + s.Pod
+	}
+	return "its smallest TrainJob (a launcher and a node)"
+}
+
+func (c *comparison) report(list *problem.List, path []string, rule problem.Rule, message string) {
+	*list = append(*list, problem.Problem{Position: c.document.Root.Locate(path...), Rule: rule, Path: problem.Path(path), Message: message})
+}
+
+// runtimeBound is the value that limits nodes if no quota or queue does.
+const runtimeBound = "limits.maxNodes"
+
+// quotaBound names the value that limits nodes in a quota.
+func quotaBound(s sizing.Shortage) string {
+	if s.Resource == "" {
+		return runtimeBound
+	}
+	return "quota." + s.Resource
+}

@@ -1,0 +1,202 @@
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/trainyard/trainyard/generator/capacity/sizing"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Rules about ClusterQueues.
+var (
+	LendingOverQuota     = problem.Rule{Name: "lending-over-quota", Doc: "A ClusterQueue lends at most its own quota"}
+	JobNeverAdmitted     = problem.Rule{Name: "job-never-admitted", Doc: "A queue of each tenant can admit the smallest TrainJob of each runtime that the tenant lists"}
+	DefaultNeverAdmitted = problem.Rule{Name: "default-job-never-admitted", Doc: "A queue of each tenant can admit the default TrainJob of each runtime that the tenant lists"}
+)
+
+// clusterQueue is a ClusterQueue of the document.
+type clusterQueue struct {
+	cohort string
+	groups [][]flavorQuota
+}
+
+// flavorQuota is the quota of a ClusterQueue for one flavor. Resources without a borrowing or lending limit are
+// borrowed and lent without limit.
+type flavorQuota struct {
+	flavor                    string
+	quota, borrowing, lending sizing.Amounts
+}
+
+// parseQueues parses the ClusterQueues of the document.
+func parseQueues(given map[string]any) (map[string]clusterQueue, error) {
+	queues := map[string]clusterQueue{}
+	for name := range given {
+		queue := values.Mapping(given, name)
+		cohort, _ := queue["cohort"].(string)
+		read := clusterQueue{cohort: cohort}
+		for _, group := range values.Mappings(queue, "groups") {
+			var quotas []flavorQuota
+			for _, flavor := range values.Mappings(group, "flavors") {
+				q, err := parseFlavorQuota(flavor)
+				if err != nil {
+					return nil, problem.Fault("reading the quota of ClusterQueue "+name, err)
+				}
+				quotas = append(quotas, q)
+			}
+			read.groups = append(read.groups, quotas)
+		}
+		queues[name] = read
+	}
+	return queues, nil
+}
+
+func parseFlavorQuota(flavor map[string]any) (q flavorQuota, err error) {
+	q.flavor, _ = flavor["flavor"].(string)
+	for field, into := range map[string]*sizing.Amounts{"quota": &q.quota, "borrowing": &q.borrowing, "lending": &q.lending} {
+		if *into, err = sizing.ParseAmounts(values.Mapping(flavor, field), 0); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// lends returns how much of a resource other queues of the cohort can use.
+func (q flavorQuota) lends(resource string) int64 {
+	if limit, limited := q.lending[resource]; limited {
+		return min(limit, q.quota[resource])
+	}
+	return q.quota[resource]
+}
+
+// lendingKey identifies a resource of a flavor in a cohort.
+type lendingKey struct{ cohort, flavor, resource string }
+
+// cohortLending is the amount that all queues of a cohort lend together.
+type cohortLending map[lendingKey]int64
+
+func lendingOf(queues map[string]clusterQueue) cohortLending {
+	all := cohortLending{}
+	for _, queue := range queues {
+		for _, q := range slices.Concat(queue.groups...) {
+			for resource := range q.quota {
+				key := lendingKey{queue.cohort, q.flavor, resource}
+				all[key] = sizing.Add(all[key], q.lends(resource))
+			}
+		}
+	}
+	return all
+}
+
+// available returns the quota of a queue for a flavor, with what the queue can borrow from its cohort.
+// Source: Kueue's potentialAvailable.
+func (l cohortLending) available(q flavorQuota, cohort string) sizing.Amounts {
+	available := maps.Clone(q.quota)
+	if cohort == "" {
+		return available
+	}
+	for resource, quota := range q.quota {
+		most := sizing.Add(quota-q.lends(resource), l[lendingKey{cohort, q.flavor, resource}])
+		if limit, limited := q.borrowing[resource]; limited {
+			most = min(most, quota+limit)
+		}
+		available[resource] = most
+	}
+	return available
+}
+
+// availableIn returns what each ClusterQueue could admit if nothing else ran in its cohort.
+func availableIn(queues map[string]clusterQueue, flavors map[string]any) map[string]sizing.Queue {
+	all := lendingOf(queues)
+	available := map[string]sizing.Queue{}
+	for name, queue := range queues {
+		for _, quotas := range queue.groups {
+			var group sizing.Group
+			for _, q := range quotas {
+				group = append(group, sizing.Flavor{Name: q.flavor, NodeLabels: values.Texts(flavors, q.flavor, "nodeLabels"), Available: all.available(q, queue.cohort)})
+			}
+			available[name] = append(available[name], group)
+		}
+	}
+	return available
+}
+
+// readQueues computes what each ClusterQueue of the document could admit, and reports lending over its quota.
+func (c *comparison) readQueues() error {
+	spec := values.Mapping(c.values, "spec", "queues")
+	queues, err := parseQueues(values.Mapping(spec, "clusterQueues"))
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(queues)) {
+		for g, group := range queues[name].groups {
+			for i, q := range group {
+				c.checkLending([]string{"spec", "queues", "clusterQueues", name, "groups", fmt.Sprint(g), "flavors", fmt.Sprint(i), "lending"}, q)
+			}
+		}
+	}
+	c.available = availableIn(queues, values.Mapping(spec, "flavors"))
+	return nil
+}
+
+func (c *comparison) checkLending(path []string, q flavorQuota) {
+	for _, resource := range slices.Sorted(maps.Keys(q.lending)) {
+		if quota, ok := q.quota[resource]; ok && q.lending[resource] > quota {
+			c.report(&c.Problems, values.Extend(path, resource), LendingOverQuota, fmt.Sprintf("want at most %s, which is the quota of this ClusterQueue, got %s",
+				sizing.Format(resource, quota), sizing.Format(resource, q.lending[resource])))
+		}
+	}
+}
+
+// sizesInQueues returns the size of a runtime's TrainJobs in each queue of a tenant. It reports TrainJobs that no queue
+// could admit.
+func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
+	sizes := map[string]sizing.Size{}
+	best, bestQueue := sizing.Size{Nodes: -1}, ""
+	given := values.Mapping(tenant, "queues")
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		queue, _ := given[name].(string)
+		available, known := c.available[queue]
+		if !known {
+			continue
+		}
+		sizes[name] = job.SizeInQueue(available)
+		if sizes[name].Nodes > best.Nodes {
+			best, bestQueue = sizes[name], queue
+		}
+	}
+	switch {
+	case bestQueue == "":
+	case best.Nodes == 0:
+		c.report(&c.Problems, path, JobNeverAdmitted, "no TrainJob of this runtime can be admitted: "+whyNever(best.Limit, bestQueue))
+	case best.Nodes < job.DefaultNodes:
+		c.report(&c.Notes, path, DefaultNeverAdmitted, fmt.Sprintf("its default TrainJob of %d nodes is never admitted, because ClusterQueue %s admits at most %d nodes: set fewer nodes in TrainJobs, or raise the quota",
+			job.DefaultNodes, bestQueue, best.Nodes))
+	}
+	return sizes
+}
+
+// whyNever explains why a queue cannot admit even the smallest TrainJob.
+func whyNever(s sizing.Shortage, queue string) string {
+	switch {
+	case s.Missing && s.Resource == "":
+		return fmt.Sprintf("%s selects labels of Kubernetes nodes that no flavor of ClusterQueue %s has; change nodeSelector, or nodeLabels of a flavor", requester(s), queue)
+	case s.Missing:
+		return fmt.Sprintf("%s requests %s, for which ClusterQueue %s has no quota; add it to a group", requester(s), s.Resource, queue)
+	}
+	return fmt.Sprintf("%s requests %s, and flavor %s of ClusterQueue %s has %s, including what it can borrow; raise the quota, or lower the requests of the runtime",
+		requester(s), sizing.Format(s.Resource, s.Requested), s.Flavor, queue, sizing.Format(s.Resource, s.Available))
+}
+
+// queueBound names the value that limits nodes in a queue.
+func queueBound(queue string, s sizing.Shortage) string {
+	switch {
+	case s.Missing && s.Resource == "":
+		return queue + " flavors"
+	case s.Resource == "":
+		return runtimeBound
+	}
+	return queue + " " + s.Resource
+}

@@ -1,0 +1,86 @@
+package sizing
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Amounts maps the names of resources to amounts: CPU in thousandths of a core, memory in bytes,
+// all other resources as a count.
+type Amounts map[string]int64
+
+// ParseAmounts parses the quantities of a document, and adds the number of pods that request them.
+func ParseAmounts(quantities map[string]any, pods int64) (Amounts, error) {
+	amounts := Amounts{}
+	if pods > 0 {
+		amounts["pods"] = pods
+	}
+	for name, value := range quantities {
+		quantity, err := resource.ParseQuantity(fmt.Sprint(value))
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("reading %v of %s: %w", value, name, err)
+		case name == "cpu":
+			amounts[name] = quantity.MilliValue()
+		default:
+			amounts[name] = quantity.Value()
+		}
+	}
+	return amounts, nil
+}
+
+// Format returns an amount of a resource with its unit, such as "1.5 CPUs".
+func Format(name string, amount int64) string {
+	switch name {
+	case "cpu":
+		return strconv.FormatFloat(float64(amount)/1000, 'f', -1, 64) + " CPUs"
+	case "memory":
+		return fmt.Sprintf("%d MiB", int64(math.Ceil(float64(amount)/(1<<20))))
+	case "pods":
+		return fmt.Sprintf("%d pods", amount)
+	}
+	return fmt.Sprintf("%d of %s", amount, name)
+}
+
+// minus returns what other leaves of each resource in a. An amount is negative where other does not fit.
+func (a Amounts) minus(other Amounts) Amounts {
+	rest := maps.Clone(a)
+	for name := range rest {
+		rest[name] -= other[name]
+	}
+	return rest
+}
+
+// count returns how many pods with the same requests fit into a. Resources that a does not name have no limit.
+func (a Amounts) count(requests Amounts) int64 {
+	pods := int64(math.MaxInt64)
+	for name, available := range a {
+		switch requested := requests[name]; {
+		case available < 0:
+			return 0
+		case requested > 0:
+			pods = min(pods, available/requested)
+		}
+	}
+	return pods
+}
+
+// Add adds two amounts that are not negative. A sum that is too large becomes the largest int64.
+func Add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// multiply does for a product what Add does for a sum.
+func multiply(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64/a {
+		return math.MaxInt64
+	}
+	return a * b
+}

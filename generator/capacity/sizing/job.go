@@ -1,0 +1,99 @@
+// Package sizing computes how many nodes a TrainJob of a tenant can have: within the quota of its namespace
+// while nothing else runs there, and within the most that a ClusterQueue could ever admit.
+package sizing
+
+import (
+	"maps"
+	"slices"
+)
+
+// Job is the resources that TrainJobs of one runtime request.
+type Job struct {
+	DefaultNodes   int // nodes of a TrainJob that sets no number
+	MaxNodes       int // nodes of the largest TrainJob that the runtime allows
+	LauncherIsNode bool
+	Initializers   []Pod   // pods that run and end before the launcher and the nodes start
+	Launcher, Node Amounts // requests of one pod
+	NodeSelector   map[string]string
+	SameFlavor     bool // whether the launcher and the nodes must get the same flavor of a queue
+}
+
+// Pod is a pod that runs alone.
+type Pod struct {
+	Name string
+	Amounts
+}
+
+// Shortage is a limit that pods exceed.
+type Shortage struct {
+	Resource  string
+	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together
+	Flavor    string // the flavor of a queue that has the limit
+	Requested int64
+	Available int64
+	Missing   bool // whether the queue has none of the resource or, without a resource, no flavor for the pods
+}
+
+// Size is how large a TrainJob can be.
+type Size struct {
+	Nodes int      // the largest number of nodes; 0 if no TrainJob can run
+	Limit Shortage // what one more node exceeds; the zero value if MaxNodes of the runtime is the limit
+}
+
+// nodePods counts the pods of the ReplicatedJob node of a TrainJob. Trainer starts at least one.
+func (j Job) nodePods(nodes int) int64 {
+	if j.LauncherIsNode {
+		nodes = max(nodes-1, 1)
+	}
+	return int64(nodes)
+}
+
+// requests adds up the requests of the nodes of a TrainJob and, if wanted, of its launcher.
+func (j Job) requests(nodes int, withLauncher bool) Amounts {
+	sum := Amounts{}
+	if withLauncher {
+		maps.Copy(sum, j.Launcher)
+	}
+	for name, amount := range j.Node {
+		sum[name] = Add(sum[name], multiply(amount, j.nodePods(nodes)))
+	}
+	return sum
+}
+
+// Shortages lists what a TrainJob exceeds of a namespace's quota, ordered by resource. Initializers have ended when the
+// launcher and the nodes start, so the two are not added up.
+func (j Job) Shortages(quota Amounts, nodes int) []Shortage {
+	running := append([]Pod{{Amounts: j.requests(nodes, true)}}, j.Initializers...)
+	var shortages []Shortage
+	for _, name := range slices.Sorted(maps.Keys(quota)) {
+		for _, pod := range running {
+			if requested := pod.Amounts[name]; requested > quota[name] {
+				shortages = append(shortages, Shortage{Resource: name, Pod: pod.Name, Requested: requested, Available: quota[name]})
+			}
+		}
+	}
+	return shortages
+}
+
+// SizeInQuota returns how large a TrainJob can be within the quota of a namespace.
+func (j Job) SizeInQuota(quota Amounts) Size {
+	if shortages := j.Shortages(quota, 1); len(shortages) > 0 {
+		return Size{Limit: shortages[0]}
+	}
+	pods := quota.minus(j.Launcher).count(j.Node)
+	return j.size(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
+}
+
+// size returns the size of a TrainJob for which there is room for this many pods of the ReplicatedJob node.
+// shortage returns what a number of nodes that does not fit exceeds.
+func (j Job) size(pods int64, shortage func(nodes int) Shortage) Size {
+	most := j.nodePods(j.MaxNodes)
+	if pods >= most {
+		return Size{Nodes: j.MaxNodes}
+	}
+	nodes := int(pods)
+	if j.LauncherIsNode && pods > 0 {
+		nodes++
+	}
+	return Size{Nodes: nodes, Limit: shortage(nodes + 1)}
+}

@@ -1,0 +1,152 @@
+package sizing
+
+import (
+	"maps"
+	"slices"
+)
+
+// Queue is what a ClusterQueue could admit if nothing else ran in its cohort. Pods of one kind get one flavor of each
+// group: the first with enough resources for them.
+type Queue []Group
+
+// Group is a resource group of a ClusterQueue: its flavors, in order.
+type Group []Flavor
+
+// Flavor is the resources that a ClusterQueue has of one ResourceFlavor.
+type Flavor struct {
+	Name       string
+	NodeLabels map[string]string // labels of the Kubernetes nodes of the flavor
+	Available  Amounts
+}
+
+// SizeInQueue returns the largest TrainJob that a queue could ever admit. Unlike a namespace's quota, a queue counts
+// initializers as if they ran all the time.
+// Source: Kueue's flavorassigner and its maximum capacity (potentialAvailable).
+func (j Job) SizeInQueue(q Queue) Size {
+	for _, requests := range []Amounts{j.Launcher, j.Node} {
+		if missing, ok := q.missing(requests); ok {
+			return Size{Limit: missing}
+		}
+	}
+	rest := make(Queue, len(q))
+	for i, group := range q {
+		rest[i] = slices.Clone(group)
+	}
+	for _, pod := range j.Initializers {
+		if shortage, ok := rest.assign(pod.Amounts); !ok {
+			shortage.Pod = pod.Name
+			return Size{Limit: shortage}
+		}
+	}
+	smallest := Size{Nodes: j.MaxNodes}
+	for _, group := range rest {
+		if size := j.sizeInGroup(group); size.Nodes < smallest.Nodes {
+			smallest = size
+		}
+	}
+	return smallest
+}
+
+// missing returns a requested resource that no group covers. Kueue does not need a quota for pods themselves.
+func (q Queue) missing(requests Amounts) (Shortage, bool) {
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		covered := slices.ContainsFunc(q, func(g Group) bool { return g.covers(name) })
+		if !covered && name != "pods" && requests[name] > 0 {
+			return Shortage{Resource: name, Requested: requests[name], Missing: true}, true
+		}
+	}
+	return Shortage{}, false
+}
+
+func (g Group) covers(resource string) bool {
+	return slices.ContainsFunc(g, func(f Flavor) bool { _, has := f.Available[resource]; return has })
+}
+
+// assign takes the requests of a pod from one flavor of each group.
+func (q Queue) assign(requests Amounts) (Shortage, bool) {
+	if missing, ok := q.missing(requests); ok {
+		return missing, false
+	}
+	for _, group := range q {
+		i, shortage := group.first(requests, nil)
+		if i < 0 {
+			return shortage, false
+		}
+		group[i].Available = group[i].Available.minus(requests)
+	}
+	return Shortage{}, true
+}
+
+// first returns the index of the first flavor with enough resources for a pod. The index is -1 if there is none; the
+// shortage is then that of the first flavor that the node selector allows.
+func (g Group) first(requests Amounts, selector map[string]string) (int, Shortage) {
+	none := Shortage{Missing: true}
+	shortage := none
+	for i, f := range g {
+		if !g.allows(f, selector) {
+			continue
+		}
+		exceeded, short := f.shortage(requests)
+		if !short {
+			return i, Shortage{}
+		}
+		if shortage == none {
+			shortage = exceeded
+		}
+	}
+	return -1, shortage
+}
+
+// sizeInGroup returns the largest TrainJob that one group could admit. Nodes take the flavor that has room for most of them.
+func (j Job) sizeInGroup(group Group) Size {
+	chosen, shortage := group.first(j.Launcher, j.NodeSelector)
+	if chosen < 0 {
+		shortage.Pod = "launcher"
+		return Size{Limit: shortage}
+	}
+	best := Size{Limit: Shortage{Missing: true}}
+	for i, f := range group {
+		if !group.allows(f, j.NodeSelector) {
+			continue
+		}
+		if size := j.sizeInFlavor(f, i == chosen || j.SameFlavor); size.Nodes > best.Nodes || best.Nodes == 0 {
+			best = size
+		}
+	}
+	return best
+}
+
+func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
+	available, pod := f.Available, "node"
+	if withLauncher {
+		available, pod = available.minus(j.Launcher), ""
+	}
+	return j.size(available.count(j.Node), func(nodes int) Shortage {
+		shortage, short := f.shortage(j.requests(nodes, withLauncher))
+		if short {
+			shortage.Pod = pod
+		}
+		return shortage
+	})
+}
+
+// shortage returns the first resource, by name, of which the flavor has too little.
+func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
+	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
+		if requests[name] > f.Available[name] {
+			return Shortage{Resource: name, Flavor: f.Name, Requested: requests[name], Available: f.Available[name]}, true
+		}
+	}
+	return Shortage{}, false
+}
+
+// allows reports whether a node selector allows a flavor. Kueue ignores labels that no flavor of the group has.
+func (g Group) allows(f Flavor, selector map[string]string) bool {
+	for key, value := range selector {
+		known := slices.ContainsFunc(g, func(other Flavor) bool { _, has := other.NodeLabels[key]; return has })
+		if known && f.NodeLabels[key] != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,161 @@
+// Package check compares a document with its schema and with the rules over several values. It reports every
+// problem at once, each with its position, what is allowed, and what the author probably meant.
+package check
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/capacity"
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/internal/wording"
+	"github.com/trainyard/trainyard/generator/load"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+var (
+	problemsPath = cue.ParsePath("problems")
+	notesPath    = cue.ParsePath("notes")
+)
+
+// Checked is a document without problems.
+type Checked struct {
+	*load.Document
+	Values   map[string]any // the document as plain data
+	Filled   cue.Value      // our CUE with the document
+	Listed   map[string][]string
+	Capacity *capacity.Result
+	Notes    problem.List // about layers, the environment, rules and capacity
+}
+
+// Check checks the documents of all environments of a source. It remembers results that they share, and can be
+// used by several goroutines at a time.
+type Check struct {
+	verdicts sync.Map // by verdictKey: whether a field admits a scalar
+	valid    sync.Map // by mappingKey: the plain data of a valid mapping
+}
+
+// Document checks a document. If it has problems, the error is a problem.List.
+func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, error) {
+	w := c.walk(e, d)
+	if !w.ok {
+		return nil, w.problems.Err()
+	}
+	r := rules{evaluator: e, document: d, refused: w.refused}
+	if err := r.check(w.document, w.problems); err != nil {
+		return nil, err
+	}
+	checked := &Checked{Document: d, Values: w.document, Filled: r.filled, Listed: listed(w.document), Capacity: r.capacity}
+	notes, err := r.evaluate(notesPath)
+	checked.Notes = slices.Concat(d.Notes, notes, r.capacity.Notes)
+	return checked, err
+}
+
+// Values compares a document with its schema, without rules. It returns the document as plain data.
+func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any, problem.List) {
+	w := c.walk(e, d)
+	return w.document, w.problems
+}
+
+// walked is the result of comparing a document with its schema.
+type walked struct {
+	document map[string]any // as plain data, without refused values
+	ok       bool           // whether the document has all required keys
+	problems problem.List
+	refused  refusals
+}
+
+// walk compares a document with its schema.
+func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
+	schema := e.Schema()
+	definitions, _ := schema.ReferencePath()
+	w := checker{Check: c, schemas: evaluate.Local(e, newSchemas), evaluator: e, definitions: definitions, document: d.Root, problems: d.Problems, respelled: map[string]bool{}}
+	value, ok := w.value(schema, d.Root, d.Root.Position, nil)
+	document, _ := value.(map[string]any) // the schema is a mapping
+	return walked{document, ok, w.problems, w.refused}
+}
+
+// listed returns the tenants that list each runtime, in their order.
+func listed(document map[string]any) map[string][]string {
+	by := map[string][]string{}
+	tenants := values.Mapping(document, "spec", "tenants")
+	for _, name := range slices.Sorted(maps.Keys(tenants)) {
+		runtimes, _ := values.Mapping(tenants, name)["runtimes"].([]any)
+		for _, runtime := range runtimes {
+			key, _ := runtime.(string)
+			by[key] = append(by[key], name)
+		}
+	}
+	return by
+}
+
+// rules checks the rules over several values of a document.
+type rules struct {
+	evaluator *evaluate.Evaluator
+	document  *load.Document
+	refused   refusals
+	filled    cue.Value // our CUE with the document
+	capacity  *capacity.Result
+}
+
+// check evaluates the rules of a document that has these problems with its schema. Its error is a problem.List with all
+// problems. A document with problems has no capacity.
+func (r *rules) check(document map[string]any, problems problem.List) error {
+	if r.refused.decideAll() {
+		return problems.Err()
+	}
+	by := listed(document)
+	r.refused.listAll(by, document)
+	r.filled = r.evaluator.Fill(map[string]any{"document": document, "listed": by})
+	found, err := r.evaluate(problemsPath)
+	if err != nil || len(problems) > 0 {
+		return cmp.Or(err, slices.Concat(problems, found).Err())
+	}
+	if r.capacity, err = capacity.Compare(r.document, document, r.filled); err != nil {
+		return err
+	}
+	return slices.Concat(found, r.capacity.Problems).Err()
+}
+
+// finding is a Finding of rules.cue.
+type finding struct {
+	Path    []string `json:"path"`
+	Message string   `json:"message"`
+	Given   string   `json:"given"`
+	Allowed []string `json:"allowed"`
+}
+
+// evaluate returns the findings of all rules at a path.
+func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
+	var all map[string]struct {
+		Doc   string    `json:"doc"`
+		Found []finding `json:"found"`
+	}
+	if err := evaluate.Decode(r.filled.LookupPath(path), &all, "rules"); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for _, f := range r.refused.filter(all[name].Found) {
+			problems = append(problems, r.problem(problem.Rule{Name: name, Doc: all[name].Doc}, f))
+		}
+	}
+	return problems, nil
+}
+
+// problem converts a finding of a rule.
+func (r *rules) problem(rule problem.Rule, f finding) problem.Problem {
+	text := f.Message
+	switch {
+	case len(f.Allowed) > 0:
+		text = wording.Choice(f.Message+" "+message.Quote(f.Given), f.Given, f.Allowed)
+	case f.Given != "":
+		text += " " + message.Quote(f.Given)
+	}
+	return problem.Problem{Position: r.document.Root.Locate(f.Path...), Rule: rule, Path: problem.Path(f.Path), Message: text}
+}

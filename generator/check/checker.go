@@ -1,0 +1,262 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/constraint"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/internal/wording"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// checker walks a document and its schema in parallel. CUE decides whether a scalar is valid. The walk is done here,
+// because CUE reports an unknown key only when nothing else is wrong, and a mistake in a disjunction many times.
+type checker struct {
+	*Check
+	schemas     *schemas
+	evaluator   *evaluate.Evaluator
+	definitions cue.Value      // the package that defines the document's schema
+	document    *document.Node // all of it, for values that refer to keys elsewhere
+	problems    problem.List
+	lookups     int             // how often a value was compared with the rest of the document
+	respelled   map[string]bool // paths that mistyped keys were corrected to
+	refused     [][]string      // paths of values that are left out because they have been reported
+}
+
+// Bounds on mappings and lists, because evaluation time grows with them.
+const (
+	MaxKeys  = 256 // keys of a mapping
+	MaxItems = 64  // items of a list
+)
+
+// value checks a node and returns it as plain data without the values that it reports. ok is false if the rest is
+// incomplete, because a required key or an item of a list is missing. A key that the node lacks is reported at the
+// position key.
+func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
+	kind := schema.IncompleteKind()
+	switch {
+	case n.Bad:
+		return nil, false
+	case len(n.Fields) > MaxKeys:
+		c.add(n.Position, path, "want at most %d keys in a mapping, got %d", MaxKeys, len(n.Fields))
+		return nil, false
+	case len(n.Items) > MaxItems:
+		c.add(n.Position, path, "want at most %d items in a list, got %d", MaxItems, len(n.Items))
+		return nil, false
+	case c.hasHiddenCharacter(schema, n, path) || c.isAmbiguousNumber(schema, n, path):
+		return nil, false
+	case n.Kind == document.Mapping && kind&cue.StructKind != 0:
+		return c.mappingOnce(schema, n, key, path)
+	case n.Kind == document.List && kind&cue.ListKind != 0:
+		return c.list(schema, n, path)
+	}
+	if valid, ok := c.scalar(schema, n); ok {
+		return valid, true
+	}
+	c.refuse(schema, n, path)
+	return nil, false
+}
+
+// scalar returns a valid scalar as objects will contain it.
+func (c *checker) scalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
+	if n.Kind != document.Scalar || n.Scalar == nil || !c.admits(schema, n.Scalar) {
+		return nil, false
+	}
+	if !c.schemas.fieldOf(schema).quantity {
+		return n.Scalar, true
+	}
+	valid = canonical(n.Scalar)
+	return valid, valid == n.Scalar || c.admits(schema, valid)
+}
+
+func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid []any, ok bool) {
+	element := schema.LookupPath(cue.MakePath(cue.AnyIndex))
+	valid, ok = []any{}, true
+	for i, item := range n.Items {
+		v, valued := c.value(element, item, item.Position, values.Extend(path, strconv.Itoa(i)))
+		valid, ok = append(valid, v), ok && valued
+	}
+	c.references(schema, n, valid, path)
+	return valid, ok
+}
+
+// canonical spells a quantity as Kubernetes does. A controller that writes an object back, as Trainer 2.1 does, would
+// otherwise change 1024Mi into 1Gi and own the field from then on.
+func canonical(scalar any) any {
+	text := fmt.Sprint(scalar)
+	if f, ok := scalar.(float64); ok {
+		text = strconv.FormatFloat(f, 'f', -1, 64) // ParseQuantity would keep an exponent
+	}
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil {
+		return scalar
+	}
+	return quantity.String()
+}
+
+// verdictKey identifies a scalar and the field that it was compared with.
+type verdictKey struct {
+	field  string
+	scalar any
+}
+
+// admits asks CUE whether a field admits a scalar, once for each field and value: names and quantities are repeated
+// often, for example in a list of many tenants.
+func (c *checker) admits(schema cue.Value, scalar any) bool {
+	f := c.schemas.fieldOf(schema)
+	if _, isText := scalar.(string); isText && f.anyString {
+		return true
+	}
+	key := verdictKey{f.name, scalar}
+	if admits, known := c.verdicts.Load(key); known {
+		return admits == true
+	}
+	admits := c.evaluator.Admits(schema, scalar)
+	if f.name != "" {
+		c.verdicts.Store(key, admits)
+	}
+	return admits
+}
+
+// mappingKey identifies a mapping and the field that it was compared with.
+type mappingKey struct {
+	field   string
+	mapping *document.Node
+}
+
+// mappingOnce checks a mapping, unless it was found valid before: environments share most of their nodes. A mapping
+// that was compared with the rest of the document is checked in each environment.
+func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
+	this := mappingKey{c.schemas.fieldOf(schema).name, n}
+	if valid, known := c.valid.Load(this); known {
+		return valid.(map[string]any), true //nolint:forcetypeassert // nothing else is stored
+	}
+	problems, lookups := len(c.problems), c.lookups
+	valid, ok = c.mapping(schema, n, key, path)
+	if this.field != "" && len(c.problems) == problems && c.lookups == lookups {
+		c.valid.Store(this, valid)
+	}
+	return valid, ok
+}
+
+// mapping checks the keys that a mapping has, and then those that it lacks. ok is false if a required key is missing or
+// left out.
+func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
+	valid = map[string]any{}
+	keys := c.schemas.keysOf(schema)
+	fields := c.fieldsOf(schema, n)
+	n, corrected := c.respell(schema, n, fields, path)
+	c.checkNotEmpty(schema, n, key, path)
+	for i, f := range n.Fields {
+		field, known, below := fields[i], fields[i].Exists(), values.Extend(path, f.Key)
+		if corrected[f.Key] {
+			c.refused = append(c.refused, below)
+			continue
+		}
+		if !known {
+			c.breaks(problem.UnknownKey, f.Position, below, "%s", c.unknown(schema, f.Key))
+			field = evaluate.AnyField(schema)
+		}
+		if !field.Exists() {
+			continue
+		}
+		switch v, ok := c.value(field, f.Value, f.Position, below); {
+		case ok && known:
+			valid[f.Key] = v
+		case known:
+			c.refused = append(c.refused, below)
+		}
+	}
+	c.relate(schema, n, path)
+	c.checkRequired(keys, n, key, path)
+	return valid, !slices.ContainsFunc(keys.required, func(key string) bool { return valid[key] == nil })
+}
+
+// checkRequired reports the required keys that a mapping lacks.
+func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Position, path []string) {
+	for _, required := range keys.required {
+		if n.Get(required) != nil || n.Partly {
+			continue
+		}
+		at := key
+		if null, ok := n.Removed(required); ok {
+			at = null
+		}
+		c.breaks(problem.MissingKey, at, path, "missing key %q: %s", required, wording.LowerFirst(constraint.Sentence(keys.known[required])))
+	}
+}
+
+// fieldsOf returns the schema of each key of a mapping. It does not exist for unknown keys.
+func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
+	keys, fields := c.schemas.keysOf(schema), make([]cue.Value, len(n.Fields))
+	for i, f := range n.Fields {
+		var known bool
+		if fields[i], known = keys.known[f.Key]; !known {
+			fields[i] = evaluate.Descend(schema, f.Key)
+		}
+	}
+	return fields
+}
+
+// checkNotEmpty refuses an empty mapping where the schema has @nonempty(), which asks for a known key, or
+// @nonempty(NOUN), which asks for a name that the author chooses.
+func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
+	mark := schema.Attribute("nonempty")
+	if mark.Err() != nil || len(n.Fields) > 0 || n.Partly {
+		return
+	}
+	if noun := mark.Contents(); noun != "" {
+		c.add(key, path, "want at least one %s", noun)
+		return
+	}
+	known := slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))
+	c.add(key, path, "want at least one of %s", strings.Join(known, ", "))
+}
+
+// refuse reports a value that its schema does not admit.
+func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
+	want := constraint.Of(schema)
+	complaint := fmt.Sprintf("want %s, got %s", want, wording.Describe(n, want.Kind))
+	if text, ok := n.Scalar.(string); ok {
+		if correction := correct(text, want); correction != "" {
+			complaint += fmt.Sprintf(": did you mean %s?", correction)
+		}
+		if number, err := strconv.ParseInt(text, 10, 64); err == nil && c.admits(schema, number) {
+			complaint += ": write it without quotes"
+		}
+		complaint += wording.Lookalike(text)
+	}
+	if n.Kind == document.Scalar && n.Scalar != nil && c.admits(schema, n.Text) {
+		complaint += ": put it in quotes"
+	}
+	rule := problem.WrongValue
+	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admits(schema, int64(whole)) {
+		rule = problem.Invalid // JSON Schema does not distinguish 2.0 from 2
+		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
+	}
+	c.breaks(rule, n.Position, path, "%s", complaint)
+}
+
+// add reports a value that breaks its schema, under the general rule wrong-value.
+func (c *checker) add(position problem.Position, path []string, format string, args ...any) {
+	c.breaks(problem.WrongValue, position, path, format, args...)
+}
+
+func (c *checker) breaks(rule problem.Rule, position problem.Position, path []string, format string, args ...any) {
+	c.problems = append(c.problems, problem.Problem{
+		Position: position,
+		Rule:     rule,
+		Path:     problem.Path(path),
+		Message:  fmt.Sprintf(format, args...),
+	})
+}

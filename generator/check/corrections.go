@@ -1,0 +1,92 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/constraint"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/internal/wording"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// respell reports mistyped keys and replaces them by the keys that the author probably meant, which would otherwise be
+// reported as missing. Their values are not checked, since the guess may be wrong.
+func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
+	respelled, corrected = n, map[string]bool{}
+	for i, f := range n.Fields {
+		if fields[i].Exists() {
+			continue
+		}
+		key := c.correctKey(schema, respelled, f.Key)
+		if key == "" {
+			continue
+		}
+		c.breaks(problem.UnknownKey, f.Position, values.Extend(path, f.Key), "%s", c.unknown(schema, f.Key))
+		respelled, corrected[key], fields[i] = respelled.Renamed(i, key), true, c.schemas.keysOf(schema).known[key]
+		c.respelled[problem.Path(values.Extend(path, key))] = true
+	}
+	return respelled, corrected
+}
+
+// correctKey returns the known key that is nearest to an unknown one, unless the mapping has it already.
+func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
+	var free []string
+	for known := range c.schemas.keysOf(schema).known {
+		if n.Get(known) == nil {
+			free = append(free, known)
+		}
+	}
+	slices.Sort(free)
+	nearest := message.Nearest(key, free)
+	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // gpu is not cpu
+		return ""
+	}
+	return nearest
+}
+
+// unknown explains why a key is refused: it is not of the form that the author's own keys need, or it does not exist.
+func (c *checker) unknown(schema cue.Value, key string) string {
+	var known []string
+	for fields := evaluate.Fields(schema); fields.Next(); {
+		known = append(known, fields.Selector().Unquoted())
+	}
+	keys, ok := evaluate.Mark(schema, "keys")
+	if !ok {
+		return wording.Choice("unknown key", key, known)
+	}
+	form, _ := keys.String(0) // both are always given
+	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))
+	for _, name := range known {
+		want += ", or " + name
+	}
+	if nearest := message.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // gpu is not cpu
+		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))
+	}
+	return want + wording.Lookalike(key)
+}
+
+// correct returns the value that the author probably meant by a text, as it is written in YAML, or "".
+func correct(text string, want constraint.Constraint) string {
+	if want.Kind == cue.BoolKind {
+		return booleans[strings.ToLower(text)]
+	}
+	nearest := message.Nearest(text, want.Strings())
+	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // all versions are equally near
+		return ""
+	}
+	return message.Quote(nearest)
+}
+
+// booleans are words for true and false in YAML 1.1.
+var booleans = map[string]string{
+	"y": "true", "yes": "true", "on": "true", "true": "true",
+	"n": "false", "no": "false", "off": "false", "false": "false",
+}

@@ -1,0 +1,77 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/internal/wording"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// references checks the attributes of a list's schema: @nonempty() requires an item (checkNotEmpty does so for mappings),
+// @unique() distinct items, and @keyof(path,noun) keys of the mapping at a path of the document.
+func (c *checker) references(schema cue.Value, list *document.Node, valid []any, path []string) {
+	if mark := schema.Attribute("nonempty"); mark.Err() == nil && len(list.Items) == 0 {
+		c.add(list.Position, path, "want at least one item")
+	}
+	if mark := schema.Attribute("unique"); mark.Err() == nil {
+		c.unique(list, path)
+	}
+	if mark := schema.Attribute("keyof"); mark.Err() == nil {
+		target, _ := mark.String(0) // both are always given
+		noun, _ := mark.String(1)
+		c.keysOf(target, noun, list, valid, path)
+	}
+}
+
+// unique refuses repeated items. The API server treats many lists of names as maps, and refuses repeated names.
+func (c *checker) unique(list *document.Node, path []string) {
+	seen := map[any]bool{}
+	for i, item := range list.Items {
+		if item.Kind == document.Scalar && seen[item.Scalar] {
+			c.add(item.Position, values.Extend(path, strconv.Itoa(i)), "want each item once, got %s again", wording.Describe(item, cue.StringKind))
+		}
+		if item.Kind == document.Scalar {
+			seen[item.Scalar] = true
+		}
+	}
+}
+
+func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, path []string) {
+	c.lookups++
+	mapping, whole := c.mappingAt(target)
+	if !whole {
+		return
+	}
+	var keys []string
+	if mapping != nil {
+		for _, f := range mapping.Fields {
+			keys = append(keys, f.Key)
+		}
+	}
+	for i, item := range list.Items {
+		name, ok := valid[i].(string)
+		if ok && mapping.Get(name) == nil {
+			c.breaks(problem.UnknownName, item.Position, values.Extend(path, strconv.Itoa(i)), "%s", wording.Choice("unknown "+noun+" "+message.Quote(name), name, keys))
+		}
+	}
+}
+
+// mappingAt returns the mapping at a path of the document; whole is false if some of its keys could not be read.
+func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
+	n = c.document
+	keys := strings.Split(path, ".")
+	for i, key := range keys {
+		if c.respelled[problem.Path(keys[:i+1])] {
+			return nil, false
+		}
+		n = n.Get(key)
+	}
+	return n, n == nil || n.Kind == document.Mapping && !n.Bad && !n.Partly
+}

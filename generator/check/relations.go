@@ -1,0 +1,147 @@
+package check
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/problem"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+)
+
+// relations are checks over several fields of one mapping. The schema names one with @check(NAME). Kubernetes
+// accepts most of these mistakes in a runtime and refuses the pods later.
+var relations = map[string]func(*checker, *document.Node, []string){
+	"requirement":      (*checker).requirement,
+	"fieldRequirement": (*checker).fieldRequirement,
+	"nodeTerm":         (*checker).nodeTerm,
+	"podTerm":          (*checker).podTerm,
+	"annotations":      (*checker).annotations,
+	"destination":      (*checker).destination,
+	"location":         (*checker).location,
+	"mpi":              (*checker).mpi,
+	"priorityClass":    (*checker).priorityClass,
+}
+
+// relate runs the check that the schema of a mapping names.
+func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
+	if mark, ok := evaluate.Mark(schema, "check"); ok {
+		name, _ := mark.String(0)
+		relations[name](c, n, path)
+	}
+}
+
+// requirement checks a selector: In and NotIn need values, Gt and Lt one number, and the other operators none.
+// Source: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement of Kubernetes.
+func (c *checker) requirement(n *document.Node, path []string) {
+	operator := textOf(n.Get("operator"))
+	given := itemsOf(n.Get("values"))
+	at, below := n.Locate("values"), values.Extend(path, "values")
+	switch operator {
+	case "In", "NotIn":
+		if len(given) == 0 {
+			c.add(at, below, "want at least one value with operator %s", operator)
+		}
+	case "Exists", "DoesNotExist":
+		if len(given) > 0 {
+			c.add(at, below, "not allowed with operator %s", operator)
+		}
+	case "Gt", "Lt":
+		switch text := textOf(first(given)); {
+		case len(given) != 1 || !Digits.MatchString(text):
+			c.add(at, below, "want one integer in quotes with operator %s", operator)
+		case !isInteger(text):
+			c.breaks(problem.Invalid, at, below, "want one integer of at most 64 bits in quotes with operator %s", operator)
+		}
+	}
+}
+
+// fieldRequirement checks a selector by fields: it names one Kubernetes node.
+func (c *checker) fieldRequirement(n *document.Node, path []string) {
+	if given := itemsOf(n.Get("values")); len(given) != 1 {
+		c.add(n.Locate("values"), values.Extend(path, "values"), "want the name of one Kubernetes node, got %d names", len(given))
+	}
+}
+
+// nodeTerm refuses a term without requirements, which matches no node rather than every node.
+func (c *checker) nodeTerm(n *document.Node, path []string) {
+	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
+		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
+	}
+}
+
+// podTerm checks label keys: they extend a selector, and each is in one of the two lists.
+// Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
+func (c *checker) podTerm(n *document.Node, path []string) {
+	match := map[string]bool{}
+	for _, key := range itemsOf(n.Get("matchLabelKeys")) {
+		text := textOf(key)
+		match[text] = true
+	}
+	for i, key := range itemsOf(n.Get("mismatchLabelKeys")) {
+		if text := textOf(key); match[text] {
+			c.breaks(problem.Invalid, key.Position, values.Extend(values.Extend(path, "mismatchLabelKeys"), strconv.Itoa(i)), "not allowed: it is also in matchLabelKeys; remove one of them")
+		}
+	}
+	for _, list := range []string{"matchLabelKeys", "mismatchLabelKeys"} {
+		if n.Get(list) != nil && n.Get("labelSelector") == nil {
+			c.add(n.Locate(list), values.Extend(path, list), "not allowed without labelSelector, which it extends")
+		}
+	}
+}
+
+// maxAnnotations bounds the size of all annotations of an object, with room for those that the cluster adds.
+// Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
+const maxAnnotations = 200 << 10
+
+func (c *checker) annotations(n *document.Node, path []string) {
+	size := 0
+	for _, f := range n.Fields {
+		size += len(f.Key) + len(textOf(f.Value))
+	}
+	if size > maxAnnotations {
+		c.breaks(problem.Invalid, n.Position, path, "want at most %d KiB in total, got %d KiB", maxAnnotations>>10, size>>10)
+	}
+}
+
+// priorityClass checks that a class has a value unless it already exists in the cluster.
+func (c *checker) priorityClass(n *document.Node, path []string) {
+	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Partly {
+		c.breaks(problem.MissingKey, n.Position, path, "missing key %q: set the priority of the class, or external: true if the cluster already has the class", "value")
+	}
+}
+
+func itemsOf(n *document.Node) []*document.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+func first(items []*document.Node) *document.Node {
+	if len(items) == 0 {
+		return nil
+	}
+	return items[0]
+}
+
+// textOf returns the text of a scalar, or "".
+func textOf(n *document.Node) string {
+	if n == nil {
+		return ""
+	}
+	text, _ := n.Scalar.(string)
+	return text
+}
+
+// Digits matches an integer of any length.
+var Digits = regexp.MustCompile(`^[-+]?[0-9]+$`)
+
+func isInteger(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}

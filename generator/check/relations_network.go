@@ -1,0 +1,91 @@
+package check
+
+import (
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/internal/wording"
+	"github.com/trainyard/trainyard/generator/problem"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/internal/constraint"
+	"github.com/trainyard/trainyard/generator/internal/document"
+)
+
+// destination requires cidrs or namespaces: a network policy rule without either would allow everything.
+func (c *checker) destination(n *document.Node, path []string) {
+	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Partly {
+		c.add(n.Position, path, "want cidrs, namespaces or both: to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
+	}
+	c.location(n, path)
+}
+
+// location checks what destinations and other network locations have in common.
+func (c *checker) location(n *document.Node, path []string) {
+	if n.Get("pods") != nil && n.Get("namespaces") == nil {
+		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: these labels select pods of those namespaces")
+	}
+	for i, item := range itemsOf(n.Get("cidrs")) {
+		c.network(item, values.Extend(values.Extend(path, "cidrs"), strconv.Itoa(i)))
+	}
+	for _, protocol := range []string{"tcp", "udp"} {
+		for i, item := range itemsOf(n.Get(protocol)) {
+			c.portRange(item, values.Extend(values.Extend(path, protocol), strconv.Itoa(i)))
+		}
+	}
+}
+
+// network checks a CIDR: the API server refuses, or warns about, host bits and IPv4 addresses in IPv6 form.
+// Source: IsValidCIDR of Kubernetes.
+func (c *checker) network(n *document.Node, path []string) {
+	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
+	if !c.admits(form, text) {
+		return // which has been reported
+	}
+	network, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil || network.Addr().Is4In6():
+		c.breaks(problem.Invalid, n.Position, path, "want %s, got %s", constraint.Sentence(form), wording.Describe(n, cue.StringKind))
+	case network.Masked().String() != text:
+		c.breaks(problem.Invalid, n.Position, path, "want %s, the network of this address, got %s", network.Masked(), wording.Describe(n, cue.StringKind))
+	}
+}
+
+// portRange checks that a range ascends and ends at 65535 at most.
+func (c *checker) portRange(n *document.Node, path []string) {
+	first, last, isRange := strings.Cut(textOf(n), "-")
+	from, notFrom := strconv.Atoi(first)
+	to, notTo := strconv.ParseUint(last, 10, 16)
+	if !isRange || notFrom != nil || strings.Contains(last, "-") {
+		return // a single port, or a form that has been reported
+	}
+	if notTo != nil || uint64(from) >= to {
+		c.breaks(problem.Invalid, n.Position, path, "want an ascending range of ports, up to 65535, got %s", wording.Describe(n, cue.StringKind))
+	}
+}
+
+// sshd is the port of sshd in every pod of a runtime.
+const sshd = 2222
+
+// mpi checks the ports of ranks: pods cannot use ports below 1024, and sshd listens on one port.
+func (c *checker) mpi(n *document.Node, path []string) {
+	ports, path := n.Get("ports"), values.Extend(path, "ports")
+	text := textOf(ports)
+	first, last, _ := strings.Cut(text, "-")
+	from, notFrom := strconv.Atoi(first)
+	to, notTo := strconv.Atoi(last)
+	switch {
+	case ports == nil || notFrom != nil || notTo != nil:
+		// The form has been reported.
+	case from >= to || to > math.MaxUint16:
+		c.portRange(ports, path)
+	case from < 1024:
+		c.breaks(problem.Invalid, ports.Position, path, "want ports from 1024, because lower ports need privileges, got %s", wording.Describe(ports, cue.StringKind))
+	case from <= sshd && sshd <= to:
+		c.breaks(problem.Invalid, ports.Position, path, "want a range without port %d, where sshd listens, got %s", sshd, wording.Describe(ports, cue.StringKind))
+	}
+}

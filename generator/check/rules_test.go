@@ -1,0 +1,127 @@
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"cuelang.org/go/cue"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator/evaluate"
+)
+
+// published are the names of rules, by which users sort, track and silence findings. A renamed rule loses that history.
+var published = []string{
+	"allowance-without-isolation",
+	"applications-on-many-clusters",
+	"applications-without-git",
+	"argocd-without-oci",
+	"blocked-initializer",
+	"borrowing-without-cohort",
+	"borrowing-without-quota",
+	"chained-variable",
+	"cluster-and-clusters",
+	"console-without-openshift",
+	"deepspeed-port",
+	"default-over-limit",
+	"duplicate-cluster",
+	"exempt-group",
+	"existing-namespace-changed",
+	"few-outgoing-ports",
+	"fixed-user-on-openshift",
+	"gang-without-scheduler",
+	"grants-without-editors",
+	"hostname-not-last",
+	"ignored-preemption",
+	"initializer-outside-gang",
+	"initializer-variable",
+	"initializer-without-storage",
+	"invalid-device",
+	"invalid-flavor-toleration",
+	"invalid-toleration",
+	"kubernetes-too-old",
+	"kueue-trainer-mismatch",
+	"kueue-without-gang",
+	"launcher-adds-pod",
+	"launcher-devices-differ",
+	"limit-over-ceiling",
+	"mixed-dataset-and-model",
+	"monitoring-namespace-required",
+	"mount-in-read-only",
+	"mount-over-mpi-files",
+	"mount-over-programs",
+	"mounted-object-store",
+	"mpi-port-variable",
+	"namespace-not-selected",
+	"namespaced-runtime-unlisted",
+	"nfs-on-openshift",
+	"nfs-under-restricted",
+	"no-countable-gpu",
+	"no-default-queue",
+	"one-process-many-gpus",
+	"overlapping-mounts",
+	"partial-gang",
+	"password-in-url",
+	"path-in-artifact",
+	"pod-security-on-openshift",
+	"pod-security-too-strict",
+	"preemption-without-reclaim",
+	"queues-without-kueue",
+	"ranks-on-other-hosts",
+	"repeated-queue-resource",
+	"repositories-without-argocd",
+	"reserved-annotation",
+	"reserved-namespace-label",
+	"reserved-rule-label",
+	"reserved-variable",
+	"role-for-everyone",
+	"self-reference",
+	"several-storage-kinds",
+	"shared-memory-over-memory",
+	"system-namespace",
+	"system-priority-class",
+	"tenant-without-queue",
+	"too-few-mpi-ports",
+	"too-many-for-kueue",
+	"too-many-gpus",
+	"topology-without-node-labels",
+	"two-topology-requests",
+	"undersized-pod-group",
+	"unencrypted-rdma",
+	"unencrypted-second-network",
+	"uneven-flavor-group",
+	"unknown-api-server-address",
+	"unknown-base",
+	"unknown-cluster-queue",
+	"unknown-flavor",
+	"unknown-priority-class",
+	"unknown-topology",
+	"unknown-topology-level",
+	"unmanaged-namespace",
+	"unsupported-olm-kind",
+	"unused-grafana-setting",
+	"unused-interface",
+	"unused-monitoring-namespace",
+	"unused-rules-setting",
+	"unverified-encryption",
+	"variables-without-object-store",
+	"wireguard-on-openshift",
+}
+
+func TestRuleNamesStay(t *testing.T) {
+	e, err := evaluate.New(trainyard.CUE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, path := range []cue.Path{problemsPath, notesPath} {
+		for rules := evaluate.Fields(e.Root().LookupPath(path)); rules.Next(); {
+			got = append(got, rules.Selector().Unquoted())
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(published, got); diff != "" {
+		t.Errorf("names of rules: -want +got:\n%s", diff)
+	}
+}

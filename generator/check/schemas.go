@@ -1,0 +1,80 @@
+package check
+
+import (
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/evaluate"
+)
+
+// schemas caches descriptions of schemas for one evaluator, because fields of definitions are checked many times.
+type schemas struct {
+	mappings   map[string]keys     // by the name of a definition
+	fields     map[cue.Value]field // the fields of these definitions
+	lastSchema cue.Value           // the schema described last, such as that of the items of a list
+	lastField  field
+}
+
+func newSchemas() *schemas {
+	return &schemas{mappings: map[string]keys{}, fields: map[cue.Value]field{}}
+}
+
+// keys are the keys that the schema of a mapping names.
+type keys struct {
+	known    map[string]cue.Value
+	required []string // in the schema's order
+}
+
+// keysOf lists the keys of a mapping's schema.
+func (s *schemas) keysOf(schema cue.Value) keys {
+	name := s.fieldOf(schema).name
+	if found, ok := s.mappings[name]; ok {
+		return found
+	}
+	read := keys{known: map[string]cue.Value{}}
+	for fields := evaluate.Fields(schema); fields.Next(); {
+		key := fields.Selector().Unquoted()
+		read.known[key] = fields.Value()
+		if fields.Selector().ConstraintType() == cue.RequiredConstraint {
+			read.required = append(read.required, key)
+		}
+	}
+	if name != "" {
+		s.mappings[name] = read
+		for key, value := range read.known {
+			s.fields[value] = readField(value, name+"."+key)
+		}
+	}
+	return read
+}
+
+// field describes the schema of a field.
+type field struct {
+	name      string // the definition that it refers to, or its own definition and key; empty without either
+	anyString bool   // it admits every string
+	quantity  bool   // it is a quantity, which Kubernetes spells in its own way
+}
+
+// fieldOf describes a schema. It is read only once for fields of definitions, and for the same schema in a row.
+func (s *schemas) fieldOf(schema cue.Value) field {
+	if schema == s.lastSchema {
+		return s.lastField
+	}
+	known, ok := s.fields[schema]
+	if !ok {
+		known = readField(schema, "")
+	}
+	s.lastSchema, s.lastField = schema, known
+	return known
+}
+
+// readField describes a schema. The name is replaced if the schema refers to a definition.
+func readField(schema cue.Value, name string) field {
+	root, path := schema.ReferencePath()
+	if !root.Exists() {
+		op, _ := schema.Expr()
+		anyString := op == cue.NoOp && schema.IncompleteKind() == cue.StringKind && !schema.IsConcrete()
+		return field{name: name, anyString: anyString}
+	}
+	mark := root.LookupPath(path).Attribute("quantity")
+	return field{name: path.String(), quantity: mark.Err() == nil}
+}

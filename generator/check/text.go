@@ -1,0 +1,62 @@
+package check
+
+import (
+	"regexp"
+	"unicode"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// hidden are characters that are invisible, or that change the order in which other characters are displayed.
+var hidden = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x00AD, Hi: 0x00AD, Stride: 1},
+	{Lo: 0x200B, Hi: 0x200B, Stride: 1},
+	{Lo: 0x200E, Hi: 0x200F, Stride: 1},
+	{Lo: 0x202A, Hi: 0x202E, Stride: 1},
+	{Lo: 0x2060, Hi: 0x2069, Stride: 1},
+	{Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1},
+	{Lo: 0xFFFD, Hi: 0xFFFF, Stride: 1},
+}, LatinOffset: 1}
+
+// hasHiddenCharacter refuses text with characters that readers cannot see. They are pasted by mistake, or meant to
+// mislead a reviewer.
+func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []string) bool {
+	text, _ := n.Scalar.(string)
+	for _, r := range text {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(hidden, r)) {
+			c.breaks(c.ruleOf(schema, n), n.Position, path, "the character U+%04X is not allowed in text: remove it", r)
+			return true
+		}
+	}
+	return false
+}
+
+// plainNumber matches the numbers that all versions of YAML read in the same way: 017 is fifteen in YAML 1.1, and
+// seventeen in YAML 1.2.
+var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
+
+// isAmbiguousNumber refuses a number that is not written in plain digits.
+func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []string) bool {
+	switch n.Scalar.(type) {
+	case int64, uint64, float64:
+	default:
+		return false
+	}
+	if schema.IncompleteKind()&cue.NumberKind == 0 || plainNumber.MatchString(n.Text) {
+		return false
+	}
+	c.breaks(c.ruleOf(schema, n), n.Position, path, "want a number in plain digits, without a leading 0 or \"_\", got %s, which is read as %v", message.Number(n.Text), n.Scalar)
+	return true
+}
+
+// ruleOf returns the rule for a value that is refused whether or not its schema admits it.
+func (c *checker) ruleOf(schema cue.Value, n *document.Node) problem.Rule {
+	if c.admits(schema, n.Scalar) {
+		return problem.Invalid
+	}
+	return problem.WrongValue
+}

@@ -1,0 +1,118 @@
+// Package compose builds the objects of plans.
+package compose
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trainyard/trainyard/generator/compose/shape"
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/plan"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// maxObject bounds the size of an object as JSON, in bytes. etcd accepts requests of 1.5 MiB, and the cluster adds
+// fields.
+const maxObject = 1 << 20
+
+// job composes one request.
+type job struct {
+	plan    *plan.Plan
+	request plan.Request
+
+	objects []object.Object // one for each target namespace
+	err     error           // a problem.List, or a fault
+}
+
+// Objects builds the objects of each plan. Errors are those of single plans: a problem.List if an object is too large,
+// and otherwise a fault, because the documents have been checked. Requests of one cache group are composed one after
+// the other, because they can share shapes, and different groups in parallel.
+func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
+	jobs := make([][]*job, len(plans))
+	var all []*job
+	for i, p := range plans {
+		for _, r := range p.Requests {
+			jobs[i] = append(jobs[i], &job{plan: p, request: r})
+		}
+		all = append(all, jobs[i]...)
+	}
+	groups, components := cacheGroups(all), shape.NewComponents()
+	err = pool.Each(ctx, len(groups), runtimes, func(e *evaluate.Evaluator, i int) {
+		composer := shape.NewComposer(e, components)
+		for _, j := range groups[i] {
+			j.objects, j.err = Request(composer, j.plan, j.request)
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	sets, errs = make([]object.Set, len(plans)), make([]error, len(plans))
+	for i := range plans {
+		sets[i], errs[i] = collect(jobs[i])
+	}
+	return sets, errs, nil
+}
+
+// cacheGroups divides jobs by builder and cache group, in the order of the first job of each group.
+func cacheGroups(jobs []*job) [][]*job {
+	var groups [][]*job
+	for _, j := range jobs {
+		at := slices.IndexFunc(groups, func(group []*job) bool {
+			return group[0].request.Builder == j.request.Builder && group[0].request.CacheGroup == j.request.CacheGroup
+		})
+		if at < 0 {
+			at, groups = len(groups), append(groups, nil)
+		}
+		groups[at] = append(groups[at], j)
+	}
+	return groups
+}
+
+// Request builds the object of a request for each of its target namespaces.
+func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []object.Object, err error) {
+	position, section := p.Document.Root.Locate(r.From...), problem.Path(r.From)
+	var s *shape.Shape
+	for _, namespace := range r.Namespaces {
+		r.Input["tenant"] = namespace
+		if s == nil {
+			if s, err = composer.Shape(r); err != nil {
+				return nil, err
+			}
+		}
+		parameters, err := s.Values(r.Input)
+		if err != nil {
+			return nil, err
+		}
+		if size := s.Size(parameters); size > maxObject {
+			return nil, problem.List{{Position: position, Rule: problem.TooLarge, Path: section, Message: fmt.Sprintf(
+				"becomes an object of %d KiB, and the API server accepts %d KiB at most: use fewer or shorter values", size>>10, maxObject>>10)}}
+		}
+		o, err := object.Make(s.Object, parameters, object.Origin{Input: position.String(), Definition: s.Definition}, section, s.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+// collect returns the objects of a plan's jobs, and all their problems or the first fault.
+func collect(jobs []*job) (object.Set, error) {
+	var objects []object.Object
+	var problems problem.List
+	for _, j := range jobs {
+		switch found, isProblem := j.err.(problem.List); { //nolint:errorlint // set above, never wrapped
+		case isProblem:
+			problems = append(problems, found...)
+		case j.err != nil:
+			return object.Set{}, problem.Fault("composing "+problem.Path(j.request.From), j.err)
+		}
+		objects = append(objects, j.objects...)
+	}
+	if len(problems) > 0 {
+		return object.Set{}, problems.Err()
+	}
+	return object.NewSet(objects...)
+}

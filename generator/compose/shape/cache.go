@@ -1,0 +1,108 @@
+package shape
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/trainyard/trainyard/generator/internal/values"
+)
+
+// cache finds what was built from an input that differs only in parameters.
+type cache[T any] struct{ groups []*group[T] }
+
+// group holds what was built from inputs with the same parameters.
+type group[T any] struct {
+	sources    [][]string   // paths in the input that parameters are filled from
+	dependents [][]string   // paths in the input that only such parameters depend on
+	built      map[string]T // by cache key
+}
+
+// find returns what was built from an input that differs only in parameters.
+func (c *cache[T]) find(input map[string]any) (built T, ok bool) {
+	for _, g := range c.groups {
+		if g.hasSources(input) {
+			if built, ok = g.built[g.key(input)]; ok {
+				return built, true
+			}
+		}
+	}
+	return built, false
+}
+
+// add adds what was built from an input, with its parameters.
+func (c *cache[T]) add(input map[string]any, parameters []parameter, built T) {
+	g := group[T]{built: map[string]T{}}
+	for _, p := range parameters {
+		g.sources = append(g.sources, p.source)
+		if p.dependent != nil {
+			g.dependents = append(g.dependents, p.dependent)
+		}
+	}
+	g.sources, g.dependents = sortPaths(g.sources), sortPaths(g.dependents)
+	at := slices.IndexFunc(c.groups, func(other *group[T]) bool {
+		return slices.EqualFunc(other.sources, g.sources, slices.Equal) && slices.EqualFunc(other.dependents, g.dependents, slices.Equal)
+	})
+	if at < 0 {
+		at = len(c.groups)
+		c.groups = append(c.groups, &g)
+	}
+	c.groups[at].built[c.groups[at].key(input)] = built
+}
+
+// hasSources reports whether an input has all fields that parameters are filled from.
+func (g *group[T]) hasSources(input map[string]any) bool {
+	for _, source := range g.sources {
+		if _, ok := values.Lookup(input, source); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// sortPaths sorts paths and removes duplicates.
+func sortPaths(paths [][]string) [][]string {
+	return slices.CompactFunc(slices.SortedFunc(slices.Values(paths), slices.Compare), slices.Equal)
+}
+
+// key is the part of an input that decides on the shape, as canonical JSON.
+func (g *group[T]) key(input map[string]any) string {
+	text, _ := json.Marshal(without(input, slices.Concat(g.sources, g.dependents))) // plain data always marshals
+	return string(text)
+}
+
+// without copies a value without some paths below it. Removed items of lists become null.
+func without(node any, paths [][]string) any {
+	below := map[string][][]string{}
+	for _, path := range paths {
+		below[path[0]] = append(below[path[0]], path[1:])
+	}
+	switch node := node.(type) {
+	case map[string]any:
+		rest := make(map[string]any, len(node))
+		for key, value := range node {
+			if value, ok := withoutBelow(value, below[key]); ok {
+				rest[key] = value
+			}
+		}
+		return rest
+	case []any:
+		rest := make([]any, len(node))
+		for i, item := range node {
+			rest[i], _ = withoutBelow(item, below[strconv.Itoa(i)])
+		}
+		return rest
+	}
+	return node
+}
+
+// withoutBelow copies a value without some paths below it; ok is false if the value itself is among the paths.
+func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
+	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
+		return nil, false
+	}
+	if len(paths) == 0 {
+		return value, true
+	}
+	return without(value, paths), true
+}

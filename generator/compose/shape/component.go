@@ -1,0 +1,192 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// builder names a builder of our CUE.
+type builder struct {
+	pkg   string // the folder of its package
+	field string // the field of the package that holds it: builders or components
+	name  string
+}
+
+const (
+	objectBuilders    = "builders"
+	componentBuilders = "components"
+)
+
+var (
+	inPath         = cue.ParsePath("in")
+	objectPath     = cue.ParsePath("object")
+	definitionPath = cue.ParsePath("definition")
+)
+
+// find looks up the builder in our CUE.
+func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
+	v, err := e.Package(b.pkg)
+	if err != nil {
+		return cue.Value{}, err
+	}
+	if v = v.LookupPath(cue.MakePath(cue.Str(b.field), cue.Str(b.name))); !v.Exists() {
+		return cue.Value{}, fmt.Errorf("%s has no %s in %s", b.pkg, b.name, b.field)
+	}
+	return v, nil
+}
+
+// component is what CUE builds at once: an object without its components, or a component. It does not change
+// once it is built.
+type component struct {
+	content    any
+	parameters []parameter // in the order of the content's fields
+	mirrored   []mirroredParameter
+	slots      []slot
+	size       int // size of the content without parameters, as JSON, in bytes
+	definition string
+}
+
+// slot is the position of a component.
+type slot struct {
+	path      []any
+	component string
+}
+
+// Components caches components for several composers.
+type Components struct {
+	mutex      sync.Mutex
+	components map[builder]*cache[*component]
+	fields     map[string]object.Parameter // descriptions of fields of the document
+}
+
+// NewComponents returns an empty cache.
+func NewComponents() *Components {
+	return &Components{components: map[builder]*cache[*component]{}, fields: map[string]object.Parameter{}}
+}
+
+// find returns a component that was built from an input.
+func (c *Components) find(by builder, input map[string]any) (*component, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	known, ok := c.components[by]
+	if !ok {
+		return nil, false
+	}
+	return known.find(input)
+}
+
+// add adds a component. Several composers may build the same component at a time.
+func (c *Components) add(by builder, input map[string]any, built *component) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.components[by] == nil {
+		c.components[by] = &cache[*component]{}
+	}
+	c.components[by].add(input, built.parameters, built)
+}
+
+// assemble builds a component with its own components in their slots.
+func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
+	built, err := c.component(by, input)
+	if err != nil || len(built.slots) == 0 {
+		return built, err
+	}
+	whole := &component{parameters: slices.Clip(built.parameters), mirrored: slices.Clip(built.mirrored), size: built.size, definition: built.definition}
+	var paths [][]any
+	var contents []any
+	for _, s := range built.slots {
+		inner, err := c.assemble(builder{by.pkg, componentBuilders, s.component}, input)
+		if err != nil {
+			return nil, err
+		}
+		whole.include(s.path, inner)
+		paths, contents = append(paths, s.path), append(contents, inner.content)
+	}
+	fields, ok := built.content.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s has a slot for %s but is no mapping", by.name, built.slots[0].component)
+	}
+	whole.content = object.With(fields, paths, contents)
+	return whole, nil
+}
+
+// include adds the parameters and the size of a component at a path.
+func (c *component) include(path []any, inner *component) {
+	for _, p := range inner.parameters {
+		p.path = slices.Concat(path, p.path)
+		c.parameters = append(c.parameters, p)
+	}
+	for _, m := range inner.mirrored {
+		m.path = slices.Concat(path, m.path)
+		c.mirrored = append(c.mirrored, m)
+	}
+	c.size += inner.size
+}
+
+// component builds a component, unless it was built from an input with the same fields that it reads.
+func (c *Composer) component(by builder, input map[string]any) (*component, error) {
+	m, err := maskOf(c.evaluator, by)
+	if err != nil {
+		return nil, err
+	}
+	if m.isAll() { // the cache of shapes has it
+		return c.build(by, input)
+	}
+	input = m.apply(input)
+	if found, ok := c.components.find(by, input); ok {
+		return found, nil
+	}
+	built, err := c.build(by, input)
+	if err == nil {
+		c.components.add(by, input, built)
+	}
+	return built, err
+}
+
+// build builds a component with CUE.
+func (c *Composer) build(by builder, input map[string]any) (*component, error) {
+	v, err := by.find(c.evaluator)
+	if err != nil {
+		return nil, err
+	}
+	filled := v.FillPath(inPath, input)
+	v = filled.LookupPath(objectPath)
+	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return nil, err
+	}
+	r := reader{input: input}
+	if r.content, err = r.value(v, nil, nil); err != nil {
+		return nil, err
+	}
+	if c.definition == "" && by.field == objectBuilders {
+		c.definition = positionOf(filled.LookupPath(definitionPath))
+	}
+	r.definition = c.definition
+	built := r.component // without the input
+	return &built, r.checkParameters()
+}
+
+// positionOf returns the position of a value in our CUE.
+func positionOf(v cue.Value) string {
+	position := cue.Dereference(v).Pos()
+	return fmt.Sprintf("%s:%d:%d", position.Filename()[1:], position.Line(), position.Column())
+}
+
+// checkParameters compares each parameter with its source.
+func (r *reader) checkParameters() error {
+	for _, p := range r.parameters {
+		want, ok := values.Lookup(r.input, p.source)
+		if got := object.At(r.content, p.path); !ok || got != asInObject(want) {
+			return fmt.Errorf("parameter %v is %v, but its source %s is %v", p.path, got, strings.Join(p.source, "."), want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package shape
+
+import (
+	"maps"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/evaluate"
+)
+
+// mask is a field mask: the fields of an input that a builder reads.
+type mask struct {
+	include map[string]any // true for a field with everything below it; nil for all fields
+	exclude map[string]any // removed from the included fields
+}
+
+// masks are the field masks that were read in one evaluator.
+type masks map[builder]mask
+
+// maskOf reads the field mask of a builder, once for each evaluator.
+func maskOf(e *evaluate.Evaluator, by builder) (mask, error) {
+	known := *evaluate.Local(e, func() *masks { return &masks{} })
+	if m, ok := known[by]; ok {
+		return m, nil
+	}
+	v, err := by.find(e)
+	if err != nil {
+		return mask{}, err
+	}
+	var m mask
+	for key, into := range map[string]*map[string]any{"reads": &m.include, "omits": &m.exclude} {
+		if field := v.LookupPath(cue.MakePath(cue.Str(key))); field.Exists() {
+			if err := evaluate.Decode(field, into, "the field mask of "+by.name); err != nil {
+				return mask{}, err
+			}
+		}
+	}
+	known[by] = m
+	return m, nil
+}
+
+// isAll reports whether the mask includes every field.
+func (m mask) isAll() bool { return m.include == nil && m.exclude == nil }
+
+// apply returns the fields of an input that the mask includes.
+func (m mask) apply(input map[string]any) map[string]any {
+	if m.include != nil {
+		input = include(input, m.include)
+	}
+	if m.exclude != nil {
+		input = exclude(input, m.exclude)
+	}
+	return input
+}
+
+func include(input, fields map[string]any) map[string]any {
+	included := map[string]any{}
+	for key, below := range fields {
+		value, ok := input[key]
+		if below, deeper := below.(map[string]any); ok && deeper {
+			mapping, _ := value.(map[string]any)
+			included[key] = include(mapping, below)
+		} else if ok {
+			included[key] = value
+		}
+	}
+	return included
+}
+
+func exclude(input, fields map[string]any) map[string]any {
+	rest := maps.Clone(input)
+	for key, below := range fields {
+		value, ok := input[key]
+		if below, deeper := below.(map[string]any); ok && deeper {
+			mapping, _ := value.(map[string]any)
+			rest[key] = exclude(mapping, below)
+		} else {
+			delete(rest, key)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,174 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/internal/values"
+)
+
+// parameter is a scalar marked with @param(KEY), @fill(KEY) or @fill(KEY,of=INPUT); runtimes/training_runtime.cue explains the
+// marks.
+type parameter struct {
+	path      []any    // from the root of the object
+	source    []string // path of its value in the builder's input
+	dependent []string // path in the input that only such parameters depend on; may be nil
+	field     string   // path of the document's field that sets it, relative to its section; empty for @fill
+}
+
+// parameterOf reads the mark of a value.
+func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
+	for _, mark := range v.Attributes(cue.FieldAttr) {
+		switch mark.Name() {
+		case "param":
+			key := mark.Contents()
+			return parameter{path: slices.Clone(path), source: append([]string{"settings"}, strings.Split(key, ".")...), field: key}, true
+		case "fill":
+			key, _ := mark.String(0) // always given
+			p = parameter{path: slices.Clone(path), source: strings.Split(key, ".")}
+			if of, found, _ := mark.Lookup(1, "of"); found {
+				p.dependent = strings.Split(of, ".")
+			}
+			return p, true
+		}
+	}
+	return parameter{}, false
+}
+
+// mirroredParameter is a field NAME.KEY marked with @echo(SECTION). It has the value of the document's field
+// SECTION.NAME.KEY, which is a parameter of another object.
+type mirroredParameter struct {
+	path []any
+	from []string
+	key  string
+}
+
+func mirroredParameterOf(v cue.Value, path []any) (m mirroredParameter, ok bool) {
+	mark := v.Attribute("echo")
+	if mark.Err() != nil {
+		return mirroredParameter{}, false
+	}
+	field, _ := path[len(path)-1].(string)
+	name, key, ok := strings.Cut(field, ".")
+	return mirroredParameter{path: slices.Clone(path), from: append(strings.Split(mark.Contents(), "."), name), key: key}, ok
+}
+
+// reader reads a component from CUE.
+type reader struct {
+	component
+	input map[string]any // of the builder
+}
+
+// value reads a value as decoded JSON, with integers as int64. Siblings are the fields before it. The path of the next
+// value is written over this one, so a path that is kept must be copied.
+func (r *reader) value(v cue.Value, path []any, siblings map[string]any) (any, error) {
+	switch v.Kind() {
+	case cue.StructKind:
+		return r.mapping(v, path)
+	case cue.ListKind:
+		return r.list(v, path)
+	case cue.BytesKind: // the name of a component: objects contain no bytes
+		name, err := v.Bytes()
+		r.slots = append(r.slots, slot{slices.Clone(path), string(name)})
+		return nil, err
+	}
+	isParameter := r.parameter(v, path, siblings)
+	if m, ok := mirroredParameterOf(v, path); ok {
+		r.mirrored = append(r.mirrored, m)
+	}
+	read, err := scalar(v)
+	if !isParameter {
+		r.size += sizeOf(read)
+	}
+	return read, err
+}
+
+func (r *reader) mapping(v cue.Value, path []any) (map[string]any, error) {
+	fields, err := v.Fields()
+	if err != nil {
+		return nil, err
+	}
+	read := map[string]any{}
+	for fields.Next() {
+		key := fields.Selector().Unquoted()
+		if read[key], err = r.value(fields.Value(), append(path, key), read); err != nil {
+			return nil, err
+		}
+		r.size += len(key) + len(`"":,`)
+	}
+	return read, nil
+}
+
+func (r *reader) list(v cue.Value, path []any) ([]any, error) {
+	items, err := v.List()
+	if err != nil {
+		return nil, err
+	}
+	read := []any{}
+	for items.Next() {
+		item, err := r.value(items.Value(), values.Extend(path, any(len(read))), nil)
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, item)
+	}
+	return read, nil
+}
+
+// sizeOf is the approximate size of a scalar as JSON, in bytes.
+func sizeOf(scalar any) int {
+	text, _ := scalar.(string)
+	return len(text) + len(`""`)
+}
+
+// parameter adds a value if it is marked as a parameter, and reports whether it is.
+func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) bool {
+	p, ok := parameterOf(v, path)
+	if !ok {
+		return false
+	}
+	for i, key := range p.source {
+		switch key {
+		case "$index":
+			p.source[i] = innermostIndex(path)
+		case "$name":
+			p.source[i], _ = siblings["name"].(string)
+			if _, given := values.Lookup(r.input, p.source); !given {
+				return false
+			}
+		}
+	}
+	r.parameters = append(r.parameters, p)
+	return true
+}
+
+// innermostIndex is the index of the list item that contains a path.
+func innermostIndex(path []any) string {
+	for _, step := range slices.Backward(path) {
+		if index, ok := step.(int); ok {
+			return strconv.Itoa(index)
+		}
+	}
+	return ""
+}
+
+// scalar reads a scalar of an object, or the default of a disjunction of scalars.
+func scalar(v cue.Value) (any, error) {
+	v, _ = v.Default()
+	switch v.Kind() {
+	case cue.StringKind:
+		return v.String()
+	case cue.IntKind:
+		return v.Int64()
+	case cue.BoolKind:
+		return v.Bool()
+	case cue.FloatKind:
+		return v.Float64()
+	default:
+		return nil, fmt.Errorf("%v: want a string, number or boolean, got %v", v.Path(), v)
+	}
+}

@@ -1,0 +1,81 @@
+package generator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// maxShared is the number of documents that share evaluators: CUE frees no memory.
+const maxShared = 100
+
+// sharedPool generates many documents with the same evaluators.
+type sharedPool struct {
+	pool *evaluate.Pool
+	uses int
+}
+
+// load loads a document whose stages use the shared evaluators.
+func (s *sharedPool) load(ctx context.Context, layers ...Input) (*documents, error) {
+	d, err := New(trainyard.CUE).load(ctx, Request{Layers: layers})
+	if err != nil {
+		return nil, err
+	}
+	if s.uses++; s.pool == nil || s.uses%maxShared == 0 {
+		s.pool = d.pool
+	}
+	d.pool = s.pool
+	return d, nil
+}
+
+func (s *sharedPool) generate(ctx context.Context, t testing.TB, layers ...Input) error {
+	t.Helper()
+	d, err := s.load(ctx, layers...)
+	if err == nil {
+		_, err = d.generate(ctx)
+	}
+	return err
+}
+
+var (
+	lineBreak = regexp.MustCompile("\r\n|[\r\n]")
+	quoted    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	dump      = regexp.MustCompile(`_\|_|errors in empty disjunction|goroutine |\.go:[0-9]|0x[0-9a-f]{6}|%!`)
+)
+
+// wellFormed fails the test unless an error is a list of problems, each on one line without Go or CUE internals, at a
+// position in one of the layers. Quoted input may contain anything.
+func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
+	t.Helper()
+	var list problem.List
+	if err != nil && !errors.As(err, &list) {
+		t.Fatalf("error %T, want problems: %v", err, err)
+	}
+	for _, p := range list {
+		inside := false
+		for _, layer := range layers {
+			inside = inside || contains(layer, p.Position)
+		}
+		if line := p.String(); !inside || dump.MatchString(quoted.ReplaceAllString(p.Message, "")) || strings.ContainsAny(line, "\n\r\x1b") || !utf8.ValidString(line) {
+			t.Errorf("malformed, or outside of the text: %q", line)
+		}
+	}
+	return list
+}
+
+// contains reports whether a position is in a text, or at the end of one of its lines.
+func contains(layer Input, p problem.Position) bool {
+	if p.File != layer.Name {
+		return false
+	}
+	lines := lineBreak.Split(string(bytes.TrimPrefix(layer.Text, []byte("\uFEFF"))), -1)
+	return p.Line >= 1 && p.Line <= len(lines) && p.Column >= 1 && p.Column <= utf8.RuneCountInString(lines[p.Line-1])+1
+}

@@ -1,0 +1,48 @@
+package document
+
+import (
+	"bytes"
+	"encoding/gob"
+	"fmt"
+	"io"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// result is the content of a message between processes about an evaluated document.
+type result struct {
+	Document *Node
+	Problems problem.List
+}
+
+// Encode writes a document and its problems for another process. It removes the file name from the positions of the
+// document, because a large document would contain the name many times.
+func Encode(w io.Writer, n *Node, problems problem.List) error {
+	if n != nil {
+		n.setFile("")
+	}
+	return gob.NewEncoder(w).Encode(result{n, problems})
+}
+
+// Decode reads a document and its problems from the output of Encode. All positions are in one file.
+func Decode(file string, text []byte) (*Node, error) {
+	var m result
+	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {
+		return nil, fmt.Errorf("reading an evaluated document: %w", err)
+	}
+	if m.Document != nil {
+		m.Document.setFile(file)
+	}
+	return m.Document, m.Problems.Err()
+}
+
+func (n *Node) setFile(file string) {
+	n.File = file
+	for i := range n.Fields {
+		n.Fields[i].File = file
+		n.Fields[i].Value.setFile(file)
+	}
+	for _, item := range n.Items {
+		item.setFile(file)
+	}
+}

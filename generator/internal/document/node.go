@@ -1,0 +1,170 @@
+package document
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Node is a value of a document. Its Kind decides which of Fields, Items and Scalar is used.
+type Node struct {
+	problem.Position
+	Kind   Kind
+	Fields []Field // the keys of a Mapping, in the order of the text
+	Items  []*Node // the items of a List
+	Scalar any     // the value of a Scalar: string, int64, uint64, float64, bool or nil
+	Text   string  // the source text of a Scalar that is no string
+	Bad    bool    // whether the value is unreadable; the error has been reported
+	Partly bool    // whether a key of a Mapping is unreadable; the error has been reported
+
+	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
+}
+
+// Field is a key of a mapping and its value.
+type Field struct {
+	problem.Position // of the key
+	Key              string
+	Value            *Node
+}
+
+// Kind is the type of a node.
+type Kind int
+
+// The kinds of nodes.
+const (
+	Scalar Kind = iota
+	Mapping
+	List
+)
+
+// Empty reports whether a node is null, and not merely unreadable.
+func (n *Node) Empty() bool {
+	return n == nil || n.Kind == Scalar && n.Scalar == nil && !n.Bad
+}
+
+// Plain converts a node to the types of decoded JSON.
+func (n *Node) Plain() any {
+	switch n.Kind {
+	case Mapping:
+		fields := make(map[string]any, len(n.Fields))
+		for _, f := range n.Fields {
+			fields[f.Key] = f.Value.Plain()
+		}
+		return fields
+	case List:
+		items := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			items[i] = item.Plain()
+		}
+		return items
+	}
+	return n.Scalar
+}
+
+// Nodes counts the keys and values of a node, including the node itself.
+func (n *Node) Nodes() int {
+	nodes := 1
+	for _, f := range n.Fields {
+		nodes += 1 + f.Value.Nodes()
+	}
+	for _, item := range n.Items {
+		nodes += item.Nodes()
+	}
+	return nodes
+}
+
+// AsString returns a scalar that is a string, and "" for any other node.
+func (n *Node) AsString() string {
+	if n == nil {
+		return ""
+	}
+	text, _ := n.Scalar.(string)
+	return text
+}
+
+// Get returns the value of a key of a mapping, or nil.
+func (n *Node) Get(key string) *Node {
+	if f := n.Field(key); f != nil {
+		return f.Value
+	}
+	return nil
+}
+
+// Field returns the field with a key of a mapping, or nil.
+func (n *Node) Field(key string) *Field {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Fields {
+		if n.Fields[i].Key == key {
+			return &n.Fields[i]
+		}
+	}
+	return nil
+}
+
+// index returns a function that finds fields like Field, but in constant time.
+func (n *Node) index() func(key string) *Field {
+	if len(n.Fields) <= 16 { // a linear search is faster for few fields
+		return n.Field
+	}
+	fields := make(map[string]*Field, len(n.Fields))
+	for i := range n.Fields {
+		fields[n.Fields[i].Key] = &n.Fields[i]
+	}
+	return func(key string) *Field { return fields[key] }
+}
+
+// Removed returns the position of the null that removed a key from a mapping.
+func (n *Node) Removed(key string) (problem.Position, bool) {
+	position, ok := n.removed[key]
+	return position, ok
+}
+
+// Locate returns the position of the value at a path of keys and indexes. If the document does not set the value, it
+// returns the position of the nearest key above it.
+func (n *Node) Locate(path ...string) problem.Position {
+	position := n.Position
+	for _, step := range path {
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.Items) {
+			n = n.Items[i]
+			position = n.Position
+			continue
+		}
+		f := n.Field(step)
+		if f == nil {
+			return position
+		}
+		position, n = f.Position, f.Value
+	}
+	if n.Kind == Scalar {
+		return n.Position
+	}
+	return position
+}
+
+// Without returns a copy of a mapping without one of its keys.
+func (n *Node) Without(key string) *Node {
+	changed := *n
+	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
+	return &changed
+}
+
+// With returns a copy of a mapping in which a key has another value.
+func (n *Node) With(key string, value *Node) *Node {
+	changed := *n
+	changed.Fields = slices.Clone(n.Fields)
+	if f := changed.Field(key); f != nil {
+		f.Value = value
+	}
+	return &changed
+}
+
+// Renamed returns a copy of a mapping in which the field at an index has another key.
+func (n *Node) Renamed(index int, key string) *Node {
+	changed := *n
+	changed.Fields = slices.Clone(n.Fields)
+	changed.Fields[index].Key = key
+	return &changed
+}

@@ -1,0 +1,50 @@
+package document
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+	"k8s.io/apimachinery/pkg/util/json"
+	kubernetes "sigs.k8s.io/yaml"
+)
+
+// yaml11Scalar reads a scalar by YAML 1.1, with the library of kubectl and the API server: yes, on and y are true, and
+// 010 is eight. It returns false for scalars that YAML 1.2 reads in the same way.
+func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
+	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	if y.Style&quoted != 0 || y.Value == "" || strings.Contains(y.Value, "\n") {
+		return nil, false
+	}
+	if !strings.ContainsRune("yYnNtTfFoO~+-.0123456789", rune(y.Value[0])) || isShortNumber(y.Value) {
+		return nil, false
+	}
+	read, ok := readYAML11("value: " + y.Value)
+	return read["value"], ok
+}
+
+// isShortNumber recognizes most numbers that all versions of YAML read in the same way, because the library is slow.
+func isShortNumber(text string) bool {
+	return text == "0" || text[0] != '0' && len(text) < 16 && strings.Trim(text, "0123456789") == ""
+}
+
+// yaml11Key returns a key as kubectl reads it: the key yes becomes "true".
+func yaml11Key(y *yaml.Node) string {
+	value, ok := yaml11Scalar(y)
+	if _, isText := value.(string); !ok || isText {
+		return y.Value
+	}
+	read, _ := readYAML11(y.Value + ": 0")
+	for key := range read {
+		return key
+	}
+	return y.Value // null, which kubectl refuses as a key
+}
+
+func readYAML11(text string) (map[string]any, bool) {
+	var read map[string]any
+	converted, err := kubernetes.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = json.Unmarshal(converted, &read)
+	}
+	return read, err == nil
+}

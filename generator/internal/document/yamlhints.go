@@ -1,0 +1,84 @@
+package document
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// indentationHint explains a ":" or a key that the parser did not expect. The cause often is the indentation of the line, or
+// a missing colon in the line before. The hint is empty if there is another cause.
+func indentationHint(text []byte, at problem.Position, found string) (problem.Position, string) {
+	lines := strings.Split(string(text), "\n")
+	if at.Line > len(lines) {
+		return at, ""
+	}
+	indent := indentOf(lines[at.Line-1])
+	start := problem.Position{File: at.File, Line: at.Line, Column: indent + 1}
+	last := lineBefore(lines, at.Line-1, found != ":")
+	if last < 0 || found != ":" && at != start {
+		return at, ""
+	}
+	switch before, indentBefore := lines[last], indentOf(lines[last]); {
+	case found != ":" && indent < indentBefore:
+		return at, misalignedKey(lines, at)
+	case strings.TrimSpace(before)[0] == '#':
+	case indent > indentBefore && strings.Contains(before, ": "):
+		return start, fmt.Sprintf("the indentation makes this a continuation of the value in line %d: indent all keys of a mapping equally", last+1)
+	case indent >= indentBefore && !strings.Contains(before+" ", ": "):
+		return problem.Position{File: at.File, Line: last + 1, Column: indentBefore + 1}, missingColon
+	}
+	return at, ""
+}
+
+// lineBefore returns the index of the last line before another that is not blank, or -1. A comment ends a text that
+// continues over several lines, so it counts as a line unless skipComments is set.
+func lineBefore(lines []string, index int, skipComments bool) int {
+	for index--; index >= 0; index-- {
+		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {
+			return index
+		}
+	}
+	return -1
+}
+
+// misalignedKey explains a key that is indented less than the mapping above it, but more than the parent of that mapping.
+func misalignedKey(lines []string, at problem.Position) string {
+	line, least := 0, 0
+	for i := lineBefore(lines, at.Line-1, true); i >= 0; i = lineBefore(lines, i, true) {
+		indent := indentOf(lines[i])
+		if indent == at.Column-1 {
+			return ""
+		}
+		if indent < at.Column-1 {
+			break
+		}
+		if line == 0 || indent <= least {
+			line, least = i+1, indent
+		}
+	}
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("indent all keys of a mapping equally: this one by %d, like those of line %d, or less", least, line)
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// quote matches quotes, but not an apostrophe inside a word.
+var quote = regexp.MustCompile(`"|\B'|'\B`)
+
+// quoteHint names the last line before an error with an odd number of quotes. A text without a closing quote ends where the
+// next one begins, which can be far below.
+func quoteHint(text []byte, at problem.Position) string {
+	lines := strings.Split(string(text), "\n")
+	for i := min(at.Line, len(lines)) - 1; i >= 0; i-- {
+		line, _, _ := strings.Cut(" "+lines[i], " #")
+		if len(quote.FindAllString(line, -1))%2 == 1 {
+			return fmt.Sprintf("; or is a quote not closed in line %d?", i+1)
+		}
+	}
+	return ""
+}

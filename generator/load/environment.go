@@ -1,0 +1,151 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/internal/wording"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Document is the document of one environment.
+type Document struct {
+	Environment string         // empty where the document has no environments
+	Root        *document.Node // with the environment's patch applied to spec
+	Problems    problem.List   // of the text and of the environment
+	Notes       problem.List   // about layers and the environment
+}
+
+// EnvironmentError reports an environment that the document does not have.
+type EnvironmentError struct {
+	Name  string
+	Known []string // the environments of the document
+}
+
+// Error names the environment and the existing ones.
+func (e *EnvironmentError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("environment %q: the document has no environments", e.Name)
+	}
+	return wording.Choice(fmt.Sprintf("unknown environment %q", e.Name), e.Name, e.Known)
+}
+
+// Environments returns one document for each of the environments wanted, ordered by name, or for all if none
+// is wanted. A document without environments is its only one.
+func (s *Source) Environments(wanted []string) ([]*Document, error) {
+	environments := s.root.Get("spec").Get("environments")
+	if environments == nil || environments.Kind != document.Mapping || len(environments.Fields) == 0 {
+		if len(wanted) > 0 {
+			return nil, &EnvironmentError{Name: wanted[0]}
+		}
+		only := []*Document{{Root: s.root, Problems: s.problems, Notes: s.notes}}
+		return only, s.checkSize(only)
+	}
+	fields := slices.Clone(environments.Fields)
+	slices.SortFunc(fields, func(a, b document.Field) int { return strings.Compare(a.Key, b.Key) })
+	if err := checkKnown(wanted, fields); err != nil {
+		return nil, err
+	}
+	unpatched := s.withoutPatches(environments)
+	var documents []*Document
+	for _, f := range fields {
+		if len(wanted) == 0 || slices.Contains(wanted, f.Key) {
+			documents = append(documents, s.environment(unpatched, f))
+		}
+	}
+	return documents, s.checkSize(documents)
+}
+
+// Bounds on keys and values. People write a few thousand, and CUE can take 40 kB for each. At the bound a document
+// takes some four seconds and half a gigabyte, and all environments together ten seconds.
+const (
+	maxNodes    = 25_000 // of one environment, with the rest of spec
+	maxAllNodes = 50_000 // of all environments, each with the rest of spec
+)
+
+// checkSize bounds each environment and all of them together, because a short text can define many large environments.
+func (s *Source) checkSize(documents []*Document) error {
+	all, largest := 0, 0
+	for _, d := range documents {
+		nodes := d.Root.Nodes()
+		all, largest = all+nodes, max(largest, nodes)
+	}
+	switch {
+	case largest > maxNodes:
+		return s.tooMany([]string{"spec"}, "%d keys and values in one environment: want at most %d; split the document", largest, maxNodes)
+	case len(documents) > 1 && all > maxAllNodes:
+		return s.tooMany([]string{"spec", "environments"}, "%d environments, each with the rest of spec, are %d keys and values: want at most %d in all; split the document", len(documents), all, maxAllNodes)
+	}
+	return nil
+}
+
+func (s *Source) tooMany(path []string, format string, args ...any) error {
+	return append(slices.Clone(s.problems), problem.Problem{
+		Position: s.root.Locate(path...), Rule: problem.TooMany, Path: problem.Path(path), Message: fmt.Sprintf(format, args...),
+	}).Err()
+}
+
+func checkKnown(wanted []string, fields []document.Field) error {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.Key)
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return &EnvironmentError{Name: name, Known: names}
+		}
+	}
+	return nil
+}
+
+// withoutPatches returns the document with empty environments: their names are checked with it, and their
+// contents where they are applied.
+func (s *Source) withoutPatches(environments *document.Node) *document.Node {
+	empty := environments
+	for _, f := range environments.Fields {
+		if f.Value.Kind == document.Mapping {
+			empty = empty.With(f.Key, &document.Node{Position: f.Value.Position, Kind: document.Mapping})
+		}
+	}
+	return s.root.With("spec", s.root.Get("spec").With("environments", empty))
+}
+
+// environment applies the patch of one environment to spec.
+func (s *Source) environment(unpatched *document.Node, f document.Field) *Document {
+	d := &Document{Environment: f.Key, Root: unpatched, Problems: slices.Clone(s.problems), Notes: slices.Clone(s.notes)}
+	if f.Value.Kind != document.Mapping {
+		return d
+	}
+	patch := f.Value
+	if inner := patch.Get("environments"); inner != nil {
+		d.Problems = append(d.Problems, problem.Problem{
+			Position: inner.Position,
+			Rule:     problem.UnknownKey,
+			Path:     problem.Path([]string{"spec", "environments", f.Key, "environments"}),
+			Message:  "an environment cannot contain environments",
+		})
+		patch = patch.Without("environments")
+	}
+	layer := &document.Node{Kind: document.Mapping, Fields: []document.Field{{Key: "spec", Position: f.Position, Value: patch}}}
+	merged, notes := document.Merge(unpatched, layer)
+	d.Root, d.Notes = merged, append(d.Notes, notes.WithRule(problem.IdleNull)...)
+	return d
+}
+
+// Sections names the runtimes and tenants of the document, such as runtime/mpi and tenant/team-a.
+func (d *Document) Sections() []string {
+	var names []string
+	for kind, field := range map[string]string{"runtime": "runtimes", "tenant": "tenants"} {
+		mapping := d.Root.Get("spec").Get(field)
+		if mapping == nil {
+			continue
+		}
+		for _, f := range mapping.Fields {
+			names = append(names, kind+"/"+f.Key)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

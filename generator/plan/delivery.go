@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"maps"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+var kindsPath = cue.ParsePath("kinds")
+
+// kindsPackage lists the kinds of objects that trainyard can generate.
+const kindsPackage = "policies/delivery"
+
+// readDelivery reads the settings that bundle formats need. Where Argo CD applies the objects, it asks builders to
+// annotate them for Argo CD.
+func (p *planner) readDelivery(e *evaluate.Evaluator) error {
+	spec := values.Mapping(p.Values, "spec")
+	d := &p.plan.Delivery
+	if err := convert(values.Mapping(spec, "delivery"), d); err != nil {
+		return err
+	}
+	if err := convert(values.Mapping(spec, "target"), &d.Target); err != nil {
+		return err
+	}
+	d.Annotations = imageAnnotations(values.Mapping(p.Values, "metadata", "annotations"))
+	d.Bounds = p.Capacity.Bounds
+	if _, set := values.Mapping(spec, "target")["argocd"]; set || d.ArgoCD != nil {
+		for _, r := range p.plan.Requests {
+			r.Input["argocd"] = true
+		}
+	}
+	if d.ArgoCD == nil {
+		return nil
+	}
+	if err := p.readTenants(values.Mapping(spec, "tenants")); err != nil {
+		return err
+	}
+	return p.readKinds(e)
+}
+
+// convert sets the fields of a struct from a mapping of the document, which has been checked. Fields that the mapping
+// lacks become empty.
+func convert(from map[string]any, to any) error {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, to); err != nil {
+		return problem.Fault("reading settings of the delivery", err)
+	}
+	return nil
+}
+
+// readTenants reads the tenants that have repositories.
+func (p *planner) readTenants(tenants map[string]any) error {
+	p.plan.Delivery.Tenants = map[string]object.Tenant{}
+	for name := range tenants {
+		settings := values.Mapping(tenants, name)
+		if settings["repositories"] == nil {
+			continue
+		}
+		var tenant object.Tenant
+		if err := convert(settings, &tenant); err != nil {
+			return err
+		}
+		p.plan.Delivery.Tenants[name] = tenant
+	}
+	return nil
+}
+
+// imageAnnotations returns the annotations with keys that OCI images use.
+func imageAnnotations(all map[string]any) map[string]string {
+	found := map[string]string{}
+	for key, value := range all {
+		if text, ok := value.(string); ok && strings.HasPrefix(key, "org.opencontainers.image.") {
+			found[key] = text
+		}
+	}
+	return found
+}
+
+// readKinds reads the kinds that the cluster can have.
+func (p *planner) readKinds(e *evaluate.Evaluator) error {
+	kinds, err := e.Package(kindsPackage)
+	if err != nil {
+		return err
+	}
+	d := &p.plan.Delivery
+	if err := evaluate.Decode(kinds.LookupPath(kindsPath), &d.Kinds, "the list of kinds"); err != nil {
+		return err
+	}
+	maps.DeleteFunc(d.Kinds, func(_ string, kind object.Kind) bool { return kind.OpenShift && !d.Target.OpenShift })
+	return nil
+}

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"slices"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/values"
+)
+
+var (
+	tenantsPath     = cue.ParsePath("tenants")
+	sharedPath      = cue.ParsePath("shared")
+	policiesPath    = cue.ParsePath("policies")
+	localQueuesPath = cue.ParsePath("localQueues")
+)
+
+// policies are the policies that build objects about tenants, by name.
+type policies struct {
+	Tenants  map[string]policy `json:"tenants"`  // build an object for each tenant
+	Platform map[string]policy `json:"platform"` // build one object for all tenants
+}
+
+// policy lists the keys of a tenant that a policy reads (policies/tenant/tenant.cue).
+type policy struct {
+	LooksAt     []string `json:"looksAt"`
+	Binds       []string `json:"binds"`
+	Wants       []string `json:"wants"`
+	Reads       []string `json:"reads"`
+	Shares      []string `json:"shares"`
+	ClusterWide bool     `json:"clusterWide"`
+}
+
+// readPolicies reads the policies, once for each evaluator.
+func readPolicies(e *evaluate.Evaluator) (*policies, error) {
+	all := evaluate.Local(e, func() *policies { return &policies{} })
+	if all.Tenants != nil {
+		return all, nil
+	}
+	builders, err := e.Package(tenantObjects)
+	if err != nil {
+		return nil, err
+	}
+	return all, evaluate.Decode(builders.LookupPath(policiesPath), all, "policies")
+}
+
+// tenantSettings are the tenants of a document as policies see them (tenants.cue).
+type tenantSettings struct {
+	platform string
+	tenants  map[string]map[string]any
+	shared   map[string]any
+}
+
+// addTenants adds the requests of policies and of queues of tenants.
+func (p *planner) addTenants(e *evaluate.Evaluator) error {
+	if len(values.Mapping(p.Values, "spec", "tenants")) == 0 {
+		return nil
+	}
+	all, err := readPolicies(e)
+	if err != nil {
+		return err
+	}
+	settings := tenantSettings{platform: p.plan.Name}
+	if err := evaluate.Decode(p.Filled.LookupPath(tenantsPath), &settings.tenants, "tenants"); err != nil {
+		return err
+	}
+	if err := evaluate.Decode(p.Filled.LookupPath(sharedPath), &settings.shared, "settings that tenants share"); err != nil {
+		return err
+	}
+	p.plan.Requests = append(p.plan.Requests, all.requests(settings)...)
+	return p.addLocalQueues()
+}
+
+// requests lists the objects of all policies.
+func (p *policies) requests(s tenantSettings) []Request {
+	var requests []Request
+	add := func(name, tenant string, policy policy, from ...string) {
+		requests = append(requests, Request{
+			From: from, Builder: Builder{tenantObjects, name}, CacheGroup: name, Namespaces: []string{tenant}, Input: policy.input(s, tenant),
+		})
+	}
+	for _, tenant := range sortedKeys(s.tenants) {
+		for _, name := range sortedKeys(p.Tenants) {
+			if policy := p.Tenants[name]; policy.concerns(s.tenants[tenant]) {
+				add(name, tenant, policy, "spec", "tenants", tenant)
+			}
+		}
+	}
+	for _, name := range sortedKeys(p.Platform) {
+		policy := p.Platform[name]
+		if slices.ContainsFunc(sortedKeys(s.tenants), func(tenant string) bool { return policy.concerns(s.tenants[tenant]) }) {
+			add(name, noNamespace, policy, "spec", "tenants")
+		}
+	}
+	return requests
+}
+
+// concerns reports whether a tenant has a key that the policy is about.
+func (p policy) concerns(settings map[string]any) bool {
+	return slices.ContainsFunc(slices.Concat(p.LooksAt, p.Binds, p.Wants), func(key string) bool {
+		_, ok := settings[key]
+		return ok
+	})
+}
+
+// input returns the keys that the policy reads of a tenant, or of no tenant. It has no other keys, so that tenants
+// who differ in other keys share shapes.
+func (p policy) input(s tenantSettings, tenant string) map[string]any {
+	settings := s.tenants[tenant]
+	in := map[string]any{
+		"platform": s.platform,
+		"settings": values.Pick(settings, slices.Concat(p.LooksAt, p.Reads)),
+		"subjects": p.subjects(settings),
+		"shared":   values.Pick(s.shared, p.Shares),
+	}
+	if p.ClusterWide {
+		in["id"] = v1alpha1.TenantObjectName(tenant)
+	}
+	return in
+}
+
+// subjectKinds are the kinds of RBAC subjects and their keys in the document.
+var subjectKinds = []struct{ kind, key string }{{"Group", "groups"}, {"User", "users"}, {"ServiceAccount", "serviceAccounts"}}
+
+// subjects lists the subjects that the policy binds to a role.
+func (p policy) subjects(settings map[string]any) []any {
+	all := []any{}
+	for _, key := range p.Binds {
+		given := values.Mapping(settings, key)
+		for _, s := range subjectKinds {
+			names, _ := given[s.key].([]any)
+			for _, name := range names {
+				all = append(all, map[string]any{"kind": s.kind, "name": name})
+			}
+		}
+	}
+	return all
+}
+
+// addLocalQueues adds the requests of queues of tenants, where Kueue admits jobs.
+func (p *planner) addLocalQueues() error {
+	var local struct {
+		Enabled bool   `json:"enabled"`
+		Version string `json:"version"`
+	}
+	if err := evaluate.Decode(p.Filled.LookupPath(localQueuesPath), &local, "settings of LocalQueues"); err != nil {
+		return err
+	}
+	if !local.Enabled {
+		return nil
+	}
+	tenants := values.Mapping(p.Values, "spec", "tenants")
+	for _, tenant := range sortedKeys(tenants) {
+		queues := values.Mapping(tenants, tenant, "queues")
+		for _, name := range sortedKeys(queues) {
+			p.add(Request{
+				From: []string{"spec", "tenants", tenant}, Builder: Builder{queueObjects, "local-queue"}, CacheGroup: "local-queue", Namespaces: []string{tenant},
+				Input: map[string]any{
+					"platform": p.plan.Name, "name": name, "version": local.Version,
+					"settings": map[string]any{"clusterQueue": queues[name]},
+				},
+			})
+		}
+	}
+	return nil
+}

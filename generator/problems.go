@@ -1,0 +1,46 @@
+package generator
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/load"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// mergeProblems merges the problems of environments, and names the environments of a problem that not all of them have.
+// It returns the first error that is no problem.List.
+func mergeProblems(documents []*load.Document, errs []error) error {
+	var order []problem.Problem
+	where := map[problem.Problem][]string{}
+	for i, err := range errs {
+		var problems problem.List
+		if err != nil && !errors.As(err, &problems) {
+			return err
+		}
+		for _, p := range problems {
+			if where[p] == nil {
+				order = append(order, p)
+			}
+			if environment := documents[i].Environment; !slices.Contains(where[p], environment) {
+				where[p] = append(where[p], environment)
+			}
+		}
+	}
+	var all problem.List
+	seen := map[problem.Problem]bool{}
+	for _, p := range order {
+		// The values that a YAML alias repeats have one position, and are one mistake.
+		cause := problem.Problem{Position: p.Position, Message: p.Message}
+		if seen[cause] {
+			continue
+		}
+		seen[cause] = true
+		if in := where[p]; len(in) < len(documents) {
+			p.Message += " (in environment " + strings.Join(in, ", ") + ")"
+		}
+		all = append(all, p)
+	}
+	return all.Err()
+}

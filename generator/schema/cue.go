@@ -1,0 +1,66 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/parser"
+
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// schemaFolder is the package that defines #Platform.
+const schemaFolder = "schemas/platform"
+
+// writeCUE writes the package as one file, which imports only CUE's own packages.
+func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
+	names, err := fs.Glob(e.Files(), path.Join(schemaFolder, "*.cue"))
+	if err != nil {
+		return nil, fmt.Errorf("listing the schema: %w", err)
+	}
+	var imports []string
+	var body bytes.Buffer
+	for _, name := range names {
+		text, err := fs.ReadFile(e.Files(), name)
+		if err != nil {
+			return nil, fmt.Errorf("reading the schema: %w", err)
+		}
+		imported, rest, err := cutHead(name, text)
+		if err != nil {
+			return nil, problem.Fault("reading the schema", err)
+		}
+		imports = append(imports, imported...)
+		body.Write(rest)
+	}
+	slices.Sort(imports)
+	head := "// The platform document of trainyard. Check a document with: cue vet -d '#Platform' platform.cue platform.yaml\npackage " + path.Base(schemaFolder) + "\n\n"
+	for _, imported := range slices.Compact(imports) {
+		head += "import " + imported + "\n"
+	}
+	return format.Source(append([]byte(head), body.Bytes()...))
+}
+
+// cutHead removes the package clause and the imports of a file.
+func cutHead(name string, text []byte) (imports []string, body []byte, err error) {
+	file, err := parser.ParseFile(name, text, parser.ParseComments)
+	if err != nil {
+		return nil, nil, err
+	}
+	for imported := range file.ImportSpecs() {
+		imports = append(imports, imported.Path.Value)
+	}
+	end := 0
+	for _, declaration := range file.Decls {
+		switch declaration.(type) {
+		case *ast.Package, *ast.ImportDecl:
+			end = declaration.End().Offset()
+		}
+	}
+	return imports, text[end:], nil
+}

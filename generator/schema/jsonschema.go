@@ -1,0 +1,260 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/trainyard/trainyard/generator/check"
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/constraint"
+	"github.com/trainyard/trainyard/generator/internal/jsonschema"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// The $id of each schema. Nothing refers to them, so no tool needs the network to resolve them.
+const (
+	schemaID      = "https://trainyard.dev/schemas/v1alpha1/platform.json"
+	layerSchemaID = "https://trainyard.dev/schemas/v1alpha1/platform-layer.json"
+)
+
+func writeJSONSchema(e *evaluate.Evaluator, complete bool) ([]byte, error) {
+	x := exporter{evaluator: e, at: "#/$defs/"}
+	root := x.mapping(e.Schema(), complete)
+	root.Dialect, root.ID, root.Title = jsonschema.Dialect, schemaID, "Platform document of trainyard"
+	if !complete {
+		root.ID, root.Title = layerSchemaID, "Layer of a platform document of trainyard"
+	}
+	describeSchema(root, cue.Dereference(e.Schema()))
+	root.Definitions = &x.definitions
+	if err := x.err(); err != nil {
+		return nil, err
+	}
+	return indented(root)
+}
+
+// exporter writes our CUE as JSON Schema. Attributes of the CUE become keywords where JSON Schema has equivalents; the
+// check stage checks all of them.
+//
+// A schema is complete or that of a layer. In a layer no key is required and null removes a key, but items of lists are
+// complete, because layers replace lists.
+type exporter struct {
+	evaluator   *evaluate.Evaluator
+	at          string // the prefix of references
+	definitions jsonschema.Properties
+	unread      []string // constraints without equivalent keywords
+}
+
+// err reports constraints that could not be written.
+func (x *exporter) err() error {
+	if len(x.unread) == 0 {
+		return nil
+	}
+	return problem.Fault("writing the schema", fmt.Errorf("JSON Schema has no keyword for %s", strings.Join(x.unread, ", ")))
+}
+
+// value returns a reference where our CUE has one, or else the constraints of the value.
+func (x *exporter) value(v cue.Value, complete bool) *jsonschema.Schema {
+	if name := referred(v); name != "" {
+		return x.reference(name, complete)
+	}
+	switch v.IncompleteKind() {
+	case cue.StructKind:
+		return x.mapping(v, complete)
+	case cue.ListKind:
+		return x.list(v)
+	}
+	demanded := constraint.Of(v)
+	x.unread = append(x.unread, demanded.Unsupported...)
+	return demanded.JSONSchema()
+}
+
+// referred returns the name of the definition that a value refers to, or "".
+func referred(v cue.Value) string {
+	root, path := v.ReferencePath()
+	if steps := path.Selectors(); root.Exists() && len(steps) == 1 && steps[0].IsDefinition() {
+		return strings.TrimPrefix(steps[0].String(), "#")
+	}
+	return ""
+}
+
+// reference returns a reference to a definition, and defines it on first use.
+func (x *exporter) reference(name string, complete bool) *jsonschema.Schema {
+	of := definition(x.evaluator.Schema(), name)
+	key := name
+	if of.IncompleteKind() == cue.StructKind && layerOf(of) == "" && !complete {
+		key += "Layer"
+	}
+	if x.definitions.Get(key) == nil {
+		x.definitions.Set(key, &jsonschema.Schema{}) // for definitions that refer to themselves
+		x.definitions.Set(key, x.define(name, of, complete))
+	}
+	return &jsonschema.Schema{Ref: x.at + key}
+}
+
+// define writes a definition.
+func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.Schema {
+	switch base := layerOf(of); {
+	case base != "":
+		base := definition(x.evaluator.Schema(), base)
+		s := x.mapping(base, false)
+		s.Properties.Remove(layersOf(base)) // no layer holds layers
+		return describeSchema(s, of)
+	case of.IncompleteKind() != cue.StructKind:
+		s := describeSchema(x.value(of, complete), of)
+		s.Examples = x.examples(of, s.Description)
+		return s
+	case complete && layersOf(of) != "":
+		return describeSchema(x.unlessLayered(name, of), of)
+	}
+	return describeSchema(x.mapping(of, complete), of)
+}
+
+// unlessLayered writes a mapping that contains layers of itself. If it has layers, each of them can provide a required
+// key.
+func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
+	given, layers := &jsonschema.Properties{}, layersOf(of)
+	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
+	return &jsonschema.Schema{
+		If:   &jsonschema.Schema{Required: []string{layers}, Properties: given},
+		Then: x.reference(name, false),
+		Else: x.mapping(of, true),
+	}
+}
+
+// layerOf returns the definition of which a mapping is a layer, from its mark @layer(NAME), or "".
+func layerOf(v cue.Value) string {
+	mark, ok := evaluate.Mark(v, "layer")
+	if !ok {
+		return ""
+	}
+	return mark.Contents()
+}
+
+// layersOf returns the field of a mapping that contains layers of it, or "".
+func layersOf(v cue.Value) string {
+	for fields := evaluate.Fields(v); fields.Next(); {
+		if layerOf(evaluate.AnyField(fields.Value())) != "" {
+			return fields.Selector().Unquoted()
+		}
+	}
+	return ""
+}
+
+func (x *exporter) mapping(v cue.Value, complete bool) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.Never()}
+	for fields := evaluate.Fields(v); fields.Next(); {
+		if s.Properties == nil {
+			s.Properties = &jsonschema.Properties{}
+		}
+		selector, value := fields.Selector(), fields.Value()
+		s.Properties.Set(selector.Unquoted(), x.field(value, complete))
+		if selector.ConstraintType() == cue.RequiredConstraint && complete {
+			s.Required = append(s.Required, selector.Unquoted())
+		}
+	}
+	if chosen := anyKey(v); chosen.Exists() {
+		s.AdditionalProperties = orNull(x.marked(chosen, complete), complete)
+		s.PropertyNames = x.names(v, s.Properties.Names())
+		s.MaxProperties = check.MaxKeys
+	}
+	if mark, ok := evaluate.Mark(v, "check"); ok && complete {
+		if relate := relationSchemas[mark.Contents()]; relate != nil {
+			relate(s)
+		}
+	}
+	return s
+}
+
+// anyKey returns the schema of the values below keys that the author chooses.
+func anyKey(v cue.Value) cue.Value {
+	if formed := evaluate.AnyField(v); formed.Exists() {
+		return formed
+	}
+	return v.LookupPath(cue.MakePath(cue.AnyString))
+}
+
+// names returns the schema of the keys of a mapping, or nil if any key is allowed.
+func (x *exporter) names(v cue.Value, known []string) *jsonschema.Schema {
+	keys, ok := evaluate.Mark(v, "keys")
+	if !ok {
+		return nil
+	}
+	form, _ := keys.String(0) // always given
+	formed := x.reference(form, true)
+	if len(known) == 0 {
+		return formed
+	}
+	either := make([]any, len(known))
+	for i, name := range known {
+		either[i] = name
+	}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Enum: either}, formed}}
+}
+
+func (x *exporter) list(v cue.Value) *jsonschema.Schema {
+	element := v.LookupPath(cue.MakePath(cue.AnyIndex))
+	return &jsonschema.Schema{Type: "array", Items: x.marked(element, true), MaxItems: check.MaxItems}
+}
+
+// field returns the schema of a field with its own description, which editors show instead of the description of the
+// definition that it refers to.
+func (x *exporter) field(v cue.Value, complete bool) *jsonschema.Schema {
+	s := describeSchema(orNull(x.marked(v, complete), complete), v)
+	if form := constraint.Of(v).Doc; form != "" {
+		s.Description += " Want " + form + "."
+	}
+	if standard, ok := defaultOf(v); ok && complete {
+		s.Default = standard
+	}
+	return s
+}
+
+// marked adds the keywords for attributes.
+func (x *exporter) marked(v cue.Value, complete bool) *jsonschema.Schema {
+	s, isList := x.value(v, complete), v.IncompleteKind() == cue.ListKind
+	if mark := v.Attribute("nonempty"); mark.Err() == nil {
+		switch {
+		case isList:
+			s.MinItems = 1
+		case complete:
+			s.MinProperties = 1
+		}
+	}
+	unique := v.Attribute("unique")
+	s.UniqueItems = unique.Err() == nil
+	return s
+}
+
+// orNull allows null in a layer, which removes the value.
+func orNull(s *jsonschema.Schema, complete bool) *jsonschema.Schema {
+	if complete {
+		return s
+	}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
+}
+
+// describeSchema adds the doc comment as description, and the source of the rule as a comment.
+func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
+	var source string
+	s.Description, source = sourceOf(paragraph(v))
+	if source != "" {
+		s.Comment = "Source: " + source
+	}
+	return s
+}
+
+// examples returns the words after "such as" in the comment of a definition that the definition admits.
+func (x *exporter) examples(of cue.Value, comment string) []any {
+	_, list, _ := strings.Cut(comment, " such as ")
+	list, _, _ = strings.Cut(list, ": ")
+	var found []any
+	for _, word := range strings.Split(strings.ReplaceAll(list, " or ", ", "), ", ") {
+		word = strings.Trim(word, `"`)
+		if word != "" && x.evaluator.Admits(of, word) {
+			found = append(found, word)
+		}
+	}
+	return found
+}

@@ -1,0 +1,41 @@
+package schema
+
+import (
+	"github.com/trainyard/trainyard/generator/evaluate"
+	"github.com/trainyard/trainyard/generator/internal/jsonschema"
+)
+
+// openAPI is an OpenAPI document with schemas and without paths.
+type openAPI struct {
+	Version    string            `json:"openapi"`
+	Info       openAPIInfo       `json:"info"`
+	Dialect    string            `json:"jsonSchemaDialect"`
+	Paths      struct{}          `json:"paths"` // empty; older readers require the key
+	Components openAPIComponents `json:"components"`
+}
+
+type openAPIInfo struct {
+	Title   string `json:"title"`
+	Version string `json:"version"`
+}
+
+type openAPIComponents struct {
+	Schemas *jsonschema.Properties `json:"schemas"`
+}
+
+// writeOpenAPI writes the schemas Platform and PlatformLayer. Since version 3.1 a schema is JSON Schema.
+func writeOpenAPI(e *evaluate.Evaluator, _ bool) ([]byte, error) {
+	x := exporter{evaluator: e, at: "#/components/schemas/"}
+	for _, complete := range []bool{true, false} {
+		x.reference(referred(e.Schema()), complete)
+	}
+	if err := x.err(); err != nil {
+		return nil, err
+	}
+	return indented(openAPI{
+		Version:    "3.1.0",
+		Info:       openAPIInfo{"Platform documents of trainyard", "v1alpha1"},
+		Dialect:    jsonschema.Dialect,
+		Components: openAPIComponents{&x.definitions},
+	})
+}

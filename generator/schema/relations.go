@@ -1,0 +1,73 @@
+package schema
+
+import (
+	"github.com/trainyard/trainyard/generator/check"
+	"github.com/trainyard/trainyard/generator/internal/jsonschema"
+)
+
+// relationSchemas add the relations between fields that @check(NAME) names to the schema of a complete mapping. Violations
+// that JSON Schema cannot express are reported under the rule invalid-value.
+var relationSchemas = map[string]func(*jsonschema.Schema){
+	"requirement":      requirementSchema,
+	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },
+	"nodeTerm": func(s *jsonschema.Schema) {
+		s.AnyOf = []*jsonschema.Schema{filledList("matchExpressions"), filledList("matchFields")}
+	},
+	"podTerm": func(s *jsonschema.Schema) {
+		s.DependentRequired = map[string][]string{"matchLabelKeys": {"labelSelector"}, "mismatchLabelKeys": {"labelSelector"}}
+	},
+	"location": locationSchema,
+	"destination": func(s *jsonschema.Schema) {
+		s.AnyOf = []*jsonschema.Schema{{Required: []string{"cidrs"}}, {Required: []string{"namespaces"}}}
+		locationSchema(s)
+	},
+	"priorityClass": func(s *jsonschema.Schema) {
+		external := with("external", &jsonschema.Schema{Enum: []any{true}})
+		external.Required = []string{"external"}
+		s.AnyOf = []*jsonschema.Schema{{Required: []string{"value"}}, external}
+	},
+}
+
+func locationSchema(s *jsonschema.Schema) {
+	if s.Properties.Get("pods") != nil {
+		s.DependentRequired = map[string][]string{"pods": {"namespaces"}}
+	}
+}
+
+// requirementSchema adds the number of values that each operator needs.
+func requirementSchema(s *jsonschema.Schema) {
+	some, none := filledList("values"), with("values", &jsonschema.Schema{Enum: []any{[]any{}}})
+	number := with("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(check.Digits.String())}}))
+	number.Required = some.Required
+	for _, c := range []struct {
+		operators []any
+		then      *jsonschema.Schema
+	}{
+		{[]any{"In", "NotIn"}, some},
+		{[]any{"Exists", "DoesNotExist"}, none},
+		{[]any{"Gt", "Lt"}, number},
+	} {
+		given := with("operator", &jsonschema.Schema{Enum: c.operators})
+		given.Required = []string{"operator"}
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{If: given, Then: c.then})
+	}
+}
+
+// with returns the schema of a mapping with constraints on one field.
+func with(field string, s *jsonschema.Schema) *jsonschema.Schema {
+	properties := &jsonschema.Properties{}
+	properties.Set(field, s)
+	return &jsonschema.Schema{Properties: properties}
+}
+
+// filledList requires a field that is a list with at least one item.
+func filledList(field string) *jsonschema.Schema {
+	s := with(field, &jsonschema.Schema{MinItems: 1})
+	s.Required = []string{field}
+	return s
+}
+
+func exactlyOne(s *jsonschema.Schema) *jsonschema.Schema {
+	s.MinItems, s.MaxItems = 1, 1
+	return s
+}

@@ -1,0 +1,53 @@
+// Package verify decodes objects strictly into the types of their upstream projects, whoever wrote the objects.
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	sigsjson "sigs.k8s.io/json"
+
+	"github.com/trainyard/trainyard/generator/internal/upstream"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Objects verifies one object of each shape: other objects of the shape differ only in checked scalars. An error is a
+// fault of trainyard.
+func Objects(sets ...object.Set) error {
+	verified := map[*object.Shape]bool{}
+	for _, set := range sets {
+		for o := range set.All() {
+			shape, _ := o.Shape()
+			if verified[shape] {
+				continue
+			}
+			verified[shape] = true
+			if err := verify(o.ID().GroupVersionKind, shape.Fields()); err != nil {
+				return problem.Fault(fmt.Sprintf("verifying %s", o.ID()), err)
+			}
+		}
+	}
+	return nil
+}
+
+func verify(kind schema.GroupVersionKind, fields map[string]any) error {
+	if upstream.New(kind) == nil {
+		return fmt.Errorf("no upstream type is known for %s", kind)
+	}
+	unknown, err := decode(fields, kind)
+	if err == nil && len(unknown) > 0 {
+		return unknown[0]
+	}
+	return err
+}
+
+// decode decodes an object into the type of its kind. Unknown fields are returned, and are no error.
+func decode(fields any, kind schema.GroupVersionKind) (unknown []error, err error) {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return sigsjson.UnmarshalStrict(text, upstream.New(kind))
+}

@@ -1,0 +1,99 @@
+package runtimevet
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/trainyard/trainyard/api/message"
+)
+
+// manyLaunchers checks mlPolicy.numNodes, which Trainer gives to the ReplicatedJob with the ancestor label: the launcher.
+func manyLaunchers(p *pass) {
+	v := p.root.get("spec", "mlPolicy", "numNodes")
+	if number, ok := v.number(); ok && number > 1 && p.launcher.isSet() {
+		p.problem(v, "%d launchers start, and each runs mpirun: write 1, "+
+			"and put the default number of nodes into parallelism and completions of the ReplicatedJob node", number)
+	}
+}
+
+func unsupportedMPI(p *pass) {
+	v := p.mpi.get("mpiImplementation")
+	name, isText := v.node.Scalar.(string)
+	switch {
+	case !isText || name == "OpenMPI":
+	case name == "":
+		p.problem(v, "the API server admits an empty name, but Trainer then creates nothing for any TrainJob: write OpenMPI")
+	default:
+		p.problem(v, "the API server refuses %s, because Trainer writes host files for Open MPI only: "+
+			"write OpenMPI, and convert /etc/mpi/hostfile in the launcher for another MPI", message.Quote(name))
+	}
+}
+
+// launcherNotANode finds nodes that get nothing from a TrainJob. Trainer gives the environment and resources of a
+// TrainJob to the labelled ReplicatedJob, and to the nodes only if the launcher is one of them.
+func launcherNotANode(p *pass) {
+	v := p.mpi.get("runLauncherAsNode")
+	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
+		return
+	}
+	p.note(v, "env and resourcesPerNode of a TrainJob reach only the launcher, which runs no ranks: "+
+		"write true, or put everything that nodes need into the runtime")
+}
+
+// rootSSHKeys finds SSH keys that ssh refuses. Keys of root must not be readable by others, and Trainer sets modes that
+// allow it, at every path.
+func rootSSHKeys(p *pass) {
+	v := p.mpi.get("sshAuthMountPath")
+	shown := message.Quote(v.text())
+	if !v.isSet() {
+		shown = keysPath + ", the default"
+	}
+	if strings.HasPrefix(p.keysDir()+"/", "/root/") {
+		p.problem(v, "ssh run by root refuses the keys at %s, because of their modes: "+
+			"write a folder outside of /root, such as /home/mpiuser/.ssh, and run as another user", shown)
+	}
+	for _, job := range p.mpiJobs() {
+		for _, context := range []value{podSpec(job), mainContainer(job)} {
+			user := context.get("securityContext", "runAsUser")
+			if id, ok := user.number(); ok && id == 0 {
+				p.problem(user, "ssh run by root refuses key files with the modes that Trainer sets, at every path: run as another user, such as 1000")
+			}
+		}
+	}
+}
+
+func processCountIgnored(p *pass) {
+	if p.isGenerated() {
+		return // the document wants Trainer to count the GPUs that each TrainJob requests
+	}
+	v := p.mpi.get("numProcPerNode")
+	number, ok := v.number()
+	if gpus := gpusPerNode(p.runtime); gpus > 1 && (!v.isSet() || ok && number == 1) {
+		p.note(v, "%d processes start on each node, because Trainer replaces 1 with the number of GPUs: "+
+			"write %[1]d to confirm it, and set numProcPerNode: 1 in TrainJobs that want one process", gpus)
+	}
+}
+
+// gpusPerNode counts GPUs as Trainer does: in the first ReplicatedJob that is called node or has the ancestor label.
+// Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
+func gpusPerNode(r runtime) int {
+	for _, job := range r.jobs.items() {
+		if c := mainContainer(job); c.isSet() && (job.name() == nodeName || isTrainer(job)) {
+			return cmp.Or(gpus(c.get("resources", "requests")), gpus(c.get("resources", "limits")))
+		}
+	}
+	return 0
+}
+
+// gpus returns the largest amount of a resource with "gpu" in its name. Trainer takes one of them at random.
+func gpus(resources value) int {
+	most := 0
+	for _, v := range resources.fields() {
+		count, err := strconv.ParseUint(cmp.Or(v.text(), v.node.Text), 10, 31)
+		if err == nil && strings.Contains(strings.ToLower(v.key()), "gpu") {
+			most = max(most, int(count)) //nolint:gosec // at most 31 bits
+		}
+	}
+	return most
+}

@@ -1,0 +1,80 @@
+package runtimevet
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// reservedVolume compares volumes by name and mounts by path, as Trainer does.
+func reservedVolume(p *pass) {
+	for _, job := range p.mpiJobs() {
+		names, paths := []string{"mpi-ssh-auth"}, []string{p.keysDir()}
+		if job.name() == launcherName {
+			names, paths = append(names, "mpi-hostfile"), append(paths, hostfilePath)
+		}
+		for _, volume := range podSpec(job).get("volumes").items() {
+			if slices.Contains(names, volume.name()) {
+				p.problem(volume.get("name"), "Trainer replaces this volume with its own: give it another name, or leave it out")
+			}
+		}
+		for _, mount := range mainContainer(job).get("volumeMounts").items() {
+			if v := mount.get("mountPath"); v.text() != "" && slices.Contains(paths, path.Clean(v.text())) {
+				p.problem(v, "Trainer mounts its own volume at this path: mount this one elsewhere, or leave it out")
+			}
+		}
+	}
+}
+
+// reservedVariables are the variables that always get their value from Trainer. Trainer also sets
+// OMPI_MCA_orte_set_default_slots, but a runtime can list that variable to choose its place in the list.
+var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
+
+func reservedVariable(p *pass) {
+	for _, variable := range mainContainer(p.launcher).get("env").items() {
+		if name := variable.name(); slices.Contains(reservedVariables, name) {
+			p.problem(variable.get("name"), "Trainer silently replaces the value of %s: "+
+				"leave it out, and put other settings into the command or into the configuration files of Open MPI", name)
+		}
+	}
+}
+
+func brokenHostNames(p *pass) {
+	network := p.jobSet.get("network")
+	if v := network.get("publishNotReadyAddresses"); v.isFalse() {
+		p.problem(v, "ranks cannot find each other while they start, because a pod has no DNS name before it is ready: write true")
+	}
+	if v := network.get("enableDNSHostnames"); v.isFalse() {
+		p.problem(v, "the names in the host file do not exist: write true")
+	}
+	if v := network.get("subdomain"); v.text() != "" {
+		p.problem(v, "all TrainJobs of a namespace need a Service with this name, and only one can have it: "+
+			"leave it out, so that each TrainJob gets its own name")
+	}
+}
+
+func inheritedLauncherArgs(p *pass) {
+	if v := mainContainer(p.launcher).get("args"); len(v.items()) > 0 {
+		p.note(v, "a TrainJob that sets a command but no args runs its command with these args: put all of them into command")
+	}
+}
+
+// openMPI5Hostfile finds launchers that do not pass the host file to PRRTE, which ignores the variables that Trainer sets.
+func openMPI5Hostfile(p *pass) {
+	c := mainContainer(p.launcher)
+	if !c.isSet() {
+		return
+	}
+	for _, name := range []string{"PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"} {
+		if c.get("env").named(name).isSet() {
+			return
+		}
+	}
+	for _, word := range append(c.get("command").texts(), c.get("args").texts()...) {
+		if strings.Contains(word, "-hostfile") || strings.Contains(word, "-machinefile") {
+			return
+		}
+	}
+	p.note(c.get("env"), "with Open MPI 5, all ranks run on the launcher and the TrainJob still completes, because Open MPI 5 ignores the variables of Trainer: "+
+		"set PRTE_MCA_prte_default_hostfile to /etc/mpi/hostfile")
+}

@@ -1,0 +1,132 @@
+package runtimevet
+
+import (
+	"slices"
+
+	"github.com/trainyard/trainyard/api/message"
+)
+
+// missingLauncher points at the ReplicatedJob that probably is the launcher.
+func missingLauncher(p *pass) {
+	if p.launcher.isSet() {
+		return
+	}
+	for _, job := range p.otherJobs() {
+		if isTrainer(job) {
+			p.problem(job.get("name"), "%s cannot reach any host, because Trainer gives the host file only to a ReplicatedJob called launcher: "+
+				"call it launcher", message.Quote(job.name()))
+			return
+		}
+	}
+	p.problem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add one that runs mpirun")
+}
+
+// missingNode finds launchers without nodes. A launcher alone works for TrainJobs with one node.
+func missingNode(p *pass) {
+	if !p.launcher.isSet() || p.node.isSet() {
+		return
+	}
+	if others := p.otherJobs(); len(others) > 0 {
+		p.problem(others[0].get("name"), "no rank ever runs on %s, because Trainer puts only launcher and node into the host file: "+
+			"call it node", message.Quote(others[0].name()))
+		return
+	}
+	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
+}
+
+// wrongContainerName points at the name to change if there is only one container.
+func wrongContainerName(p *pass) {
+	for _, job := range p.mpiJobs() {
+		if mainContainer(job).isSet() {
+			continue
+		}
+		v := podSpec(job).get("containers")
+		if containers := v.items(); len(containers) == 1 {
+			v = containers[0].get("name")
+		}
+		p.problem(v, "%s has no container called node, the only one in which Trainer mounts keys and host file and sets the environment: "+
+			"call its main container node", job.name())
+	}
+}
+
+func wrongAncestorLabel(p *pass) {
+	if p.launcher.isSet() && !isTrainer(p.launcher) {
+		p.problem(stepLabel(p.launcher), "image, command and args of a TrainJob do not reach the launcher without this label: "+
+			"label its Job template %s: trainer", ancestorLabel)
+	}
+	if isTrainer(p.node) {
+		p.problem(stepLabel(p.node), "the command of a TrainJob replaces sshd, because labelled pods run that command: "+
+			"label only the launcher")
+	}
+}
+
+func wrongReplicaCount(p *pass) {
+	v := p.launcher.get("replicas")
+	if number, ok := v.number(); ok && number != 1 {
+		p.problem(v, "the cluster refuses any number of launchers other than one: write 1")
+	}
+	v = p.node.get("replicas")
+	if number, ok := v.number(); ok && number > 1 {
+		p.problem(v, "other replicas than the first stay idle, because the host file does not list their pods: "+
+			"write 1, and put the number of nodes into parallelism and completions")
+	}
+}
+
+// wrongSuccessPolicy allows the operator Any without targets: one completed job is then enough, and only the launcher
+// completes.
+func wrongSuccessPolicy(p *pass) {
+	if !p.launcher.isSet() {
+		return
+	}
+	policy := p.jobSet.get("successPolicy")
+	targets, isAny := policy.get("targetReplicatedJobs"), policy.get("operator").text() == "Any"
+	names := targets.texts()
+	node := slices.Index(names, nodeName)
+	switch {
+	case isAny && len(names) == 0:
+	case len(names) == 0:
+		p.problem(targets, "the TrainJob waits for every ReplicatedJob, and sshd on the nodes never ends: write targetReplicatedJobs: [launcher]")
+	case !slices.Contains(names, launcherName):
+		p.problem(targets, "the TrainJob does not wait for mpirun, which runs on the launcher: write [launcher]")
+	case node >= 0 && !isAny:
+		p.problem(targets.items()[node], "the TrainJob waits for sshd on the nodes, which never ends: leave node out")
+	}
+}
+
+func impossibleDependency(p *pass) {
+	earlier := map[string]bool{}
+	for i, job := range p.jobs.items() {
+		dependencies := job.get("dependsOn")
+		switch {
+		case i > 0:
+			for _, dependency := range dependencies.items() {
+				p.checkDependency(job, dependency, earlier)
+			}
+		case len(dependencies.items()) > 0:
+			p.problem(dependencies, "JobSet refuses dependencies of the first ReplicatedJob: list this one after its dependencies")
+		}
+		earlier[job.name()] = true
+	}
+}
+
+// checkDependency checks one dependency of a ReplicatedJob. earlier contains the names of the ReplicatedJobs before it.
+func (p *pass) checkDependency(job, dependency value, earlier map[string]bool) {
+	target, status := dependency.get("name"), dependency.get("status")
+	name, isText := target.node.Scalar.(string)
+	waitsForEnd := p.mpi.isSet() && status.text() == "Complete"
+	switch {
+	case isText && !earlier[name]:
+		p.problem(target, "JobSet refuses the dependency or waits forever, because %s is not listed before %s: "+
+			"name an earlier ReplicatedJob, or change the order", message.Quote(name), message.Quote(job.name()))
+	case waitsForEnd && name == nodeName:
+		p.problem(status, "%s never starts, because sshd on the nodes never ends: write Ready", message.Quote(job.name()))
+	case waitsForEnd && name == launcherName && job.name() == nodeName:
+		p.problem(status, "the nodes start only when mpirun has ended, and mpirun waits for the nodes: leave the dependency out")
+	}
+}
+
+func rerunAfterTTL(p *pass) {
+	if v := p.jobSet.get("ttlSecondsAfterFinished"); v.isSet() {
+		p.note(v, "a failed TrainJob runs again when its JobSet is deleted, up to Trainer 2.3: leave it out, and delete TrainJobs instead")
+	}
+}

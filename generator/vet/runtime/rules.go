@@ -1,0 +1,74 @@
+package runtimevet
+
+// rule finds one trap.
+type rule struct {
+	name  string
+	mpi   bool // whether the rule is only for runtimes with mlPolicy.mpi
+	check func(*pass)
+	doc   string
+}
+
+// Rules about types. checkTypes applies both before all other rules.
+var (
+	wrongType = rule{name: "wrong-type",
+		doc: "A value has a different type than the field, so the API server refuses the runtime"}
+	unknownField = rule{name: "unknown-field",
+		doc: "Trainer 2.3 has no field with this name, so the setting has no effect"}
+)
+
+// rules lists every trap, by subject.
+var rules = []rule{
+	wrongType,
+	unknownField,
+
+	{"many-launchers", true, manyLaunchers,
+		"mlPolicy.numNodes is the number of launchers under MPI, and every launcher runs mpirun"},
+	{"unsupported-mpi", true, unsupportedMPI,
+		"Trainer writes host files for Open MPI only"},
+	{"root-ssh-keys", true, rootSSHKeys,
+		"SSH run by root refuses key files with the modes that Trainer sets, and the default path of the keys belongs to root"},
+	{"launcher-not-a-node", true, launcherNotANode,
+		"Without runLauncherAsNode, the environment and resources of a TrainJob reach only the launcher"},
+	{"process-count-ignored", true, processCountIgnored,
+		"On nodes with several GPUs, Trainer replaces numProcPerNode 1 with the number of GPUs"},
+
+	{"missing-launcher", true, missingLauncher,
+		"No ReplicatedJob is called launcher, so no pod gets the host file"},
+	{"missing-node", true, missingNode,
+		"No ReplicatedJob is called node, so the launcher is the only host"},
+	{"wrong-container-name", true, wrongContainerName,
+		"Trainer mounts SSH keys and the host file only into a container called node, in both ReplicatedJobs"},
+	{"wrong-ancestor-label", true, wrongAncestorLabel,
+		"Only the launcher needs the label trainjob-ancestor-step: trainer, because the labelled pods run the command of the TrainJob"},
+	{"wrong-replica-count", true, wrongReplicaCount,
+		"The launcher and the node need one replica each: the cluster refuses more launchers, and the host file lists no other replicas"},
+	{"wrong-success-policy", true, wrongSuccessPolicy,
+		"The nodes run sshd, which never ends, so a TrainJob that waits for the nodes never completes"},
+	{"impossible-dependency", false, impossibleDependency,
+		"A ReplicatedJob waits for one that starts later, does not exist, or never completes"},
+	{"rerun-after-ttl", true, rerunAfterTTL,
+		"A failed TrainJob runs again when its JobSet is deleted after ttlSecondsAfterFinished"},
+
+	{"gang-deadlock", false, gangDeadlock,
+		"The gang scheduler waits for all pods, and some of these pods wait for others to start"},
+	{"missing-scheduler-name", false, missingSchedulerName,
+		"podGroupPolicy creates a PodGroup, but the default scheduler, which ignores PodGroups, still gets the pods"},
+	{"two-gang-schedulers", false, twoGangSchedulers,
+		"coscheduling and volcano both create a PodGroup, and a pod has only one scheduler"},
+
+	{"reserved-volume", true, reservedVolume,
+		"Trainer silently replaces volumes and mounts that use its own names or paths"},
+	{"reserved-variable", true, reservedVariable,
+		"Trainer replaces the runtime's value of environment variables that it sets itself"},
+	{"broken-host-names", true, brokenHostNames,
+		"The network settings of the JobSet remove the DNS names that the host file contains"},
+	{"inherited-launcher-args", true, inheritedLauncherArgs,
+		"A TrainJob that sets only a command inherits the args of the launcher"},
+	{"open-mpi-5-hostfile", true, openMPI5Hostfile,
+		"Open MPI 5 does not find the host file: all ranks run on the launcher, and the TrainJob still completes"},
+
+	{"unknown-device-limit", false, unknownDeviceLimit,
+		"The Kubeflow SDK does not know the device of the trainer's container, and then fails to list all runtimes"},
+	{"missing-framework-label", false, missingFrameworkLabel,
+		"The Kubeflow SDK ignores runtimes without the label trainer.kubeflow.org/framework"},
+}

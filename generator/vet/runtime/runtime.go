@@ -1,0 +1,94 @@
+package runtimevet
+
+import (
+	"path"
+	"strings"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// Names that Trainer requires.
+// Source: pkg/constants/constants.go of Trainer 2.3.
+const (
+	group         = v1alpha1.TrainerGroup
+	ancestorLabel = group + "/trainjob-ancestor-step"
+	launcherName  = "launcher"
+	nodeName      = "node" // the ReplicatedJob of the nodes, and the main container of both ReplicatedJobs
+	keysPath      = "/root/.ssh"
+	hostfilePath  = "/etc/mpi"
+)
+
+// runtime is a training runtime, with the values that many rules read.
+type runtime struct {
+	root     value
+	mpi      value // mlPolicy.mpi
+	gang     value // podGroupPolicy
+	jobSet   value // the spec of the JobSet
+	jobs     value // its ReplicatedJobs
+	launcher value // the ReplicatedJob launcher
+	node     value // the ReplicatedJob node
+}
+
+func newRuntime(v value) runtime {
+	jobSet := v.get("spec", "template", "spec")
+	jobs := jobSet.get("replicatedJobs")
+	return runtime{
+		root:     v,
+		mpi:      v.get("spec", "mlPolicy", "mpi"),
+		gang:     v.get("spec", "podGroupPolicy"),
+		jobSet:   jobSet,
+		jobs:     jobs,
+		launcher: jobs.named(launcherName),
+		node:     jobs.named(nodeName),
+	}
+}
+
+// isGenerated reports whether trainyard generated the runtime. Its document then chose on purpose some settings that
+// surprise in other runtimes.
+func (r runtime) isGenerated() bool {
+	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
+}
+
+// keysDir returns the folder where Trainer mounts the SSH keys.
+func (r runtime) keysDir() string {
+	if dir, ok := r.mpi.get("sshAuthMountPath").node.Scalar.(string); ok {
+		return path.Clean(dir)
+	}
+	return keysPath
+}
+
+// mpiJobs returns the launcher and the node, if the runtime has them.
+func (r runtime) mpiJobs() []value {
+	var jobs []value
+	for _, job := range []value{r.launcher, r.node} {
+		if job.isSet() {
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs
+}
+
+// otherJobs returns the ReplicatedJobs that are neither launcher, node nor initializer.
+func (r runtime) otherJobs() []value {
+	var jobs []value
+	for _, job := range r.jobs.items() {
+		isInitializer := strings.HasSuffix(stepLabel(job).text(), "-initializer")
+		if name := job.name(); name != launcherName && name != nodeName && !isInitializer {
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs
+}
+
+// stepLabel returns the label that assigns a ReplicatedJob to a step of the TrainJob.
+func stepLabel(job value) value {
+	return job.get("template", "metadata", "labels", ancestorLabel)
+}
+
+// isTrainer reports whether a ReplicatedJob runs the image, command and args of the TrainJob.
+func isTrainer(job value) bool { return stepLabel(job).text() == "trainer" }
+
+func podSpec(job value) value { return job.get("template", "spec", "template", "spec") }
+
+// mainContainer returns the container that gets the SSH keys and the environment from Trainer.
+func mainContainer(job value) value { return podSpec(job).get("containers").named(nodeName) }

@@ -1,0 +1,47 @@
+package runtimevet
+
+// gangSchedulers returns the schedulers for which a runtime creates a PodGroup.
+func gangSchedulers(r runtime) []value {
+	var schedulers []value
+	for _, v := range r.gang.fields() {
+		if key := v.key(); v.isSet() && (key == "coscheduling" || key == "volcano") {
+			schedulers = append(schedulers, v)
+		}
+	}
+	return schedulers
+}
+
+// gangDeadlock finds pods that are created only when other pods are ready. The PodGroup counts these pods too, so the
+// scheduler starts none before all exist.
+func gangDeadlock(p *pass) {
+	if len(gangSchedulers(p.runtime)) == 0 {
+		return
+	}
+	const deadlock = "no pod ever starts, because the first pods wait in the scheduler for the whole gang of podGroupPolicy: %s"
+	for _, job := range p.jobs.items() {
+		if dependencies := job.get("dependsOn"); len(dependencies.items()) > 0 {
+			p.problem(dependencies, deadlock, "leave out dependsOn, or podGroupPolicy")
+		}
+	}
+	if order := p.jobSet.get("startupPolicy", "startupPolicyOrder"); order.text() == "InOrder" {
+		p.problem(order, deadlock, "write AnyOrder, or leave out podGroupPolicy")
+	}
+}
+
+func missingSchedulerName(p *pass) {
+	if len(gangSchedulers(p.runtime)) == 0 {
+		return
+	}
+	for _, job := range p.jobs.items() {
+		if v := podSpec(job).get("schedulerName"); v.text() == "" {
+			p.problem(v, "the default scheduler ignores the PodGroup that podGroupPolicy creates: "+
+				"write into the pod template the schedulerName of the gang scheduler")
+		}
+	}
+}
+
+func twoGangSchedulers(p *pass) {
+	if schedulers := gangSchedulers(p.runtime); len(schedulers) > 1 {
+		p.problem(schedulers[1], "Trainer creates a PodGroup for each, and a pod has only one scheduler: keep coscheduling or volcano")
+	}
+}

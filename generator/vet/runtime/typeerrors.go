@@ -1,0 +1,139 @@
+package runtimevet
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// checkTypes compares the runtime with Trainer's Go type, which is the same for both kinds of runtime. It reports what
+// strict decoding would report, but all type errors at once, and with positions.
+func (p *pass) checkTypes() {
+	p.compare(p.root, reflect.TypeFor[trainer.ClusterTrainingRuntime]())
+}
+
+func (p *pass) compare(v value, t reflect.Type) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch kind := t.Kind(); {
+	case !v.isSet():
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+		p.compareScalar(v, t)
+	case kind == reflect.Struct && v.node.Kind == document.Mapping:
+		p.compareFields(v, fieldTypes(t))
+	case kind == reflect.Map && v.node.Kind == document.Mapping:
+		p.compareAll(v.fields(), t.Elem())
+	case kind == reflect.Slice && v.node.Kind == document.List:
+		p.compareAll(v.items(), t.Elem())
+	default:
+		p.compareScalar(v, t)
+	}
+}
+
+func (p *pass) compareAll(values []value, t reflect.Type) {
+	for _, v := range values {
+		p.compare(v, t)
+	}
+}
+
+func (p *pass) compareFields(v value, known map[string]reflect.Type) {
+	for i, child := range v.fields() {
+		if t, ok := known[child.key()]; ok {
+			p.compare(child, t)
+			continue
+		}
+		child.at = v.node.Fields[i].Position
+		p.rule = unknownField
+		p.note(child, "Trainer 2.3 has no field %s here, so the cluster drops the field or refuses the runtime: %s",
+			message.Quote(child.key()), p.suggestion(child.key(), known))
+		p.unknown++
+	}
+}
+
+// maxSuggestions limits how many unknown fields get a suggestion, because each search takes a while. A runtime with
+// more unknown fields is probably not a runtime.
+const maxSuggestions = 100
+
+func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
+	if p.unknown < maxSuggestions && message.Plain(key) {
+		if nearest := message.Nearest(key, slices.Sorted(maps.Keys(known))); nearest != "" {
+			return "write " + nearest + ", or leave it out"
+		}
+	}
+	return "leave it out"
+}
+
+// fieldTypes maps the JSON names of a struct's fields to their types. It includes the fields of inlined structs.
+func fieldTypes(t reflect.Type) map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case key == "-":
+		case field.Anonymous && key == "":
+			maps.Copy(types, fieldTypes(field.Type))
+		case key != "":
+			types[key] = field.Type
+		}
+	}
+	return types
+}
+
+// compareScalar reports a value that does not decode into a type as a whole.
+func (p *pass) compareScalar(v value, t reflect.Type) {
+	if !decodes(v.node, t) {
+		p.rule = wrongType
+		p.problem(v, "the API server refuses %s here: write %s", problem.Describe(v.node.Plain()), wanted(t))
+		p.wrongTypes[pathKey(v.path)] = true
+	}
+}
+
+// hugeExponent matches quantities that take minutes to parse. No real quantity has such an exponent.
+var hugeExponent = regexp.MustCompile(`[eE][-+]?[0-9]{3,}$`)
+
+func decodes(n *document.Node, t reflect.Type) bool {
+	if t == reflect.TypeFor[resource.Quantity]() && hugeExponent.MatchString(n.AsString()) {
+		return false
+	}
+	text, err := json.Marshal(n.Plain())
+	return err == nil && json.Unmarshal(text, reflect.New(t).Interface()) == nil
+}
+
+// wanted describes the values of a type.
+func wanted(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return "a quantity such as 4 or 16Gi"
+	case reflect.TypeFor[intstr.IntOrString]():
+		return "an integer or a name"
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
+		return "a time such as 2026-01-31T12:00:00Z"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "text, in quotes if it looks like a number or a boolean"
+	case reflect.Bool:
+		return "true or false, without quotes"
+	case reflect.Int32:
+		return "an integer, without quotes and up to 2147483647"
+	case reflect.Int64:
+		return "an integer, without quotes"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "a mapping"
+}

@@ -1,0 +1,105 @@
+package runtimevet
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// value is a value at a path of a document. A value that the document does not set has an empty node, and the position
+// of the nearest key above it.
+type value struct {
+	node *document.Node
+	at   problem.Position // of a scalar or a list item; for other values, of the key
+	path []string
+}
+
+func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
+
+// child returns the value of a key or item, and the position of that key or item.
+func (v value) child(step string, n *document.Node, at problem.Position) value {
+	if n.Kind == document.Scalar && n.Scalar != nil {
+		at = n.Position
+	}
+	return value{n, at, append(slices.Clip(v.path), step)}
+}
+
+// isSet reports whether the document sets the value. Like the cluster, it treats null as not set.
+func (v value) isSet() bool { return !v.node.Empty() }
+
+// get follows a path of keys.
+func (v value) get(keys ...string) value {
+	for _, key := range keys {
+		if f := v.node.Field(key); f != nil {
+			v = v.child(key, f.Value, f.Position)
+		} else {
+			v = v.child(key, &document.Node{}, v.at)
+		}
+	}
+	return v
+}
+
+// fields returns the values of a mapping.
+func (v value) fields() []value {
+	all := make([]value, len(v.node.Fields))
+	for i, f := range v.node.Fields {
+		all[i] = v.child(f.Key, f.Value, f.Position)
+	}
+	return all
+}
+
+// items returns the items of a list. The path of an item ends with its name or, without a name, with its index.
+func (v value) items() []value {
+	all := make([]value, len(v.node.Items))
+	for i, n := range v.node.Items {
+		step := strconv.Itoa(i)
+		if name := n.Get("name").AsString(); name != "" {
+			step = name
+		}
+		all[i] = v.child(step, n, n.Position)
+	}
+	return all
+}
+
+// named returns the first item of a list with a name.
+func (v value) named(name string) value {
+	for _, item := range v.items() {
+		if item.name() == name {
+			return item
+		}
+	}
+	return v.child(name, &document.Node{}, v.at)
+}
+
+// key returns the last step of the path.
+func (v value) key() string { return v.path[len(v.path)-1] }
+
+// name returns the string under the key name, or "".
+func (v value) name() string { return v.node.Get("name").AsString() }
+
+// text returns the value if it is a string, or "".
+func (v value) text() string { return v.node.AsString() }
+
+// texts returns the strings of a list; an item of another type becomes "".
+func (v value) texts() []string {
+	all := make([]string, len(v.node.Items))
+	for i, item := range v.node.Items {
+		all[i] = item.AsString()
+	}
+	return all
+}
+
+// number returns an integer, which can be written as 2 or 2.0.
+func (v value) number() (number int64, ok bool) {
+	switch scalar := v.node.Scalar.(type) {
+	case int64:
+		return scalar, true
+	case float64:
+		return int64(scalar), scalar == float64(int64(scalar))
+	}
+	return 0, false
+}
+
+func (v value) isFalse() bool { return v.node.Scalar == false }

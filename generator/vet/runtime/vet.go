@@ -1,0 +1,146 @@
+// Package runtimevet checks training runtimes that another tool or a person wrote for the traps of MPI on Kubeflow
+// Trainer. Most traps pass every check of the cluster, and show only when a TrainJob hangs, runs on one node, or runs
+// twice.
+//
+// The package reads only the text of a file: it does not check what the file does not show, such as the content of an image.
+package runtimevet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// Report is the result for a file of runtimes. Both lists are in the order of the text.
+type Report struct {
+	Runtimes int          // number of runtimes in the file
+	Problems problem.List // breaks jobs, or is refused by the cluster
+	Notes    problem.List // works, but not as the file suggests
+}
+
+// Trap is a mistake that Vet finds.
+type Trap struct {
+	Name string // the first word of its messages, such as many-launchers
+	Doc  string // its meaning, in one sentence without a full stop
+}
+
+// Vet checks every runtime of a YAML stream or JSON file. It also reads the items of a List, as kubectl writes it, and
+// ignores documents of other kinds. If the text cannot be read, the error is a problem.List and the report is empty.
+func Vet(name string, text []byte) (Report, error) {
+	documents, err := document.ParseStream(name, text)
+	if err != nil {
+		return Report{}, err
+	}
+	var report Report
+	for _, n := range documents {
+		for _, v := range runtimesIn(rootValue(n)) {
+			report.Runtimes++
+			vetRuntime(v, &report)
+		}
+	}
+	_, _ = report.Problems.Err(), report.Notes.Err() // Err sorts the list; its result is not an error here
+	return report, nil
+}
+
+// IsRuntimeFile reports whether a text contains a training runtime or an empty List. It looks at API groups and kinds
+// only, up to the first syntax error.
+func IsRuntimeFile(name string, text []byte) bool {
+	documents, _ := document.ParseStream(name, text) // Vet reports the error
+	return slices.ContainsFunc(documents, func(n *document.Node) bool {
+		return len(runtimesIn(rootValue(n))) > 0 || isEmptyList(n)
+	})
+}
+
+// isEmptyList recognizes what kubectl prints for a cluster without runtimes.
+func isEmptyList(n *document.Node) bool {
+	items := n.Get("items")
+	return isList(n) && !items.Empty() && len(items.Items) == 0
+}
+
+func isList(n *document.Node) bool { return strings.HasSuffix(n.Get("kind").AsString(), "List") }
+
+// runtimesIn returns the document itself if it is a runtime, and the runtimes in a List.
+func runtimesIn(v value) []value {
+	apiGroup, _, _ := strings.Cut(v.get("apiVersion").text(), "/")
+	kind := v.get("kind").text()
+	switch {
+	case apiGroup == group && (kind == "ClusterTrainingRuntime" || kind == "TrainingRuntime"):
+		return []value{v}
+	case !isList(v.node):
+		return nil
+	}
+	var found []value
+	for _, item := range v.get("items").items() {
+		found = append(found, runtimesIn(item)...)
+	}
+	return found
+}
+
+// Traps returns all traps, ordered by name.
+func Traps() []Trap {
+	var traps []Trap
+	for _, r := range rules {
+		traps = append(traps, Trap{Name: r.name, Doc: r.doc})
+	}
+	slices.SortFunc(traps, func(a, b Trap) int { return strings.Compare(a.Name, b.Name) })
+	return traps
+}
+
+// pass applies the rules to one runtime.
+type pass struct {
+	runtime
+	rule       rule            // the rule being applied
+	wrongTypes map[string]bool // paths of values with a wrong type
+	unknown    int             // number of unknown fields
+	report     *Report
+}
+
+func vetRuntime(v value, report *Report) {
+	p := &pass{runtime: newRuntime(v), wrongTypes: map[string]bool{}, report: report}
+	p.checkTypes()
+	for _, r := range rules {
+		if r.check != nil && (!r.mpi || p.mpi.isSet()) {
+			p.rule = r
+			r.check(p)
+		}
+	}
+}
+
+// problem reports a value that breaks jobs, or that the cluster refuses. The message names the effect, then its cause,
+// then what to write instead.
+func (p *pass) problem(v value, format string, args ...any) {
+	p.add(&p.report.Problems, v, fmt.Sprintf(format, args...))
+}
+
+// note reports a value that works, but not as the file suggests.
+func (p *pass) note(v value, format string, args ...any) {
+	p.add(&p.report.Notes, v, fmt.Sprintf(format, args...))
+}
+
+func (p *pass) add(list *problem.List, v value, message string) {
+	if p.rule.name != wrongType.name && p.hasWrongType(v.path) {
+		return
+	}
+	*list = append(*list, problem.Problem{
+		Position: v.at,
+		Rule:     problem.Rule{Name: p.rule.name, Doc: p.rule.doc},
+		Path:     problem.Path(v.path),
+		Message:  p.rule.name + ": " + message,
+	})
+}
+
+// hasWrongType reports whether the value at a path, or a value that contains it, has a wrong type. Other rules ignore
+// these values.
+func (p *pass) hasWrongType(path []string) bool {
+	for end := range path {
+		if p.wrongTypes[pathKey(path[:end+1])] {
+			return true
+		}
+	}
+	return false
+}
+
+func pathKey(path []string) string { return strings.Join(path, "\x00") }

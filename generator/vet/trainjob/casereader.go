@@ -1,0 +1,176 @@
+package trainjob
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/policies/cases"
+	"github.com/trainyard/trainyard/policies/guard"
+)
+
+// Rules of policy tests.
+var (
+	invalidTest = problem.Rule{Name: "invalid-policy-test", Doc: "A policy test states the expected result for each TrainJob"}
+	failedTest  = problem.Rule{Name: "failed-policy-test", Doc: "A TrainJob has the result that a policy test expects"}
+)
+
+// Keys of files of cases, and of cases.
+var (
+	fileKeys = []string{"apiVersion", "kind", "cases"}
+	caseKeys = []string{"name", "tenant", "user", "before", "trainJob", "admitted", "refused", "says"}
+)
+
+// caseReader reads the cases of a file, and collects problems.
+type caseReader struct {
+	cases    []Case
+	names    map[string]bool
+	path     string // the case that is being read
+	problems problem.List
+}
+
+func (r *caseReader) add(at problem.Position, format string, args ...any) {
+	r.problems = append(r.problems, problem.Problem{Position: at, Rule: invalidTest, Path: r.path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *caseReader) document(n *document.Node) {
+	r.path = ""
+	if n.Get("apiVersion").AsString() != v1alpha1.APIVersion || n.Get("kind").AsString() != cases.Kind {
+		r.add(n.Position, "want apiVersion: %s and kind: %s", v1alpha1.APIVersion, cases.Kind)
+		return
+	}
+	r.checkKeys(n, fileKeys)
+	list := n.Get("cases")
+	if list == nil || len(list.Items) == 0 {
+		r.add(n.Position, "want a list of cases, got none")
+		return
+	}
+	for i, item := range list.Items {
+		r.path = fmt.Sprintf("cases.%d", i)
+		r.readCase(item)
+	}
+}
+
+func (r *caseReader) checkKeys(n *document.Node, known []string) {
+	for _, f := range n.Fields {
+		r.checkName(f.Position, "key", f.Key, known)
+	}
+}
+
+// checkName reports a name that is not known, and suggests the nearest known name.
+func (r *caseReader) checkName(at problem.Position, what, name string, known []string) {
+	if slices.Contains(known, name) {
+		return
+	}
+	hint := "want one of " + strings.Join(known, ", ")
+	if nearest := message.Nearest(name, known); nearest != "" {
+		hint = fmt.Sprintf("did you mean %s?", nearest)
+	}
+	r.add(at, "unknown %s %s: %s", what, message.Quote(name), hint)
+}
+
+// readCase reads a case. A case with invalid fields is not checked for missing fields, because an invalid field may be a
+// misspelled one.
+func (r *caseReader) readCase(n *document.Node) {
+	before := len(r.problems)
+	r.checkKeys(n, caseKeys)
+	c := cases.Case{Name: r.text(n, "name"), Tenant: r.text(n, "tenant"), User: r.text(n, "user"), Says: r.text(n, "says")}
+	c.Before, c.TrainJob = r.mapping(n, "before"), r.mapping(n, "trainJob")
+	c.Admitted, c.Refused = r.boolean(n, "admitted"), r.rules(n.Get("refused"))
+	if len(r.problems) == before {
+		r.checkComplete(n, c)
+		r.checkAddress(n.Get("before"), c.Tenant)
+		r.checkAddress(n.Get("trainJob"), c.Tenant)
+	}
+	r.names[c.Name] = true
+	r.cases = append(r.cases, Case{c.Completed(), n})
+}
+
+func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
+	switch {
+	case c.Name == "":
+		r.add(n.Position, "missing key name: a sentence that describes the case")
+	case r.names[c.Name]:
+		r.add(n.Get("name").Position, "want a unique name, got %s a second time", message.Quote(c.Name))
+	case c.Tenant == "":
+		r.add(n.Position, "missing key tenant: the namespace of the TrainJob")
+	case c.TrainJob == nil:
+		r.add(n.Position, "missing key trainJob: the TrainJob to submit")
+	case c.Admitted == (len(c.Refused) > 0):
+		r.add(n.Position, "want either admitted: true or refused: [RULE, ...]")
+	case c.Admitted && c.Says != "":
+		r.add(n.Get("says").Position, "not allowed with admitted: an admitted TrainJob has no message")
+	}
+}
+
+// checkAddress reports a TrainJob that the rules of the tenant do not apply to.
+func (r *caseReader) checkAddress(job *document.Node, tenant string) {
+	for _, field := range []struct {
+		value     *document.Node
+		key, want string
+	}{
+		{job.Get("apiVersion"), "apiVersion", v1alpha1.TrainerAPIVersion},
+		{job.Get("kind"), "kind", cases.TrainJobKind},
+		{job.Get("metadata").Get("namespace"), "namespace", tenant},
+	} {
+		if field.value != nil && field.value.AsString() != field.want {
+			r.add(field.value.Position, "want %s: %s, or none: the rules of %s apply to nothing else", field.key, field.want, tenant)
+		}
+	}
+}
+
+func (r *caseReader) text(n *document.Node, key string) string {
+	value := n.Get(key)
+	text := value.AsString()
+	if value != nil && text == "" {
+		r.add(value.Position, "want %s to be text that is not empty, in quotes if it looks like a number or a boolean", key)
+	}
+	return text
+}
+
+func (r *caseReader) boolean(n *document.Node, key string) bool {
+	value := n.Get(key)
+	if value == nil {
+		return false
+	}
+	boolean, ok := value.Scalar.(bool)
+	if !ok {
+		r.add(value.Position, "want %s: true", key)
+	}
+	return boolean
+}
+
+func (r *caseReader) mapping(n *document.Node, key string) map[string]any {
+	value := n.Get(key)
+	if value == nil {
+		return nil
+	}
+	fields, ok := value.Plain().(map[string]any)
+	if !ok {
+		r.add(value.Position, "want %s to be a TrainJob, in which apiVersion, kind, name and namespace are optional", key)
+	}
+	return fields
+}
+
+// rules reads a list of rule names.
+func (r *caseReader) rules(n *document.Node) []string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != document.List {
+		r.add(n.Position, "want refused to be a list of rules, such as [nodes]")
+	}
+	var known, names []string
+	for _, rule := range guard.Rules() {
+		known = append(known, string(rule.Rule))
+	}
+	for _, item := range n.Items {
+		names = append(names, item.AsString())
+		r.checkName(item.Position, "rule", item.AsString(), known)
+	}
+	return names
+}

@@ -1,0 +1,115 @@
+package trainjob
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/policies/cases"
+)
+
+// Case is a case of a policy test, with the positions of its fields.
+type Case struct {
+	cases.Case
+	node *document.Node
+}
+
+// ReadCases reads the cases of all files *.yaml and *.yml in a folder. The key of the result is the path of the file.
+// Invalid files are a problem.List. A folder without such files is an error, because a test without cases must not pass.
+func ReadCases(folder string) (map[string][]Case, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("reading cases: %w", err)
+	}
+	files, problems := map[string][]Case{}, problem.List{}
+	for _, entry := range entries {
+		if ext := filepath.Ext(entry.Name()); entry.IsDir() || ext != ".yaml" && ext != ".yml" {
+			continue
+		}
+		path := filepath.Join(folder, entry.Name())
+		var invalid problem.List
+		if files[path], err = readFile(path); errors.As(err, &invalid) {
+			problems = append(problems, invalid...)
+		} else if err != nil {
+			return nil, fmt.Errorf("reading cases: %w", err)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("reading cases: %s has no file *.yaml", folder)
+	}
+	return files, problems.Err()
+}
+
+// readFile reads one byte more than the parser allows, so that the parser reports larger files.
+func readFile(path string) ([]Case, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, document.MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	documents, err := document.ParseStream(path, text)
+	if err != nil {
+		return nil, err
+	}
+	r := caseReader{names: map[string]bool{}}
+	for _, n := range documents {
+		r.document(n)
+	}
+	if len(documents) == 0 {
+		r.add(problem.Position{File: path, Line: 1, Column: 1}, "want cases, got nothing")
+	}
+	return r.cases, r.problems.Err()
+}
+
+// TypeErrors returns the values that every API server of a platform refuses because of their types. The rules never see
+// a TrainJob with such values.
+func (c Case) TypeErrors(p Platform) problem.List {
+	rules, ok := p.tenants[c.Tenant]
+	if !ok {
+		return nil
+	}
+	var found problem.List
+	for key, fields := range map[string]map[string]any{"before": c.Before, "trainJob": c.TrainJob} {
+		if fields == nil {
+			continue
+		}
+		_, errs := rules.reader.Read(fields)
+		for _, err := range errs {
+			found = append(found, problemAt(c.node.Get(key), err.Field, wrongType, err.Detail))
+		}
+	}
+	return found
+}
+
+// Position returns the position of a field of the case, such as admitted or refused.
+func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
+
+// Mismatch describes how an outcome differs from what the case expects, at the position of the expectation. It returns
+// false if the outcome does not differ.
+func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
+	located := o
+	located.Messages = nil
+	for _, message := range o.Messages {
+		located.Messages = append(located.Messages, c.withPosition(message))
+	}
+	field, difference := located.Mismatch(c.Case)
+	return problem.Problem{Position: c.Position(field), Rule: failedTest, Message: c.Name + ": " + difference}, difference != ""
+}
+
+// withPosition adds the position in the TrainJob to a message that begins with a path.
+func (c Case) withPosition(message string) string {
+	path, _, _ := strings.Cut(message, ":")
+	if !strings.HasPrefix(path, "spec") && !strings.HasPrefix(path, "metadata") {
+		return message
+	}
+	return locate(c.node.Get("trainJob"), path).String() + ": " + message
+}

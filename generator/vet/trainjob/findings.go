@@ -1,0 +1,76 @@
+package trainjob
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// problemAt returns a problem of a TrainJob at a path in the form of the API server.
+func problemAt(job *document.Node, path string, rule problem.Rule, message string) problem.Problem {
+	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
+}
+
+// locate returns the position of the value at a path or, if it is not set, of the nearest key above it.
+func locate(job *document.Node, path string) problem.Position { return job.Locate(splitPath(path)...) }
+
+// splitPath splits a path such as spec.env[0].name or labels[acme.example/team] into keys and indexes.
+func splitPath(path string) []string {
+	var steps []string
+	for path != "" {
+		path = strings.TrimPrefix(path, ".")
+		if inside, ok := strings.CutPrefix(path, "["); ok {
+			step, rest := cutBracket(inside)
+			steps, path = append(steps, step), rest
+			continue
+		}
+		end := strings.IndexAny(path, ".[")
+		if end < 0 {
+			end = len(path)
+		}
+		steps, path = append(steps, path[:end]), path[end:]
+	}
+	return steps
+}
+
+// cutBracket splits text after an opening bracket into the step in the brackets and the rest. Ambiguous keys are quoted.
+func cutBracket(inside string) (step, rest string) {
+	if quoted, err := strconv.QuotedPrefix(inside); err == nil {
+		step, _ = strconv.Unquote(quoted) // QuotedPrefix returns only valid quotes
+		return step, strings.TrimPrefix(inside[len(quoted):], "]")
+	}
+	step, rest, _ = strings.Cut(inside, "]")
+	return step, rest
+}
+
+// findings are the problems of one TrainJob in several environments.
+type findings struct {
+	environments int // how many there are
+	problems     problem.List
+	foundIn      map[problem.Problem][]string // the environments that have a problem
+}
+
+func (f *findings) add(environment string, p problem.Problem) {
+	if f.foundIn == nil {
+		f.foundIn = map[problem.Problem][]string{}
+	}
+	if f.foundIn[p] == nil {
+		f.problems = append(f.problems, p)
+	}
+	if !slices.Contains(f.foundIn[p], environment) {
+		f.foundIn[p] = append(f.foundIn[p], environment)
+	}
+}
+
+// list returns the problems. A problem that some environments do not have names the environments that have it.
+func (f *findings) list() problem.List {
+	for i, p := range f.problems {
+		if environments := f.foundIn[p]; len(environments) < f.environments {
+			f.problems[i].Message += " (in environment " + strings.Join(environments, ", ") + ")"
+		}
+	}
+	return f.problems
+}

@@ -1,0 +1,157 @@
+package trainjob
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/policies/guard"
+)
+
+// Platform is the rules for TrainJobs in one environment.
+type Platform struct {
+	environment string
+	tenants     map[string]tenantRules
+	unenforced  bool // whether the cluster has no rules, because spec.admission.enforce is none
+}
+
+// tenantRules is the rules of one tenant.
+type tenantRules struct {
+	guard.Parameters
+	reader guard.Reader
+}
+
+// Platforms generates the objects of a document, and reads the rules of each environment with WithRules.
+func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) ([]Platform, error) {
+	generated, err := p.Generate(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return WithRules(ctx, p, r, generated)
+}
+
+// WithRules reads the rules of each generated platform. For platforms where spec.admission.enforce is none, it generates the
+// rules that they would have.
+func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
+	platforms, err := readAll(generated)
+	if err != nil || !slices.ContainsFunc(platforms, Platform.hasNoRules) {
+		return platforms, err
+	}
+	r.Layers = append(slices.Clone(r.Layers), auditLayer(platforms))
+	generated, err = p.Generate(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("generating rules that are not enforced: %w", err)
+	}
+	audited, err := readAll(generated)
+	if err != nil {
+		return nil, err
+	}
+	for i := range audited {
+		audited[i].unenforced = platforms[i].hasNoRules()
+	}
+	return audited, nil
+}
+
+// AnyUnenforced reports whether there is a platform that does not enforce its rules.
+func AnyUnenforced(platforms []Platform) bool {
+	return slices.ContainsFunc(platforms, func(p Platform) bool { return p.unenforced })
+}
+
+func readAll(generated []generator.Platform) ([]Platform, error) {
+	platforms := make([]Platform, len(generated))
+	for i, g := range generated {
+		var err error
+		if platforms[i], err = NewPlatform(g.Environment, g.Objects); err != nil {
+			return nil, err
+		}
+	}
+	return platforms, nil
+}
+
+func (p Platform) hasNoRules() bool { return len(p.tenants) == 0 }
+
+// auditLayer is a layer that adds rules to the platforms without rules.
+func auditLayer(platforms []Platform) generator.Input {
+	admission := map[string]any{"enforce": "audit"}
+	spec, environments := map[string]any{}, map[string]any{}
+	for _, p := range platforms {
+		switch {
+		case !p.hasNoRules():
+		case p.environment == "":
+			spec["admission"] = admission
+		default:
+			environments[p.environment] = map[string]any{"admission": admission}
+		}
+	}
+	if len(environments) > 0 {
+		spec["environments"] = environments
+	}
+	text, _ := json.Marshal(map[string]any{"spec": spec}) // plain data always marshals
+	return generator.Input{Name: "enforce.json", Text: text}
+}
+
+// The ConfigMaps with the parameters of tenants, as policies/admission generates them.
+const (
+	parameterNamespace = v1alpha1.SystemNamespace
+	tenantLabel        = v1alpha1.TenantLabel
+)
+
+// NewPlatform reads the rules of all tenants from the objects of a platform.
+func NewPlatform(environment string, objects object.Set) (Platform, error) {
+	p := Platform{environment: environment, tenants: map[string]tenantRules{}}
+	for o := range objects.All() {
+		tenant := o.Label(tenantLabel)
+		if id := o.ID(); id.Kind != "ConfigMap" || id.Namespace != parameterNamespace || tenant == "" {
+			continue
+		}
+		parameters, reader, err := guard.FindParameters([]map[string]any{o.Fields()}, tenant)
+		if err != nil {
+			return p, fmt.Errorf("reading the rules of %s: %w", tenant, err)
+		}
+		p.tenants[tenant] = tenantRules{parameters, reader}
+	}
+	return p, nil
+}
+
+// tenantsOf returns the tenants with rules on any platform.
+func tenantsOf(platforms []Platform) []string {
+	known := map[string]bool{}
+	for _, p := range platforms {
+		for name := range p.tenants {
+			known[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(known))
+}
+
+// TenantError reports a TrainJob without rules.
+type TenantError struct {
+	Tenant      string   // empty if neither the TrainJob nor the user names a tenant
+	Environment string   // empty if the document has no environments
+	Known       []string // tenants with rules
+}
+
+// Error describes the error, and suggests a tenant.
+func (e *TenantError) Error() string {
+	text := "a TrainJob names no namespace"
+	if e.Tenant != "" {
+		text = "namespace " + message.Quote(e.Tenant) + " has no rules for TrainJobs"
+	}
+	if e.Environment != "" {
+		text += " in environment " + e.Environment
+	}
+	if len(e.Known) == 0 {
+		return text + ": want a document with tenants"
+	}
+	if nearest := message.Nearest(e.Tenant, e.Known); nearest != "" && e.Tenant != "" {
+		return fmt.Sprintf("%s: did you mean --tenant %s?", text, nearest)
+	}
+	return fmt.Sprintf("%s: want --tenant, one of %s", text, strings.Join(e.Known, ", "))
+}

@@ -1,0 +1,145 @@
+// Package trainjob checks files of TrainJobs before they are submitted. Package guard has the rules for what a tenant
+// may request; this package reads text, and reports the position of each problem.
+package trainjob
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/policies/cases"
+	"github.com/trainyard/trainyard/policies/guard"
+)
+
+// Report is the result for a file of TrainJobs. All lists are in the order of the text.
+type Report struct {
+	TrainJobs  int          // number of TrainJobs in the file
+	Invalid    problem.List // the API server refuses it, independent of rules
+	Denied     problem.List // a rule forbids it
+	Unenforced problem.List // a rule forbids it, but the cluster does not enforce the rules
+}
+
+// Rules that do not depend on a tenant.
+var (
+	wrongType      = problem.Rule{Name: "wrong-type", Doc: "A value has a different type than the field, so the API server refuses the TrainJob"}
+	misplacedJob   = problem.Rule{Name: "misplaced-trainjob", Doc: "A TrainJob needs a file separate from the platform document"}
+	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules"}
+)
+
+// Vet checks every TrainJob of a YAML stream or JSON file on all platforms. It also reads the items of a List, as kubectl
+// writes it, and ignores documents of other kinds. The rules are those of the tenant or, if tenant is empty, of the
+// namespace that a TrainJob names. If the text cannot be read, the error is a problem.List. If no TrainJob has a tenant
+// with rules, the error is a *TenantError.
+func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
+	documents, err := document.ParseStream(name, text)
+	if err != nil {
+		return Report{}, err
+	}
+	var report Report
+	var unknownTenants []error // one for each TrainJob without rules
+	for _, n := range documents {
+		for _, job := range jobsIn(n) {
+			report.TrainJobs++
+			var unknown *TenantError
+			switch err := report.vet(job, tenant, platforms); {
+			case errors.As(err, &unknown):
+				unknownTenants = append(unknownTenants, err)
+				report.Invalid = append(report.Invalid, problemAt(job, "metadata.namespace", wrongNamespace, unknown.Error()))
+			case err != nil:
+				return Report{}, err
+			}
+		}
+	}
+	if len(unknownTenants) > 0 && len(unknownTenants) == report.TrainJobs {
+		return Report{}, unknownTenants[0]
+	}
+	// Err sorts a list; its result is not an error here.
+	_, _, _ = report.Invalid.Err(), report.Denied.Err(), report.Unenforced.Err()
+	return report, nil
+}
+
+// FindMisplaced returns a problem for each TrainJob in the text of a platform document. It reads the text up to the first
+// syntax error.
+func FindMisplaced(name string, text []byte) problem.List {
+	var found problem.List
+	documents, _ := document.ParseStream(name, text) // the reader of the platform document reports the error
+	for _, n := range documents {
+		for _, job := range jobsIn(n) {
+			found = append(found, problem.Problem{
+				Position: job.Position, Rule: misplacedJob,
+				Message: "a TrainJob is not a platform document: name its file without -f, and the platform document with -f",
+			})
+		}
+	}
+	return found
+}
+
+// jobsIn returns the document itself if it is a TrainJob, and the TrainJobs in a List.
+func jobsIn(n *document.Node) []*document.Node {
+	group, _, _ := strings.Cut(n.Get("apiVersion").AsString(), "/")
+	kind, items := n.Get("kind").AsString(), n.Get("items")
+	switch {
+	case group == v1alpha1.TrainerGroup && kind == cases.TrainJobKind:
+		return []*document.Node{n}
+	case !strings.HasSuffix(kind, "List") || items == nil:
+		return nil
+	}
+	var found []*document.Node
+	for _, item := range items.Items {
+		found = append(found, jobsIn(item)...)
+	}
+	return found
+}
+
+// vet checks one TrainJob on all platforms.
+func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) error {
+	if job.Get("apiVersion").AsString() != v1alpha1.TrainerAPIVersion {
+		r.Invalid = append(r.Invalid, problemAt(job, "apiVersion", wrongType, "want "+v1alpha1.TrainerAPIVersion+", the only version that Trainer has"))
+	}
+	namespace := job.Get("metadata").Get("namespace").AsString()
+	switch {
+	case tenant == "" && namespace == "":
+		return &TenantError{Known: tenantsOf(platforms)}
+	case tenant == "":
+		tenant = namespace
+	case namespace != "" && namespace != tenant:
+		r.Invalid = append(r.Invalid, problemAt(job, "metadata.namespace", wrongNamespace, fmt.Sprintf("want %s, the requested tenant, or none", tenant)))
+	}
+	environments := len(platforms)
+	invalid, denied, unenforced := findings{environments: environments}, findings{environments: environments}, findings{environments: environments}
+	for _, p := range platforms {
+		forbidden := &denied
+		if p.unenforced {
+			forbidden = &unenforced
+		}
+		if err := p.vet(job, tenant, &invalid, forbidden); err != nil {
+			return err
+		}
+	}
+	r.Invalid, r.Denied = append(r.Invalid, invalid.list()...), append(r.Denied, denied.list()...)
+	for _, p := range unenforced.list() {
+		p.Message += "; the cluster does not refuse it, because spec.admission.enforce is none"
+		r.Unenforced = append(r.Unenforced, p)
+	}
+	return nil
+}
+
+// vet checks a TrainJob against the rules of a tenant.
+func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *findings) error {
+	rules, ok := p.tenants[tenant]
+	if !ok {
+		return &TenantError{Tenant: tenant, Environment: p.environment, Known: tenantsOf([]Platform{p})}
+	}
+	fields, _ := job.Plain().(map[string]any)
+	read, errs := rules.reader.Read(fields)
+	for _, err := range errs {
+		invalid.add(p.environment, problemAt(job, err.Field, wrongType, err.Detail))
+	}
+	for _, d := range guard.Check(read, rules.Parameters) {
+		forbidden.add(p.environment, problemAt(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
+	}
+	return nil
+}

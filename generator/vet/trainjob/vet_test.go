@@ -1,0 +1,184 @@
+package trainjob
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// parametersOf returns the ConfigMap of a tenant with one runtime, which allows a number of nodes.
+func parametersOf(t testing.TB, trainer, tenant, nodes string) object.Object {
+	t.Helper()
+	o, err := object.New(map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{
+			"name": "trainyard-" + tenant, "namespace": v1alpha1.SystemNamespace, "labels": map[string]any{v1alpha1.TenantLabel: tenant},
+		},
+		"data": map[string]any{
+			"trainer": trainer, "runtimes": "mpi", "ownRuntimes": "false", "exempt": "", "labels": "", "annotations": "", "nodeLabels": "", "managers": v1alpha1.TrainJobController, "encryption": "none",
+			"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": nodes, "mpi.maxProcPerNode": "4",
+			"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "", "mpi.maxName": "44",
+		},
+	}, object.Origin{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func platform(t testing.TB, environment string, objects ...object.Object) Platform {
+	t.Helper()
+	set, err := object.NewSet(objects...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlatform(environment, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const good = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train, namespace: team-a}
+spec:
+  runtimeRef: {name: mpi}
+  trainer: {numNodes: 2, command: [mpirun, train]}
+`
+
+func TestVetReportsPositions(t *testing.T) {
+	cases := map[string]struct{ text, invalid, denied string }{
+		"a valid TrainJob":                   {good, "", ""},
+		"documents of other kinds":           {"kind: ConfigMap\napiVersion: v1\n---\n" + good, "", ""},
+		"too many nodes":                     {strings.Replace(good, "numNodes: 2", "numNodes: 9", 1), "", "6:23 node-limit"},
+		"an unknown field":                   {good + "  runtime: x\n", "", "7:12 disallowed-field"},
+		"an unknown field with a mapping":    {good + "  other:\n    a: 1\n", "", "7:3 disallowed-field"},
+		"a label":                            {good + "  podTemplateOverrides:\n  - metadata: {labels: {acme.example/team: a}}\n", "", "8:44 unlisted-label"},
+		"an item in a list":                  {good + "  podTemplateOverrides:\n  - spec: {volumes: [{name: a, emptyDir: {}}, {name: shm, emptyDir: {}}]}\n", "", "8:54 disallowed-volume"},
+		"a value with a wrong type":          {strings.Replace(good, "numNodes: 2", `numNodes: "2"`, 1), "6:23 wrong-type", ""},
+		"another version":                    {strings.Replace(good, "v1alpha1", "v2", 1), "1:13 wrong-type", ""},
+		"another namespace":                  {strings.Replace(good, "team-a", "team-b", 1), "3:36 wrong-namespace", ""},
+		"a TrainJob in a List":               {"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.Replace(good, "mpi}", "torch}", 1), "\n", "\n  "), "", "8:24 unlisted-runtime"},
+		"a key with control characters":      {good + "  \"\\e[2J.x\": 1\n", "", "7:14 disallowed-field"},
+		"a forbidden value and a wrong type": {strings.Replace(good, "numNodes: 2", "numNodes: 9, image: 3", 1), "6:33 wrong-type", "6:23 node-limit"},
+		"empty documents":                    {good + "---\n---\n", "", ""},
+		"a patch of Trainer 2.2":             {good + "  runtimePatches: []\n", "", "7:3 disallowed-field"},
+		"a label in quotes":                  {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n        fine: a\n        \"acme.example/te]am\": a\n", "", "10:15 unlisted-label, 11:31 unlisted-label"},
+		"a label with a space":               {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n\n        \"a b\": a\n", "", "11:16 unlisted-label"},
+		"a mapping for a boolean":            {good + "  suspend: {a: b}\n", "7:3 wrong-type", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Vet("job.yaml", []byte(tc.text), "team-a", []Platform{platform(t, "", parametersOf(t, "2.1", "team-a", "8"))})
+			if err != nil || got.TrainJobs != 1 {
+				t.Fatalf("Vet() = %+v, %v, want one TrainJob", got, err)
+			}
+			if diff := cmp.Diff([]string{tc.invalid, tc.denied}, []string{summary(got.Invalid), summary(got.Denied)}); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// summary returns the positions and rules of problems. It checks that all messages are printable.
+func summary(problems problem.List) string {
+	var all []string
+	for _, p := range problems {
+		if strings.ContainsAny(p.String(), "\x1b\n") {
+			return "a message with control characters"
+		}
+		all = append(all, fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Rule.Name))
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestVetNamesEnvironments(t *testing.T) {
+	text := strings.Replace(good, "numNodes: 2", "numNodes: 5, image: other", 1)
+	got, err := Vet("job.yaml", []byte(text), "", []Platform{
+		platform(t, "dev", parametersOf(t, "2.3", "team-a", "4")), platform(t, "prod", parametersOf(t, "2.3", "team-a", "8")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4, which is what mpi allows, got 5 (in environment dev)",
+		"job.yaml:6:33: spec.trainer.image: image-mismatch: nodes would still run quay.io/acme/mpi:1: leave it out, or use a runtime with other",
+	}
+	if diff := cmp.Diff(strings.Join(want, "\n"), got.Denied.Error()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestOneTrainJobWithoutRules checks that a TrainJob without rules is a problem, and that Vet still checks the other one.
+func TestOneTrainJobWithoutRules(t *testing.T) {
+	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
+	many := strings.Replace(good, "numNodes: 2", "numNodes: 9", 1)
+	got, err := Vet("job.yaml", []byte(nameless+"---\n"+many), "", []Platform{platform(t, "", parametersOf(t, "2.3", "team-a", "8"))})
+	if err != nil || got.TrainJobs != 2 {
+		t.Fatalf("Vet() = %+v, %v, want two TrainJobs", got, err)
+	}
+	if diff := cmp.Diff([]string{"3:1 wrong-namespace", "13:23 node-limit"}, []string{summary(got.Invalid), summary(got.Denied)}); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTenantsWithoutRules(t *testing.T) {
+	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
+	cases := map[string]struct{ text, tenant, want string }{
+		"no tenant":            {nameless, "", "a TrainJob names no namespace: want --tenant, one of team-a, team-b"},
+		"a typing error":       {nameless, "team-c", `namespace "team-c" has no rules for TrainJobs: did you mean --tenant team-a?`},
+		"an unknown tenant":    {nameless, "physics", `namespace "physics" has no rules for TrainJobs: want --tenant, one of team-a, team-b`},
+		"an unknown namespace": {strings.Replace(good, "team-a", "physics", 1), "", `namespace "physics" has no rules`},
+	}
+	p := platform(t, "", parametersOf(t, "2.3", "team-a", "8"), parametersOf(t, "2.3", "team-b", "8"))
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Vet("job.yaml", []byte(tc.text), tc.tenant, []Platform{p})
+			var unknown *TenantError
+			if !errors.As(err, &unknown) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Vet() = %v, want a TenantError with %q", err, tc.want)
+			}
+		})
+	}
+	_, err := Vet("job.yaml", []byte(good), "", []Platform{platform(t, "")})
+	if err == nil || !strings.Contains(err.Error(), "want a document with tenants") {
+		t.Errorf("Vet() without any rules = %v", err)
+	}
+}
+
+func TestSyntaxErrorsAreProblems(t *testing.T) {
+	_, err := Vet("job.yaml", []byte(good+"  a: [\n"), "team-a", nil)
+	var problems problem.List
+	if !errors.As(err, &problems) || problems[0].Rule != problem.Syntax {
+		t.Errorf("Vet() = %v, want a problem of the text", err)
+	}
+}
+
+func TestInvalidParametersAreErrors(t *testing.T) {
+	cases := map[string]struct {
+		rules object.Object
+		want  string
+	}{
+		"a parameter that is not a number": {parametersOf(t, "2.3", "team-a", "many"), "reading the rules of team-a: reading the parameter mpi.maxNodes"},
+		"an unknown version of Trainer":    {parametersOf(t, "1.9", "team-a", "8"), `Trainer "1.9"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			set, err := object.NewSet(tc.rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := NewPlatform("", set); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("NewPlatform() = %v, want an error with %q", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package guard
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// jobNameLength: Trainer accepts a longer name, but JobSet cannot create its pods, and the job never starts.
+func jobNameLength(job Job, runtime Runtime) field.ErrorList {
+	if got := int64(len(job.Name)); got > runtime.MaxName {
+		return forbid(field.NewPath("metadata", "name"), "want at most %d characters, because the names of pods begin with it, got %d", runtime.MaxName, got)
+	}
+	return nil
+}
+
+// nodeLimit: Trainer accepts any number up to version 2.3.
+func nodeLimit(job Job, runtime Runtime) field.ErrorList {
+	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
+		return nil
+	}
+	return forbid(trainerPath.Child("numNodes"), "want 1 to %d, which is what %s allows, got %d", runtime.MaxNodes, printable(job.Runtime.Name), *job.Nodes)
+}
+
+// processLimit: Trainer 2.1 also accepts words, for runtimes without MPI. If neither the TrainJob nor the runtime sets a
+// number, Trainer can use the number of GPUs.
+func processLimit(job Job, runtime Runtime) field.ErrorList {
+	path := trainerPath.Child("numProcPerNode")
+	want := fmt.Sprintf("want 1 to %d, which is what %s allows", runtime.MaxProcPerNode, printable(job.Runtime.Name))
+	if job.Processes == nil {
+		processes := highest(job, func(amounts map[string]resource.Quantity) resource.Quantity {
+			return defaultProcesses(amounts, runtime)
+		})
+		if processes.CmpInt64(runtime.MaxProcPerNode) > 0 {
+			return forbid(path, "%s, got none, for which Trainer uses the number of GPUs, %s: write a number", want, processes.String())
+		}
+		return nil
+	}
+	if n := int64(job.Processes.IntValue()); job.Processes.Type == intstr.String || n < 1 || n > runtime.MaxProcPerNode {
+		return forbid(path, "%s, got %s", want, printable(job.Processes.String()))
+	}
+	return nil
+}
+
+// defaultProcesses returns the number of processes that Trainer starts on a node by default. If the runtime's
+// number is 1, that is one process for each GPU.
+func defaultProcesses(amounts map[string]resource.Quantity, runtime Runtime) resource.Quantity {
+	var most resource.Quantity
+	for name, amount := range amounts {
+		if runtime.NumProcPerNode == 1 && strings.Contains(strings.ToLower(name), "gpu") && amount.Cmp(most) > 0 {
+			most = amount
+		}
+	}
+	return most
+}
+
+func gpuLimit(job Job, runtime Runtime) field.ErrorList {
+	got := highest(job, func(amounts map[string]resource.Quantity) resource.Quantity {
+		return gpus(amounts, runtime, job.Replaces != "")
+	})
+	if got.CmpInt64(runtime.MaxGPUsPerNode) <= 0 {
+		return nil
+	}
+	return forbid(trainerPath.Child("resourcesPerNode"), "want at most %d GPUs per node, which is what %s allows, got %s",
+		runtime.MaxGPUsPerNode, printable(job.Runtime.Name), got.String())
+}
+
+// gpuNames matches the names of resources that are GPUs or slices of GPUs.
+var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
+
+// gpus counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace those of the runtime with the same
+// name, and are added to all others. Before, they replace all.
+func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
+	var sum resource.Quantity
+	for name, amount := range amounts {
+		if gpuNames().MatchString(name) && amount.Sign() > 0 {
+			sum.Add(amount)
+		}
+	}
+	for name, count := range runtime.GPUs {
+		if _, set := amounts[name]; !set && !replaces {
+			sum.Add(*resource.NewQuantity(count, resource.DecimalSI))
+		}
+	}
+	return sum
+}
+
+// highest computes an amount from the limits and from the requests, and returns the higher one.
+func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
+	limits, requests := of(job.Limits), of(job.Requests)
+	if limits.Cmp(requests) > 0 {
+		return limits
+	}
+	return requests
+}
+
+// missingResources: a full cluster node evicts pods without CPU and memory requests first, and a ResourceQuota on CPU or memory
+// refuses such pods.
+func missingResources(job Job, runtime Runtime) field.ErrorList {
+	if job.Replaces == "" {
+		return nil
+	}
+	var missing []string
+	for _, name := range basicResources {
+		amount, given := runtime.Resources[name]
+		_, limited := job.Limits[name]
+		if _, requested := job.Requests[name]; given && !limited && !requested {
+			missing = append(missing, name+": "+amount)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return forbid(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime where a TrainJob sets its own: write %s too, or other amounts",
+		job.Replaces, strings.Join(missing, ", "))
+}
+
+// rdmaNames matches the names of RDMA devices: rdma/hca_shared_devices_a, openshift.io/mlnx_ib, vpc.amazonaws.com/efa.
+var rdmaNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)rdma|infiniband|(^|[/_.-])(ib|hca|efa|roce)([0-9_.-]|$)`)
+})
+
+// unencryptedRDMA: MPI uses RDMA devices wherever it finds them.
+func unencryptedRDMA(job Job, p Parameters) field.ErrorList {
+	if p.Encryption == "none" {
+		return nil
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(job.Limits)), slices.Collect(maps.Keys(job.Requests)))
+	slices.Sort(names)
+	for _, name := range names {
+		if rdmaNames().MatchString(name) {
+			return forbid(trainerPath.Child("resourcesPerNode"), "%s bypasses the pod network, which %s encrypts here: leave it out", printable(name), p.Encryption)
+		}
+	}
+	return nil
+}

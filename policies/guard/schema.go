@@ -1,0 +1,181 @@
+package guard
+
+import (
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trainyard/trainyard/api/message"
+)
+
+// fieldSchema describes the values that a field of a TrainJob can have.
+type fieldSchema interface {
+	// check adds the problems of a value to the findings.
+	check(v value, f *findings)
+}
+
+// fields are the schemas of an object's fields, by name.
+type fields map[string]fieldSchema
+
+// findings are the problems of a TrainJob's fields.
+type findings struct {
+	typeErrors field.ErrorList   // the API server refuses these values before it evaluates any rule
+	disallowed []DisallowedField // these fields break a rule
+}
+
+// object is an object with a fixed set of fields. Any other field breaks the rule.
+type object struct {
+	rule   Rule
+	fields fields
+}
+
+func (o object) check(v value, f *findings) {
+	if !is[map[string]any](v.content) {
+		f.typeError(v, "a mapping")
+		return
+	}
+	for _, key := range v.keys() {
+		below := v.get(key)
+		if !below.exists() {
+			continue
+		}
+		switch schema := o.fields[key].(type) {
+		case nil:
+			f.disallow(below, o.rule, "not among the fields that a TrainJob may set here: "+o.advice(key))
+		case forbidden:
+			f.disallow(below, o.rule, string(schema))
+		default:
+			schema.check(below, f)
+		}
+	}
+}
+
+// advice returns what to do about an unknown field.
+func (o object) advice(key string) string {
+	if meant := message.Nearest(key, o.allowed()); meant != "" {
+		return "write " + meant + ", or leave it out"
+	}
+	return "leave it out"
+}
+
+// allowed returns the names of the fields that can be set.
+func (o object) allowed() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.fields)), func(key string) bool { return is[forbidden](o.fields[key]) })
+}
+
+// forbidden is a field of Trainer that must not be set: the reason, and what to do instead.
+type forbidden string
+
+func (forbidden) check(value, *findings) {}
+
+// list is a list whose items have one schema.
+type list struct{ of fieldSchema }
+
+func (l list) check(v value, f *findings) {
+	if !is[[]any](v.content) {
+		f.typeError(v, "a list")
+	}
+	for _, item := range v.items() {
+		if item.exists() {
+			l.of.check(item, f)
+		} else {
+			f.typeError(item, "a value, or remove the item")
+		}
+	}
+}
+
+// mapping has keys that the user chooses, and values of one schema.
+type mapping struct{ of fieldSchema }
+
+func (m mapping) check(v value, f *findings) {
+	if !is[map[string]any](v.content) {
+		f.typeError(v, "a mapping")
+	}
+	for _, key := range v.keys() {
+		if below := (value{v.get(key).content, v.path.Key(printable(key))}); below.exists() {
+			m.of.check(below, f)
+		}
+	}
+}
+
+// scalar is a value without fields or items.
+type scalar struct {
+	valid  func(any) bool
+	wanted string // completes "write …"
+}
+
+func (s scalar) check(v value, f *findings) {
+	if !s.valid(v.content) {
+		f.typeError(v, s.wanted)
+	}
+}
+
+func (f *findings) typeError(v value, wanted string) {
+	f.typeErrors = append(f.typeErrors, field.TypeInvalid(v.path, v.content, "the API server refuses this value: write "+wanted))
+}
+
+func (f *findings) disallow(v value, rule Rule, reason string) {
+	f.disallowed = append(f.disallowed, DisallowedField{v.path, rule, reason})
+}
+
+// Schemas of scalars.
+var (
+	anything    = scalar{func(any) bool { return true }, ""}
+	text        = scalar{is[string], "text, in quotes if it looks like another type"}
+	boolean     = scalar{is[bool], "true or false, without quotes"}
+	integer     = scalar{func(v any) bool { _, ok := wholeNumber(v); return ok }, "a whole number, without quotes"}
+	integer32   = scalar{isInt32, "a whole number, without quotes and up to 2147483647"}
+	intOrString = scalar{func(v any) bool { return is[string](v) || isInt32(v) }, "a whole number, or a word"}
+	quantity    = scalar{func(v any) bool { _, ok := parseQuantity(v); return ok }, `a quantity such as 4 or "16Gi"`}
+	timestamp   = scalar{isTimestamp, "a time such as 2026-01-31T12:00:00Z"}
+)
+
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
+}
+
+func isInt32(v any) bool {
+	n, ok := wholeNumber(v)
+	return ok && n >= math.MinInt32 && n <= math.MaxInt32
+}
+
+func isTimestamp(v any) bool {
+	text, _ := v.(string)
+	_, err := time.Parse(time.RFC3339, text)
+	return err == nil
+}
+
+// wholeNumber converts integers, and floats such as 2.0, to int64.
+func wholeNumber(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case int:
+		return int64(n), true
+	case float64:
+		return int64(n), n == math.Trunc(n) && math.Abs(n) < 1<<53
+	}
+	return 0, false
+}
+
+// hugeExponent matches quantities with three or more digits in the exponent, which take minutes to parse.
+var hugeExponent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[eE][-+]?[0-9]{3,}$`) })
+
+func parseQuantity(v any) (resource.Quantity, bool) {
+	if n, ok := wholeNumber(v); ok {
+		return *resource.NewQuantity(n, resource.DecimalSI), true
+	}
+	text, ok := v.(string)
+	if !ok || len(text) > 100 || hugeExponent().MatchString(text) {
+		return resource.Quantity{}, false
+	}
+	q, err := resource.ParseQuantity(text)
+	return q, err == nil
+}

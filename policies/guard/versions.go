@@ -1,0 +1,68 @@
+package guard
+
+// Trainer 2.1 patches pods, and accepts words for numProcPerNode.
+// Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.1.
+func trainer21() Reader {
+	return Reader{
+		replaces: "2.1",
+		trainJob: trainJob(fields{
+			"trainer": trainer(intOrString), "labels": mapping{text}, "annotations": mapping{text},
+			"podTemplateOverrides": list{patchObject(fields{
+				"targetJobs": list{patchObject(fields{"name": text})}, "metadata": patchMetadata(), "spec": podSpec(nil),
+			})},
+			"runtimePatches":        forbidden("Trainer has this field since 2.2: write podTemplateOverrides"),
+			"activeDeadlineSeconds": forbidden("Trainer has this field since 2.2: leave it out"),
+		}),
+		patches: func(spec value) patches {
+			overrides := spec.get("podTemplateOverrides").items()
+			return patches{metadata: each(overrides, "metadata"), pods: each(overrides, "spec")}
+		},
+	}
+}
+
+// Trainer 2.2 patches the runtime at every level, from the JobSet to containers.
+// Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
+func trainer22() Reader {
+	return Reader{replaces: "2.2", trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), patches: runtimePatches}
+}
+
+// Trainer 2.3 adds one field to patches.
+// Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
+func trainer23() Reader {
+	return Reader{
+		trainJob: patchedTrainJob(fields{
+			"securityContext":               runtimesSecurityContext,
+			"terminationGracePeriodSeconds": forbidden("pods that outlive their job keep its GPUs: leave it out"),
+		}),
+		patches: runtimePatches,
+	}
+}
+
+const runtimesSecurityContext = forbidden("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
+
+// patchedTrainJob returns the schema of a TrainJob that patches its runtime. The given fields of pod specs depend on the version.
+func patchedTrainJob(podFields fields) fieldSchema {
+	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
+	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})
+	jobs := list{patchObject(fields{"name": text, "template": job})}
+	jobSet := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"replicatedJobs": jobs})})
+	const removed = forbidden("Trainer removed this field in 2.2: write it into runtimePatches")
+	return trainJob(fields{
+		"trainer": trainer(integer32), "activeDeadlineSeconds": integer,
+		"runtimePatches": list{patchObject(fields{
+			"manager": text, "time": timestamp, "trainingRuntimeSpec": patchObject(fields{"template": jobSet}),
+		})},
+		"podTemplateOverrides": removed, "labels": removed, "annotations": removed,
+	})
+}
+
+func runtimePatches(spec value) patches {
+	jobSets := each(spec.get("runtimePatches").items(), "trainingRuntimeSpec", "template")
+	jobs := each(itemsOf(each(jobSets, "spec", "replicatedJobs")), "template")
+	pods := each(jobs, "spec", "template")
+	var metadata []value
+	for _, level := range [][]value{jobSets, jobs, pods} {
+		metadata = append(metadata, each(level, "metadata")...)
+	}
+	return patches{metadata: metadata, pods: each(pods, "spec")}
+}

@@ -1,0 +1,194 @@
+package dashboards
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cuelang.org/go/cue"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// unsupportedKinds reads the kinds of panels that a delivery leaves out.
+func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
+	t.Helper()
+	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.MakePath(cue.Str("unsupported"), cue.Str(delivery), cue.Str("kinds"))), &kinds)
+	return kinds
+}
+
+// panelQueries lists the queries of a dashboard's panels, in order, without panels of some kinds.
+func (b board) panelQueries(skip map[string]string) (all []string) {
+	for _, p := range b.Panels {
+		if skip[p.Type] != "" || p.Type == "row" {
+			continue
+		}
+		for _, t := range p.Targets {
+			all = append(all, p.Title+": "+t.Expr)
+		}
+	}
+	return all
+}
+
+// withFixedIntervals replaces $__rate_interval by the panel's interval, as the OpenShift console requires.
+func (b board) withFixedIntervals() board {
+	b.Panels = slices.Clone(b.Panels)
+	for i, p := range b.Panels {
+		b.Panels[i].Targets = slices.Clone(p.Targets)
+		for j, t := range p.Targets {
+			if p.Interval != "" {
+				b.Panels[i].Targets[j].Expr = strings.ReplaceAll(t.Expr, "$__rate_interval", p.Interval)
+			}
+		}
+	}
+	return b
+}
+
+// consoleTypes are the panel types that the OpenShift console supports.
+// Source: openshift/monitoring-plugin, legacy-dashboard.tsx.
+var consoleTypes = []string{"gauge", "grafana-piechart-panel", "graph", "singlestat", "table"}
+
+// TestConsoleMatchesGrafana checks that the OpenShift console runs the same queries as Grafana, except for unsupported
+// panels.
+func TestConsoleMatchesGrafana(t *testing.T) {
+	r, skip := shipped(t), unsupportedKinds(t, "openshift-console")
+	for name, c := range r.openshift {
+		var got []string
+		for _, row := range c.Rows {
+			if !row.ShowTitle || row.Title == "" {
+				t.Errorf("%s: a row has no title", name)
+			}
+			for _, p := range row.Panels {
+				checkConsolePanel(t, name, p)
+				for _, q := range p.Targets {
+					got = append(got, p.Title+": "+q.Expr)
+				}
+			}
+		}
+		for _, v := range c.Templating.List {
+			if v.Type != "query" || v.Hide != 0 || v.Multi || !labelValues.MatchString(v.query()) {
+				t.Errorf("%s: the console does not support the variable $%s: %+v", name, v.Name, v)
+			}
+		}
+		if diff := cmp.Diff(r.grafana[name].withFixedIntervals().panelQueries(skip), got); diff != "" {
+			t.Errorf("%s: -Grafana +console:\n%s", name, diff)
+		}
+	}
+}
+
+// labelValues matches queries of variables that the console can rewrite, including the space.
+var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
+
+// braces matches a variable in braces, which the console does not replace.
+var braces = regexp.MustCompile(`\$\{`)
+
+func checkConsolePanel(t *testing.T, name string, p consolePanel) {
+	t.Helper()
+	switch {
+	case !slices.Contains(consoleTypes, p.Type):
+		t.Errorf("%s: %s: the console does not support panels of type %q", name, p.Title, p.Type)
+	case p.Span < 1 || p.Span > 12:
+		t.Errorf("%s: %s: spans %d of 12 columns", name, p.Title, p.Span)
+	case p.Datasource != nil || p.Transformations != nil:
+		t.Errorf("%s: %s: has fields that the console does not support", name, p.Title)
+	case p.Type == "table" && len(p.Styles) <= len(p.Targets):
+		t.Errorf("%s: %s: the table has no label columns", name, p.Title)
+	}
+	for _, q := range p.Targets {
+		if braces.MatchString(q.Expr) {
+			t.Errorf("%s: %s: %s has a variable in braces", name, p.Title, q.Expr)
+		}
+	}
+}
+
+// persesKinds are the Perses plugins that panels use.
+var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
+
+// TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for unsupported panels, and that
+// each panel has one position.
+func TestPersesMatchesGrafana(t *testing.T) {
+	r, skip := shipped(t), unsupportedKinds(t, "perses")
+	for name, d := range r.perses {
+		var got []string
+		placed := map[string]bool{}
+		for _, layout := range d.Layouts {
+			for _, item := range layout.Spec.Items {
+				key, _ := strings.CutPrefix(item.Content.Ref, "#/spec/panels/")
+				p, found := d.Panels[key]
+				if !found || placed[key] || item.X+item.Width > 24 || item.Height < 1 {
+					t.Errorf("%s: panel %s is missing or has an invalid position: %+v", name, key, item)
+				}
+				placed[key] = true
+				if !slices.Contains(persesKinds, p.Spec.Plugin.Kind) || p.Spec.Display.Name == "" || p.Spec.Display.Description == "" {
+					t.Errorf("%s: %s lacks its kind, title or description", name, key)
+				}
+				for _, q := range p.Spec.Queries {
+					got = append(got, p.Spec.Display.Name+": "+q.Spec.Plugin.Spec.Query)
+				}
+			}
+		}
+		if len(placed) != len(d.Panels) {
+			t.Errorf("%s: %d of %d panels have a position", name, len(placed), len(d.Panels))
+		}
+		if diff := cmp.Diff(r.grafana[name].panelQueries(skip), got); diff != "" {
+			t.Errorf("%s: -Grafana +Perses:\n%s", name, diff)
+		}
+	}
+}
+
+// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported features,
+// and checks that dashboards use each unsupported kind of panel.
+func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
+	var unsupported map[string]struct{ Kinds, Others map[string]string }
+	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)
+	text, err := os.ReadFile(repo.Path(t, "docs", "dashboards.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	_, table, _ := strings.Cut(string(text), "| delivery | left out | because |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for _, line := range tableRow.FindAllString(table, -1) {
+		documented[line] = false
+	}
+	for delivery, features := range unsupported {
+		for kind := range features.Kinds {
+			if !strings.Contains(string(shipped(t).texts["queueing"]), `"type": "`+kind+`"`) {
+				t.Errorf("%s leaves out %s, which no dashboard uses", delivery, kind)
+			}
+		}
+		maps.Copy(features.Kinds, features.Others)
+		for what, why := range features.Kinds {
+			line := "| `" + delivery + "` | " + what + " | " + why + " |"
+			if _, found := documented[line]; !found {
+				t.Errorf("docs/dashboards.md lacks %s", line)
+			}
+			documented[line] = true
+		}
+	}
+	if len(documented) == 0 {
+		t.Error("the table in docs/dashboards.md is empty")
+	}
+	for line, used := range documented {
+		if !used {
+			t.Errorf("docs/dashboards.md contains %s, which is not in grafana/dashboards", line)
+		}
+	}
+}
+
+// tableRow matches a row of the table of unsupported features.
+var tableRow = regexp.MustCompile("(?m)^\\| `[a-z-]+` \\| [a-z ]+ \\| [^|]* \\|$")
+
+// TestDashboardsAreSmall checks that each dashboard fits into a ConfigMap, which holds at most 1 MiB.
+func TestDashboardsAreSmall(t *testing.T) {
+	for name, text := range shipped(t).texts {
+		if len(text) < 1<<10 || len(text) > 1<<20 {
+			t.Errorf("%s has %d bytes", name, len(text))
+		}
+	}
+}

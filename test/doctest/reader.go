@@ -1,0 +1,124 @@
+package doctest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// makeTarget matches commands that a test cannot run, because they would run the test itself, or take many
+// minutes. The test checks only that the make target exists.
+var makeTarget = regexp.MustCompile(`^make [a-z][a-z -]*$`)
+
+// goBuild matches commands that build one program.
+var goBuild = regexp.MustCompile(`^go build -o (/tmp/\S+) (\./\S+)$`)
+
+// Reader runs steps in a copy of the repository, with a private /tmp.
+type Reader struct {
+	copy, tmp string
+
+	// Environment has additional variables for commands.
+	Environment []string
+}
+
+// NewReader returns a reader. Its files are removed when the test ends. Readers with the same folder share
+// Go's build cache for unchanged packages.
+func NewReader(t testing.TB, folder string) *Reader {
+	t.Helper()
+	repo.Copy(t, folder)
+	return &Reader{copy: folder, tmp: t.TempDir()}
+}
+
+// Follow runs a step. A command must print the expected output.
+func (r Reader) Follow(t testing.TB, s Step) {
+	t.Helper()
+	if s.File != "" {
+		r.create(t, s)
+		return
+	}
+	if makeTarget.MatchString(s.Command) {
+		r.Run(t, strings.Replace(s.Command, "make", "make -n", 1))
+		return
+	}
+	defer r.reuseProgram(t, s.Command)()
+	out := r.Run(t, s.Command)
+	if len(s.Lines) > 0 && !matches(s.Lines, strings.Split(strings.TrimSuffix(out, "\n"), "\n")) {
+		t.Errorf("$ %s\nprints:\n%s\nwant, as documented:\n%s", s.Command, out, strings.Join(s.Lines, "\n"))
+	}
+}
+
+// reuseProgram copies the program that an earlier reader built to the command's output path, and saves the
+// new one for the next reader. Linking takes seconds, and Go skips it if the program is up to date.
+func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
+	t.Helper()
+	m := goBuild.FindStringSubmatch(command)
+	if m == nil {
+		return func() {}
+	}
+	built, saved := r.Private(m[1]), r.copy+".programs/"+filepath.Base(m[2])
+	if err := repo.CopyFile(saved, built); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := repo.CopyFile(built, saved); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (r Reader) create(t testing.TB, s Step) {
+	t.Helper()
+	path := r.Private(s.File)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.copy, path)
+	}
+	text := strings.Join(s.Lines, "\n") + "\n"
+	if existing, err := os.ReadFile(path); err == nil && string(existing) != text {
+		t.Errorf("the page shows %s as\n%s\nbut its content is\n%s", s.File, text, existing)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Run runs a command, which must succeed, and returns its output and error output.
+func (r Reader) Run(t testing.TB, command string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", r.Private(command))
+	cmd.Dir = r.copy
+	cmd.Env = append(os.Environ(), r.Environment...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("$ %s: %v\n%s", command, err, out)
+	}
+	return strings.ReplaceAll(string(out), r.tmp, "/tmp")
+}
+
+// Private replaces /tmp by the reader's own folder, so that readers do not disturb each other.
+func (r Reader) Private(text string) string { return strings.ReplaceAll(text, "/tmp", r.tmp) }
+
+// matches compares lines with a pattern, in which "..." matches any number of lines.
+func matches(pattern, lines []string) bool {
+	if len(pattern) == 0 {
+		return len(lines) == 0
+	}
+	if strings.TrimSpace(pattern[0]) == "..." {
+		for skip := 0; skip <= len(lines); skip++ {
+			if matches(pattern[1:], lines[skip:]) {
+				return true
+			}
+		}
+		return false
+	}
+	return len(lines) > 0 && strings.TrimRight(lines[0], " ") == strings.TrimRight(pattern[0], " ") && matches(pattern[1:], lines[1:])
+}

@@ -1,0 +1,91 @@
+// Package guardtest helps tests compare policies/guard with other evaluators of the same rules: it loads the cases of
+// policies/testdata, generates the objects that they are checked against, and runs guard on a case.
+package guardtest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/policies/cases"
+	"github.com/trainyard/trainyard/policies/guard"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// Cases reads the cases of a file in policies/testdata, with their defaults filled in.
+func Cases(t testing.TB, file string) []cases.Case {
+	t.Helper()
+	text, err := os.ReadFile(repo.Path(t, "policies", "testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var test struct {
+		APIVersion, Kind string
+		Cases            []cases.Case
+	}
+	if err := yaml.UnmarshalStrict(text, &test); err != nil {
+		t.Fatalf("reading %s: %v", file, err)
+	}
+	for i, c := range test.Cases {
+		test.Cases[i] = c.Completed()
+	}
+	return test.Cases
+}
+
+// Files lists the files of policies/testdata.
+func Files(t testing.TB) []string {
+	t.Helper()
+	paths, err := filepath.Glob(repo.Path(t, "policies", "testdata", "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("listing the files of cases: found %d, %v", len(paths), err)
+	}
+	for i, path := range paths {
+		paths[i] = filepath.Base(path)
+	}
+	return paths
+}
+
+// acme is the document of the example that the cases in policies/testdata are written for.
+const acme = "examples/acme/platform.yaml"
+
+// Objects generates the objects of the example acme in its environment prod, as decoded JSON, with layers over it.
+func Objects(t testing.TB, layers ...string) []map[string]any {
+	t.Helper()
+	text, err := trainyard.Examples.ReadFile(acme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := generator.Request{Layers: []generator.Input{{Name: acme, Text: text}}, Environments: []string{"prod"}}
+	for _, layer := range layers {
+		request.Layers = append(request.Layers, generator.Input{Name: "layer.yaml", Text: []byte(layer)})
+	}
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []map[string]any
+	for o := range platforms[0].Objects.All() {
+		objects = append(objects, o.Fields())
+	}
+	return objects
+}
+
+// Rules returns the names of the rules that a case breaks according to guard, each once. A value of a wrong type fails
+// the test, because the API server refuses it before any rule.
+func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
+	t.Helper()
+	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before}, parameters)
+	if len(typeErrors) > 0 {
+		t.Fatalf("the TrainJob has values of wrong types: %v", typeErrors)
+	}
+	var rules []string
+	for _, denial := range denials {
+		rules = append(rules, string(denial.Rule))
+	}
+	return slices.Compact(rules)
+}

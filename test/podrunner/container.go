@@ -1,0 +1,76 @@
+//go:build linux
+
+package podrunner
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// becomeContainer turns this process, which already has new namespaces, into the container that the plan in
+// its first argument describes. It returns only if it fails.
+func becomeContainer() error {
+	runtime.LockOSThread() // Capabilities belong to a thread.
+	text, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	var p plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	if err := unix.Sethostname([]byte(p.Hostname)); err != nil {
+		return fmt.Errorf("setting the host name: %w", err)
+	}
+	if err := p.build(); err != nil {
+		return fmt.Errorf("building the root: %w", err)
+	}
+	if err := enterRoot(p.Root, p.Dir); err != nil {
+		return fmt.Errorf("entering the root: %w", err)
+	}
+	if err := dropPrivileges(); err != nil {
+		return fmt.Errorf("dropping privileges: %w", err)
+	}
+	return p.exec()
+}
+
+// enterRoot makes root the only visible file system.
+func enterRoot(root, dir string) error {
+	if err := unix.Chdir(root); err != nil {
+		return fmt.Errorf("changing into it: %w", err)
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivoting: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("detaching the machine's: %w", err)
+	}
+	if err := unix.Chdir(dir); err != nil {
+		return fmt.Errorf("changing to the working directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+// exec starts the container's command, and looks it up in PATH as container runtimes do.
+func (p *plan) exec() error {
+	os.Clearenv()
+	for _, assignment := range p.Env {
+		if path, ok := strings.CutPrefix(assignment, "PATH="); ok {
+			_ = os.Setenv("PATH", path)
+		}
+	}
+	program, err := exec.LookPath(p.Command[0])
+	if err != nil {
+		return fmt.Errorf("finding the command: %w", err)
+	}
+	if err := unix.Exec(program, p.Command, p.Env); err != nil {
+		return fmt.Errorf("starting %s: %w", program, err)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+//go:build linux
+
+package podrunner
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// environment returns the variables of a container: first those of the container runtime, then those of the
+// spec, in which a variable can refer to earlier ones.
+func environment(hostname string, spec []corev1.EnvVar) []corev1.EnvVar {
+	env := []corev1.EnvVar{
+		{Name: "PATH", Value: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		{Name: "HOSTNAME", Value: hostname},
+		{Name: "HOME", Value: "/"},
+	}
+	for _, variable := range spec {
+		value := expand(variable.Value, env)
+		if i := indexOf(env, variable.Name); i >= 0 {
+			env[i].Value = value
+			continue
+		}
+		env = append(env, corev1.EnvVar{Name: variable.Name, Value: value})
+	}
+	return env
+}
+
+// expandAll expands each argument of a command.
+func expandAll(args []string, env []corev1.EnvVar) []string {
+	expanded := make([]string, len(args))
+	for i, arg := range args {
+		expanded[i] = expand(arg, env)
+	}
+	return expanded
+}
+
+// expand replaces $(NAME) by the value of an existing variable, and $$ by $, as Kubernetes does before a
+// shell reads the text.
+func expand(text string, env []corev1.EnvVar) string {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		name, rest, closed := strings.Cut(strings.TrimPrefix(after, "("), ")")
+		switch i := indexOf(env, name); {
+		case strings.HasPrefix(after, "$"):
+			out.WriteString("$")
+			text = after[1:]
+		case strings.HasPrefix(after, "(") && closed && i >= 0:
+			out.WriteString(env[i].Value)
+			text = rest
+		case strings.HasPrefix(after, "(") && closed:
+			out.WriteString("$(" + name + ")")
+			text = rest
+		default:
+			out.WriteString("$")
+			text = after
+		}
+	}
+}
+
+func indexOf(env []corev1.EnvVar, name string) int {
+	return slices.IndexFunc(env, func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
+// assignments returns variables in the form NAME=value.
+func assignments(env []corev1.EnvVar) []string {
+	list := make([]string, len(env))
+	for i, variable := range env {
+		list[i] = variable.Name + "=" + variable.Value
+	}
+	return list
+}

@@ -1,0 +1,117 @@
+//go:build linux
+
+package podrunner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// UID and GID are the user and group of every container, as for a pod under OpenShift's restricted-v2.
+const (
+	UID = 1000680000
+	GID = 0
+)
+
+// stageVariable is the environment variable that selects the role of a test binary, which runs itself twice
+// more: as the process that runs the tests, and as each container.
+const (
+	stageVariable  = "TRAINYARD_PODRUNNER_STAGE"
+	stageTests     = "tests"
+	stageContainer = "container"
+)
+
+const procFlags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+
+const advice = `These tests start pods and need Linux with user namespaces for everyone:
+  sysctl user.max_user_namespaces                            must not be 0
+  sysctl kernel.unprivileged_userns_clone                    must be 1, where it exists
+  sysctl kernel.apparmor_restrict_unprivileged_userns        must be 0, where it exists
+  inside a container: no seccomp filter and no masked /proc (docker run --privileged)`
+
+// Main runs the tests of a package in new namespaces and returns the exit code for os.Exit. All processes
+// that the tests start end with it, even after a panic or a timeout.
+func Main(m *testing.M) int { return Around(m.Run) }
+
+// Around is Main for tests with a main function of their own, such as controlplane.Main.
+func Around(run func() int) int {
+	switch os.Getenv(stageVariable) {
+	case stageTests:
+		_ = os.Unsetenv(stageVariable)
+		if err := initialize(); err != nil {
+			return setupFailed(fmt.Errorf("entering namespaces: %w\n%s", err, advice))
+		}
+		return run()
+	case stageContainer:
+		return setupFailed(becomeContainer())
+	default:
+		return enter()
+	}
+}
+
+// enter runs this program again as process 1 of new namespaces. When that process ends, the kernel kills
+// all others in them.
+func enter() int {
+	runtime.LockOSThread() // Pdeathsig is tied to the thread that started the process.
+	tests := exec.Command("/proc/self/exe")
+	tests.Args = os.Args
+	tests.Env = append(os.Environ(), stageVariable+"="+stageTests)
+	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
+	tests.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: UID, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: GID, HostID: os.Getegid(), Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+		Pdeathsig:   unix.SIGKILL,
+	}
+	err := tests.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return max(exit.ExitCode(), 1)
+	}
+	if err != nil {
+		return setupFailed(fmt.Errorf("creating namespaces: %w\n%s", err, advice))
+	}
+	return 0
+}
+
+// initialize completes the new namespaces with a /proc of their processes, and a loopback interface.
+func initialize() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", procFlags, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	return raiseLoopback()
+}
+
+// raiseLoopback brings up the only interface of the tests' network.
+func raiseLoopback() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("opening a socket: %w", err)
+	}
+	defer func() { _ = unix.Close(socket) }()
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return fmt.Errorf("naming lo: %w", err)
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request); err != nil {
+		return fmt.Errorf("raising lo: %w", err)
+	}
+	return nil
+}
+
+// setupFailed prints err and returns the exit code of a failed setup.
+func setupFailed(err error) int {
+	fmt.Fprintln(os.Stderr, setupPrefix+err.Error())
+	return setupCode
+}

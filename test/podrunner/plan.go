@@ -1,0 +1,110 @@
+//go:build linux
+
+package podrunner
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// plan describes a container for the process that becomes it.
+type plan struct {
+	Root     string // the folder where the container's root is mounted
+	Hostname string
+	Links    map[string]string // symbolic links of the root
+	Files    map[string]string // files of the root
+	Folders  []string          // folders of the root
+	Mounts   []mount           // in order
+	ReadOnly bool              // whether the root is read-only
+	Dir      string
+	Command  []string
+	Env      []string
+}
+
+// mount is a bind mount of a file or folder of the machine into a container.
+type mount struct {
+	From, To string
+	ReadOnly bool
+}
+
+// programs lists the paths of the machine that replace an image, if they exist.
+var programs = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+}
+
+var devices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
+
+// files are the files of the image in addition to programs.
+var files = map[string]string{
+	"/etc/group":         "root:x:0:\nmpiuser:x:1000:\n",
+	"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+	"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n" +
+		"sshd:x:100:65534::/run/sshd:/usr/sbin/nologin\n" +
+		"mpiuser:x:1000:1000::/home/mpiuser:/bin/bash\n" +
+		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+	"/etc/ssh/ssh_config": "# Part of the image.\n",
+}
+
+// plan returns the plan of a container that stores its files in dir.
+func (p *Pod) plan(container corev1.Container, dir string) plan {
+	p.t.Helper()
+	env := environment(p.hostname, container.Env)
+	result := plan{
+		Root:     filepath.Join(dir, "root"),
+		Hostname: p.hostname,
+		Files:    files,
+		Folders:  []string{"/dev/shm", "/proc", "/run", "/tmp"},
+		Links: map[string]string{
+			"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0",
+			"/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
+		},
+		ReadOnly: container.SecurityContext != nil && ptr.Deref(container.SecurityContext.ReadOnlyRootFilesystem, false),
+		Dir:      cmp.Or(container.WorkingDir, "/"),
+		Command:  expandAll(slices.Concat(container.Command, container.Args), env),
+		Env:      assignments(env),
+	}
+	result.addMachine()
+	result.addMounts(p, container)
+	result.Mounts = append(result.Mounts, mount{From: filepath.Join(dir, "message"), To: cmp.Or(container.TerminationMessagePath, corev1.TerminationMessagePathDefault)})
+	return result
+}
+
+// addMachine adds the machine's programs and devices.
+func (p *plan) addMachine() {
+	links := maps.Clone(p.Links)
+	for _, path := range programs {
+		if target, err := os.Readlink(path); err == nil {
+			links[path] = target
+		} else if _, err := os.Stat(path); err == nil {
+			p.Mounts = append(p.Mounts, mount{From: path, To: path, ReadOnly: true})
+		}
+	}
+	p.Links = links
+	for _, device := range devices {
+		p.Mounts = append(p.Mounts, mount{From: device, To: device})
+	}
+}
+
+// addMounts adds the mounts of the pod and of the container.
+func (p *plan) addMounts(pod *Pod, container corev1.Container) {
+	pod.t.Helper()
+	p.Mounts = append(p.Mounts, mount{From: pod.hosts, To: "/etc/hosts"})
+	for _, path := range slices.Sorted(maps.Keys(pod.Replace)) {
+		p.Mounts = append(p.Mounts, mount{From: pod.Replace[path], To: path, ReadOnly: true})
+	}
+	for _, m := range container.VolumeMounts {
+		volume, ok := pod.volumes[m.Name]
+		if !ok {
+			pod.t.Fatalf("starting container %s: pod %s has no volume %q", container.Name, pod.hostname, m.Name)
+		}
+		secret := filepath.Dir(volume) != pod.dir
+		p.Mounts = append(p.Mounts, mount{From: filepath.Join(volume, m.SubPath), To: m.MountPath, ReadOnly: m.ReadOnly || secret})
+	}
+}

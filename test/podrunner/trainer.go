@@ -1,0 +1,57 @@
+//go:build linux
+
+package podrunner
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/pem"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// SSHKeys generates the files of the Secret that Trainer creates: a key as PEM, and its public key twice.
+func SSHKeys(t testing.TB) map[string]string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
+	if err != nil {
+		t.Fatalf("generating a key: %v", err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatalf("encoding a key: %v", err)
+	}
+	private := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	public := authorizedKey(t, &key.PublicKey)
+	return map[string]string{"id_rsa": string(private), "id_rsa.pub": public, "authorized_keys": public}
+}
+
+// authorizedKey returns the line of authorized_keys for a key (RFC 5656, section 3.1).
+func authorizedKey(t testing.TB, key *ecdsa.PublicKey) string {
+	t.Helper()
+	point, err := key.Bytes()
+	if err != nil {
+		t.Fatalf("encoding a key: %v", err)
+	}
+	var blob []byte
+	for _, field := range []string{"ecdsa-sha2-nistp521", "nistp521", string(point)} {
+		blob = append(binary.BigEndian.AppendUint32(blob, uint32(len(field))), field...)
+	}
+	return "ecdsa-sha2-nistp521 " + base64.StdEncoding.EncodeToString(blob) + "\n"
+}
+
+// OpenMPIEnv returns the variables that Trainer sets for Open MPI in the launcher.
+func OpenMPIEnv(slots int) []corev1.EnvVar {
+	return []corev1.EnvVar{
+		{Name: "OMPI_MCA_orte_default_hostfile", Value: "/etc/mpi/hostfile"},
+		{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
+		{Name: "OMPI_MCA_orte_set_default_slots", Value: fmt.Sprint(slots)},
+		{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"},
+	}
+}

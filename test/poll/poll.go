@@ -1,0 +1,29 @@
+// Package poll waits for conditions in tests.
+package poll
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// interval is the time between two checks.
+const interval = 50 * time.Millisecond
+
+// Until calls check until it returns nil, and fails the test with the last error after a timeout.
+func Until(t testing.TB, timeout time.Duration, check func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("timeout after %s: %v", timeout, err)
+		case <-time.After(interval):
+		}
+	}
+}
