@@ -18,7 +18,7 @@ import (
 
 // boundRules are the rules about several values of a document that charts check, too.
 var boundRules = []string{
-	"defaults-respect-the-limits", "one-process-beside-several-gpus-is-the-trainjobs-to-say", "the-smallest-trainjob-fits-the-quota",
+	"default-over-limit", "one-process-many-gpus", "job-over-quota",
 }
 
 // keepsBounds reports whether a document keeps these rules with other values.

@@ -160,7 +160,7 @@ func document(t *testing.T, file string, bundle bundles.Bundle, value any) map[s
 	refused := map[string]bool{}
 	for _, p := range problemsWith(t, file, bundle, values) {
 		at := strings.Replace(p.Path, "spec.environments."+bundle.Environment+".", "spec.", 1)
-		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "defaults-respect-the-limits"}, p.Rule.Name) {
+		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "default-over-limit"}, p.Rule.Name) {
 			for key := range values {
 				refused[key] = refused[key] || key == at || strings.HasPrefix(at, key+".") || strings.HasPrefix(key, at+".")
 			}

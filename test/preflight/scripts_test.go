@@ -76,7 +76,7 @@ func TestNodeScriptFindsSSHD(t *testing.T) {
 		want    string
 	}{
 		"sshd is not in the image's PATH": {want: "Server listening on "},
-		"sshd is missing":                 {replace: map[string]string{"/usr/sbin/sshd": "/dev/null"}, want: "no sshd in this image: install openssh-server\n"},
+		"sshd is missing":                 {replace: map[string]string{"/usr/sbin/sshd": "/dev/null"}, want: "sshd not found in this image: install openssh-server\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -105,10 +105,10 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 		"mpirun": {mpi: "openmpi", missing: []string{"mpirun"}, want: []string{
 			"mpirun: install Open MPI, and put its folder bin on PATH with ENV",
 		}},
-		"Open MPI's daemon":                  {mpi: "openmpi", missing: []string{"orted"}, want: []string{"orted: put it on PATH with ENV, beside mpirun"}},
-		"the daemon of version 5":            {mpi: "openmpi", fakes: map[string]string{"mpirun": openMPI5["mpirun"]}, want: []string{"prted: put it on PATH with ENV, beside mpirun"}},
-		"Hydra's daemon":                     {mpi: "mpich", fakes: map[string]string{"mpirun": hydra["mpirun"]}, want: []string{"hydra_pmi_proxy: put it on PATH with ENV, beside mpirun"}},
-		"another MPI than the requested one": {mpi: "openmpi", fakes: hydra, want: []string{"mpirun of Open MPI 4 or 5: it says: HYDRA build details:"}},
+		"Open MPI's daemon":                  {mpi: "openmpi", missing: []string{"orted"}, want: []string{"orted: put it on PATH with ENV, as mpirun is"}},
+		"the daemon of version 5":            {mpi: "openmpi", fakes: map[string]string{"mpirun": openMPI5["mpirun"]}, want: []string{"prted: put it on PATH with ENV, as mpirun is"}},
+		"Hydra's daemon":                     {mpi: "mpich", fakes: map[string]string{"mpirun": hydra["mpirun"]}, want: []string{"hydra_pmi_proxy: put it on PATH with ENV, as mpirun is"}},
+		"another MPI than the requested one": {mpi: "openmpi", fakes: hydra, want: []string{"mpirun of Open MPI 4 or 5: it prints: HYDRA build details:"}},
 		"test, which is also a shell builtin": {mpi: "openmpi", missing: []string{"test"}, want: []string{
 			"test: install coreutils",
 		}},
@@ -116,7 +116,7 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 			"getent: install libc-bin (Debian), glibc-common (Red Hat)", "getent ahosts: install the getent of the C library",
 		}},
 		"a timeout with the right exit code": {mpi: "openmpi", fakes: map[string]string{"timeout": "exit 143"}, want: []string{
-			"timeout that ends with 124 when time is up: install coreutils",
+			"timeout that exits with 124 after the time limit: install coreutils",
 		}},
 		"nproc": {mpi: "mpich", fakes: hydra, missing: []string{"nproc"}, want: []string{
 			"nproc: install coreutils", "nproc that counts CPUs: install coreutils",
