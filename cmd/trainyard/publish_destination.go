@@ -181,7 +181,7 @@ func progressOn(w io.Writer, name string) (progress registry.Progress, done func
 	progress = func(sent, all int64) {
 		fmt.Fprintf(w, "%spushing %s: %s of %s", eraseLine, name, size(sent), size(all))
 	}
-	return progress, func() { fmt.Fprint(w, eraseLine) }
+	return progress, func() { fmt.Fprintf(w, "%s", eraseLine) }
 }
 
 // size formats a number of bytes.
