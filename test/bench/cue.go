@@ -11,15 +11,18 @@ import (
 
 // stream generates every object in CUE, while trainyard evaluates each shape once and fills in parameters
 // in Go. The tenants of W use no settings, so that their policies do not read any.
-const stream = `package generator
+const stream = `package evaluate
 
 import (
 	"encoding/yaml"
 
-	"github.com/trainyard/trainyard/generator/teams"
+	tenantobjects "github.com/trainyard/trainyard/generator/objects/tenant"
 	"github.com/trainyard/trainyard/runtimes"
 )
 
+document: {...}
+requests: {...}
+tenants: {...}
 listed: {
 	for name, tenant in document.spec.tenants for key in tenant.runtimes {(key): "\(name)": name}
 }
@@ -36,13 +39,13 @@ listed: {
 
 stream: yaml.MarshalStream([
 	for _, request in requests
-	for home in [if request.listed {[for name in listed[request.from[2]] {name}]}, [""]][0] {
-		(#Whole & {in: request.in, in: tenant: home}).object
+	for home in [if request.perTenant {[for name in listed[request.from[2]] {name}]}, [""]][0] {
+		(#Whole & {in: request.input, in: tenant: home}).object
 	},
 	for home, tenant in tenants
-	for name, policy in teams.policies.tenants
+	for name, policy in tenantobjects.policies.tenants
 	if len([for key in policy.wants if tenant[key] != _|_ {key}]) > 0 {
-		(teams.makers[name] & {in: {platform: document.metadata.name, "tenant": home, settings: {}, subjects: [], "shared": {}}}).object
+		(tenantobjects.builders[name] & {in: {platform: document.metadata.name, "tenant": home, settings: {}, subjects: [], "shared": {}}}).object
 	},
 ])
 `
@@ -71,7 +74,7 @@ func (b *bench) cue() []Case {
 
 func (b *bench) export(environment, tenants int, output string) Command {
 	return Command{
-		Args:   []string{b.programs["cue"], "export", "./generator", b.resolved(environment, tenants), "-l", "document:", "-e", "stream", "--out", "text"},
+		Args:   []string{b.programs["cue"], "export", "./generator/evaluate", b.resolved(environment, tenants), "-l", "document:", "-e", "stream", "--out", "text"},
 		Dir:    b.path("cue"),
 		Output: output,
 	}
@@ -111,5 +114,5 @@ func (b *bench) writeModule() error {
 			}
 		}
 	}
-	return b.write(b.path("cue", "generator", "stream.cue"), []byte(stream))
+	return b.write(b.path("cue", "generator", "evaluate", "stream.cue"), []byte(stream))
 }
