@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// exchange is not implemented on this system.
+// exchange reports that this system cannot exchange two folders atomically; the writer renames them instead.
 func exchange(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }

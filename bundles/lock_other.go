@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// tryLock is not implemented on this system.
+// tryLock reports that this system has no file locks; the writer runs without one.
 func tryLock(*os.File) error { return errors.ErrUnsupported }

@@ -27,7 +27,7 @@ const (
 )
 
 // TestVetUpstreamRuntimes checks that the runtimes of Kubeflow Trainer have no problems, and only the notes listed here. The
-// versions are those of the modules tools/trainer-VERSION.
+// versions lists the versions of the modules tools/trainer-VERSION.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,

@@ -75,7 +75,7 @@ func (t *trial) wait(c check, detail string) {
 	t.report(c.Check)
 }
 
-// waitingFor is what a check waits for. If the TrainJob was suspended while it ran, this is the reason.
+// waitingFor describes the condition that a check waits for. If the TrainJob was suspended while it ran, this is the reason.
 func (o *observation) waitingFor(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Queue is what a ClusterQueue could admit if nothing else ran in its cohort. Pods of one kind get one flavor of each
+// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. Pods of one kind get one flavor of each
 // group: the first with enough resources for them.
 type Queue []Group
 

@@ -43,7 +43,7 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	return v, nil
 }
 
-// component is what CUE builds at once: an object without its components, or a component. It does not change
+// component is the result of one evaluation by CUE: an object without its components, or a component. It does not change
 // once it is built.
 type component struct {
 	content    any
