@@ -21,7 +21,7 @@ const (
 )
 
 // FuzzGenerate takes any text through the whole pipeline, as YAML and as JSON: no panic, no
-// error of ours, nothing that never ends, and every problem well told.
+// internal error, no endless run, and only well-formed problems.
 func FuzzGenerate(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(false, text)

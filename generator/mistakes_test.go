@@ -13,10 +13,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// TestOneMistakeIsToldOnce puts a value that no field admits in the place of each value of documents
+// TestOneMistakeIsOneProblem puts a value that no field admits in the place of each value of documents
 // that are right, and mistypes each of their keys. What follows from that, there or elsewhere, is no
 // mistake of its own. TRAINYARD_SEED chooses which quarter of these mistakes is tried.
-func TestOneMistakeIsToldOnce(t *testing.T) {
+func TestOneMistakeIsOneProblem(t *testing.T) {
 	var shared sharedPool
 	for _, layers := range rightDocuments(t)[:3] {
 		var right map[string]any
@@ -29,26 +29,26 @@ func TestOneMistakeIsToldOnce(t *testing.T) {
 		delete(all, "refused") // which is no document
 		for i, what := range slices.Sorted(maps.Keys(all)) {
 			if i%4 == int(seedOf(t)%4) {
-				t.Run(layers[0].Name+"/"+what, func(t *testing.T) { toldOnce(t, &shared, all[what]) })
+				t.Run(layers[0].Name+"/"+what, func(t *testing.T) { reportedOnce(t, &shared, all[what]) })
 			}
 		}
 	}
 }
 
-func toldOnce(t *testing.T, shared *sharedPool, wrong any) {
+func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	t.Helper()
 	text, err := json.Marshal(wrong)
 	if err != nil {
 		t.Fatal(err)
 	}
 	input := Input{Name: "wrong.json", Text: text}
-	told := wellFormed(t, shared.generate(t.Context(), t, input), input)
-	refused := slices.ContainsFunc(told, func(one problem.Problem) bool {
+	problems := wellFormed(t, shared.generate(t.Context(), t, input), input)
+	refused := slices.ContainsFunc(problems, func(one problem.Problem) bool {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
 	// Else it is the name of something, which may have any, and be missed elsewhere.
-	if refused && len(told) != 1 || !refused && strings.Contains(string(text), "\u202e") {
-		t.Errorf("told %d times:\n%v", len(told), told)
+	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
+		t.Errorf("reported %d times:\n%v", len(problems), problems)
 	}
 }
 

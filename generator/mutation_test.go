@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// mutations is how many changes are tried. A change that fails is told with its seed and number.
+// mutations is how many changes are tried. A failure names the seed and the number of the change.
 const mutations = 2000
 
 // mutant is a document with one change, and what a message about it may name.
@@ -25,17 +25,17 @@ type mutant struct {
 	words []string // keys and values that changed, old and new
 }
 
-// TestMutationsAreTold changes one thing in a document that is right. Nothing panics, and what is
+// TestMutationsAreReported changes one thing in a document that is right. Nothing panics, and what is
 // said names the place: the line that changed, the line of the mapping or list that holds it, or
 // what it says. A change that is harmless is passed over.
-func TestMutationsAreTold(t *testing.T) {
+func TestMutationsAreReported(t *testing.T) {
 	seed, tries := seedOf(t), mutations
 	if testing.Short() {
 		tries = mutations / 20
 	}
 	documents := rightDocuments(t)
 	var shared sharedPool
-	told := 0
+	reported := 0
 	for i := range tries {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		layers := slices.Clone(documents[pick(random, []int{50, 20, 5, 25})])
@@ -46,7 +46,7 @@ func TestMutationsAreTold(t *testing.T) {
 			t.Logf("TRAINYARD_SEED=%d, change %d", seed, i)
 		}
 		if problems := tryMutant(t, &shared, layers); len(problems) > 0 {
-			told++
+			reported++
 			if !m.named(layers[which].Name, problems) {
 				t.Errorf("no problem names the change:\n%v", problems)
 			}
@@ -55,8 +55,8 @@ func TestMutationsAreTold(t *testing.T) {
 			t.Fatalf("TRAINYARD_SEED=%d, change %d: %s %v of %s:\n%s", seed, i, kind, m.at, layers[which].Name, numbered(m.lines))
 		}
 	}
-	if told < tries/2 {
-		t.Errorf("only %d of %d changes were told: they are too harmless to test anything", told, tries)
+	if reported < tries/2 {
+		t.Errorf("only %d of %d changes were reported: they are too harmless to test anything", reported, tries)
 	}
 }
 

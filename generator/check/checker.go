@@ -45,7 +45,7 @@ const (
 func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
-	case n.Bad:
+	case n.Unreadable:
 		return nil, false
 	case len(n.Fields) > MaxKeys:
 		c.add(n.Position, path, "want at most %d keys in a mapping, got %d", MaxKeys, len(n.Fields))
@@ -185,7 +185,7 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 // checkRequired reports the required keys that a mapping lacks.
 func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Position, path []string) {
 	for _, required := range keys.required {
-		if n.Get(required) != nil || n.Partly {
+		if n.Get(required) != nil || n.Incomplete {
 			continue
 		}
 		at := key
@@ -212,7 +212,7 @@ func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 // @nonempty(NOUN), which asks for a name that the author chooses.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
-	if mark.Err() != nil || len(n.Fields) > 0 || n.Partly {
+	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
 		return
 	}
 	if noun := mark.Contents(); noun != "" {

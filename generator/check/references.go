@@ -73,5 +73,5 @@ func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 		}
 		n = n.Get(key)
 	}
-	return n, n == nil || n.Kind == document.Mapping && !n.Bad && !n.Partly
+	return n, n == nil || n.Kind == document.Mapping && !n.Unreadable && !n.Incomplete
 }

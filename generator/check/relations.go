@@ -110,7 +110,7 @@ func (c *checker) annotations(n *document.Node, path []string) {
 
 // priorityClass checks that a class has a value unless it already exists in the cluster.
 func (c *checker) priorityClass(n *document.Node, path []string) {
-	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Partly {
+	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Incomplete {
 		c.breaks(problem.MissingKey, n.Position, path, "missing key %q: set the priority of the class, or external: true if the cluster already has the class", "value")
 	}
 }

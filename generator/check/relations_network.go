@@ -18,7 +18,7 @@ import (
 
 // destination requires cidrs or namespaces: a network policy rule without either would allow everything.
 func (c *checker) destination(n *document.Node, path []string) {
-	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Partly {
+	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Incomplete {
 		c.add(n.Position, path, "want cidrs, namespaces or both: to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
 	}
 	c.location(n, path)

@@ -257,7 +257,7 @@ func isDefinition(v cue.Value) bool {
 func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
 	n.Kind = document.Scalar
 	if !v.IsConcrete() {
-		n.Bad = true
+		n.Unreadable = true
 		r.add(n, path, "want a concrete value, got %s: a document must be complete", oneLine(fmt.Sprint(v)))
 		return
 	}
@@ -272,7 +272,7 @@ func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
 		err = errors.Newf(token.NoPos, "not a YAML value")
 	}
 	if err != nil {
-		n.Bad = true
+		n.Unreadable = true
 		r.add(n, path, "cannot read %s as a value", oneLine(fmt.Sprint(v)))
 		return
 	}

@@ -108,7 +108,7 @@ func (l *Loader) WriteEvaluated(w io.Writer, input Input) error {
 
 // merge adds a layer over the earlier ones. It reports false if the layer is no mapping.
 func (s *Source) merge(layer *document.Node) bool {
-	if layer.Kind != document.Mapping && !layer.Bad {
+	if layer.Kind != document.Mapping && !layer.Unreadable {
 		s.problems = append(s.problems, problem.Problem{
 			Position: layer.Position, Rule: problem.WrongValue, Message: "want a mapping, got " + wording.Describe(layer, cue.StructKind),
 		})

@@ -23,14 +23,14 @@ type policies struct {
 	Platform map[string]policy `json:"platform"` // build one object for all tenants
 }
 
-// policy lists the keys of a tenant that a policy reads (policies/tenant/tenant.cue).
+// policy lists the keys of a tenant that a policy uses, as policies/tenant/tenant.cue describes.
 type policy struct {
-	LooksAt     []string `json:"looksAt"`
-	Binds       []string `json:"binds"`
-	Wants       []string `json:"wants"`
-	Reads       []string `json:"reads"`
-	Shares      []string `json:"shares"`
-	ClusterWide bool     `json:"clusterWide"`
+	OnSettings       []string `json:"onSettings"`
+	OnSubjects       []string `json:"onSubjects"`
+	OnPresence       []string `json:"onPresence"`
+	OptionalSettings []string `json:"optionalSettings"`
+	SharedSettings   []string `json:"sharedSettings"`
+	ClusterWide      bool     `json:"clusterWide"`
 }
 
 // readPolicies reads the policies, once for each evaluator.
@@ -97,23 +97,23 @@ func (p *policies) requests(s tenantSettings) []Request {
 	return requests
 }
 
-// concerns reports whether a tenant has a key that the policy is about.
+// concerns reports whether a tenant sets a key that causes an object of the policy.
 func (p policy) concerns(settings map[string]any) bool {
-	return slices.ContainsFunc(slices.Concat(p.LooksAt, p.Binds, p.Wants), func(key string) bool {
+	return slices.ContainsFunc(slices.Concat(p.OnSettings, p.OnSubjects, p.OnPresence), func(key string) bool {
 		_, ok := settings[key]
 		return ok
 	})
 }
 
-// input returns the keys that the policy reads of a tenant, or of no tenant. It has no other keys, so that tenants
-// who differ in other keys share shapes.
+// input returns the settings that the policy uses. It leaves out all others, so that tenants that differ only in
+// them share shapes.
 func (p policy) input(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{
 		"platform": s.platform,
-		"settings": values.Pick(settings, slices.Concat(p.LooksAt, p.Reads)),
+		"settings": values.Pick(settings, slices.Concat(p.OnSettings, p.OptionalSettings)),
 		"subjects": p.subjects(settings),
-		"shared":   values.Pick(s.shared, p.Shares),
+		"shared":   values.Pick(s.shared, p.SharedSettings),
 	}
 	if p.ClusterWide {
 		in["id"] = v1alpha1.TenantObjectName(tenant)
@@ -127,7 +127,7 @@ var subjectKinds = []struct{ kind, key string }{{"Group", "groups"}, {"User", "u
 // subjects lists the subjects that the policy binds to a role.
 func (p policy) subjects(settings map[string]any) []any {
 	all := []any{}
-	for _, key := range p.Binds {
+	for _, key := range p.OnSubjects {
 		given := values.Mapping(settings, key)
 		for _, s := range subjectKinds {
 			names, _ := given[s.key].([]any)

@@ -1,4 +1,4 @@
-// Package transform changes labels, images and Argo CD annotations of foreign objects. It keeps all other text,
+// Package transform changes labels, images and Argo CD annotations of objects that trainyard did not generate. It keeps all other text,
 // including comments and the order of keys. Applying the same changes again changes nothing.
 package transform
 

@@ -140,7 +140,7 @@ func quota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }
 
-// TestValidatorAcceptsUnknownFields of foreign objects, because a newer cluster can have these fields.
+// TestValidatorAcceptsUnknownFields: a newer cluster can have fields that trainyard does not know.
 func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	w := newWorkspace(t)
 	files := useCases()["validator"].files
@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ useCase, file, old, new, want string }{
 		"too many nodes":    {"validator", "job.yaml", "numNodes: 4", "numNodes: 5", "error: TrainJob train: spec.trainer.numNodes: node-limit: want 1 to 4"},
 		"an unknown team":   {"validator", "job.yaml", "team-a", "team-b", `error: TrainJob train: metadata.namespace: "team-b" has no rules for TrainJobs: did you mean team-a?`},
-		"a foreign quota":   {"validator", "job.yaml", job4, quota("{hard: [4]}", "me"), "error: ResourceQuota team: spec.hard: wrong type for this field of ResourceQuota: got a list"},
+		"a written quota":   {"validator", "job.yaml", job4, quota("{hard: [4]}", "me"), "error: ResourceQuota team: spec.hard: wrong type for this field of ResourceQuota: got a list"},
 		"a generated quota": {"validator", "job.yaml", job4, quota("{hardd: {pods: 4}}", "trainyard"), "error: ResourceQuota team: spec.hardd: unknown field"},
 		"an unknown field":  {"transformer", "change.yaml", "labels:", "label:", `error: Transformer acme: spec.label: unknown key: did you mean "labels"?`},
 		"another tag":       {"transformer", "job.yaml", ":4.1.6", ":4.1.7", "error: TrainJob train: spec.trainer.image: quay.io/acme/openmpi:4.1.7 has no digest: spec.images.digests of the Transformer has quay.io/acme/openmpi:4.1.6"},

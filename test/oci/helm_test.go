@@ -97,8 +97,8 @@ func TestChartsInFiles(t *testing.T) {
 	}
 }
 
-// TestWhatIsSavedIsTold: a chart that is written is told, though the next one cannot be.
-func TestWhatIsSavedIsTold(t *testing.T) {
+// TestSavedChartIsReported: trainyard prints the chart that it wrote, even if it cannot write the next one.
+func TestSavedChartIsReported(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "acme-prod-0.1.0.tgz"), []byte("of somebody else"), 0o600); err != nil {

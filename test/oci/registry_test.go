@@ -190,14 +190,14 @@ func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	const revision = "org.opencontainers.image.revision"
 	s := w.publish(t, "oci://HOST/acme/platform:v1.4", "-f", acme, "--env", "dev", "--annotation", revision+"=abc", "-o", "json")
-	var told []struct{ Environment, Reference, Tag, Digest, Status string }
-	if err := json.Unmarshal([]byte(s.out), &told); err != nil || len(told) != 1 {
+	var published []struct{ Environment, Reference, Tag, Digest, Status string }
+	if err := json.Unmarshal([]byte(s.out), &published); err != nil || len(published) != 1 {
 		t.Fatalf("%v in %s%s", err, s.out, s.err)
 	}
-	if p := told[0]; p.Environment != "dev" || p.Tag != "v1.4" || p.Status != "published" || !strings.HasSuffix(p.Reference, ":v1.4@"+p.Digest) {
-		t.Errorf("told %+v", p)
+	if p := published[0]; p.Environment != "dev" || p.Tag != "v1.4" || p.Status != "published" || !strings.HasSuffix(p.Reference, ":v1.4@"+p.Digest) {
+		t.Errorf("printed %+v", p)
 	}
-	manifest, err := pull(t, told[0].Reference).Manifest()
+	manifest, err := pull(t, published[0].Reference).Manifest()
 	if err != nil {
 		t.Fatal(err)
 	}

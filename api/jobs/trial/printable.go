@@ -15,7 +15,7 @@ const (
 // escapes are control sequences that move a terminal's cursor or change its colours or title (ECMA-48).
 var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
 
-// printable makes foreign text safe to print on a terminal, so that a log cannot forge findings of a trial.
+// printable makes text from logs safe to print on a terminal, so that a log cannot forge findings of a trial.
 func printable(text string) string {
 	text = escapes.ReplaceAllString(strings.ToValidUTF8(text, "�"), "")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)

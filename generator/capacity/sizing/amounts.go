@@ -37,13 +37,21 @@ func ParseAmounts(quantities map[string]any, pods int64) (Amounts, error) {
 func Format(name string, amount int64) string {
 	switch name {
 	case "cpu":
-		return strconv.FormatFloat(float64(amount)/1000, 'f', -1, 64) + " CPUs"
+		return plural(strconv.FormatFloat(float64(amount)/1000, 'f', -1, 64), "CPU")
 	case "memory":
 		return fmt.Sprintf("%d MiB", int64(math.Ceil(float64(amount)/(1<<20))))
 	case "pods":
-		return fmt.Sprintf("%d pods", amount)
+		return plural(strconv.FormatInt(amount, 10), "pod")
 	}
 	return fmt.Sprintf("%d of %s", amount, name)
+}
+
+// plural returns a number with its unit, such as "1 CPU" or "1.5 CPUs".
+func plural(number, unit string) string {
+	if number == "1" {
+		return number + " " + unit
+	}
+	return number + " " + unit + "s"
 }
 
 // minus returns what other leaves of each resource in a. An amount is negative where other does not fit.

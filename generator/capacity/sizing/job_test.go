@@ -72,6 +72,7 @@ func TestFormat(t *testing.T) {
 	for name, tc := range map[string]struct {
 		resource, quantity, want string
 	}{
+		"one CPU":                    {"cpu", "1", "1 CPU"},
 		"whole CPUs":                 {"cpu", "4", "4 CPUs"},
 		"fractions of CPUs":          {"cpu", "1500m", "1.5 CPUs"},
 		"memory is written in MiB":   {"memory", "2Gi", "2048 MiB"},

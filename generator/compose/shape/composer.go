@@ -73,7 +73,7 @@ func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	for _, m := range built.mirrored {
 		described, err := c.describe(m.from, m.key)
 		if err != nil {
-			return nil, fmt.Errorf("@echo at %v: %w", m.path, err)
+			return nil, fmt.Errorf("@mirror at %v: %w", m.path, err)
 		}
 		described.Key, described.Whole, described.Path = problem.Path(m.from)+"."+m.key, true, m.path
 		s.Parameters = append(s.Parameters, described)

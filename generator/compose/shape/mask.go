@@ -28,7 +28,7 @@ func maskOf(e *evaluate.Evaluator, by builder) (mask, error) {
 		return mask{}, err
 	}
 	var m mask
-	for key, into := range map[string]*map[string]any{"reads": &m.include, "omits": &m.exclude} {
+	for key, into := range map[string]*map[string]any{"include": &m.include, "exclude": &m.exclude} {
 		if field := v.LookupPath(cue.MakePath(cue.Str(key))); field.Exists() {
 			if err := evaluate.Decode(field, into, "the field mask of "+by.name); err != nil {
 				return mask{}, err

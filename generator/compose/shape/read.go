@@ -39,7 +39,7 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a field NAME.KEY marked with @echo(SECTION). It has the value of the document's field
+// mirroredParameter is a field NAME.KEY marked with @mirror(SECTION). It has the value of the document's field
 // SECTION.NAME.KEY, which is a parameter of another object.
 type mirroredParameter struct {
 	path []any
@@ -48,7 +48,7 @@ type mirroredParameter struct {
 }
 
 func mirroredParameterOf(v cue.Value, path []any) (m mirroredParameter, ok bool) {
-	mark := v.Attribute("echo")
+	mark := v.Attribute("mirror")
 	if mark.Err() != nil {
 		return mirroredParameter{}, false
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 	n := parsed(t, "a.yaml", `{text: a, "": "", list: [1, -2, 0.5, true, null, [], {}], deep: {x: {y: z}}}`)
-	n.Get("deep").Get("x").Get("y").Bad = true
+	n.Get("deep").Get("x").Get("y").Unreadable = true
 	problems := problem.List{{Position: problem.Position{File: "a.yaml", Line: 3, Column: 4}, Path: "x", Message: "wrong"}}
 	want := origins(n)
 	for _, sent := range []problem.List{nil, problems} {
@@ -26,7 +26,7 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 		if diff := cmp.Diff(want, origins(got)); diff != "" {
 			t.Errorf("-sent +received:\n%s", diff)
 		}
-		if diff := cmp.Diff(n.Get("list").Items[2].Scalar, got.Get("list").Items[2].Scalar); diff != "" || !got.Get("deep").Get("x").Get("y").Bad {
+		if diff := cmp.Diff(n.Get("list").Items[2].Scalar, got.Get("list").Items[2].Scalar); diff != "" || !got.Get("deep").Get("x").Get("y").Unreadable {
 			t.Errorf("scalars: -sent +received:\n%s", diff)
 		}
 	}

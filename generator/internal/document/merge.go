@@ -34,7 +34,7 @@ func (m *merger) node(base, over *Node) *Node {
 }
 
 func (m *merger) mapping(base, over *Node) *Node {
-	merged := &Node{Position: base.Position, Kind: Mapping, Partly: base.Partly || over.Partly, removed: maps.Clone(base.removed)}
+	merged := &Node{Position: base.Position, Kind: Mapping, Incomplete: base.Incomplete || over.Incomplete, removed: maps.Clone(base.removed)}
 	inBase, inOver := base.index(), over.index()
 	for _, f := range base.Fields {
 		switch change := inOver(f.Key); {

@@ -10,13 +10,13 @@ import (
 // Node is a value of a document. Its Kind decides which of Fields, Items and Scalar is used.
 type Node struct {
 	problem.Position
-	Kind   Kind
-	Fields []Field // the keys of a Mapping, in the order of the text
-	Items  []*Node // the items of a List
-	Scalar any     // the value of a Scalar: string, int64, uint64, float64, bool or nil
-	Text   string  // the source text of a Scalar that is no string
-	Bad    bool    // whether the value is unreadable; the error has been reported
-	Partly bool    // whether a key of a Mapping is unreadable; the error has been reported
+	Kind       Kind
+	Fields     []Field // the keys of a Mapping, in the order of the text
+	Items      []*Node // the items of a List
+	Scalar     any     // the value of a Scalar: string, int64, uint64, float64, bool or nil
+	Text       string  // the source text of a Scalar that is no string
+	Unreadable bool    // whether the value is unreadable; the error has been reported
+	Incomplete bool    // whether a key of a Mapping is unreadable; the error has been reported
 
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 }
@@ -40,7 +40,7 @@ const (
 
 // Empty reports whether a node is null, and not merely unreadable.
 func (n *Node) Empty() bool {
-	return n == nil || n.Kind == Scalar && n.Scalar == nil && !n.Bad
+	return n == nil || n.Kind == Scalar && n.Scalar == nil && !n.Unreadable
 }
 
 // Plain converts a node to the types of decoded JSON.

@@ -126,7 +126,7 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	case y.Kind == yaml.AliasNode:
 		return c.alias(n, y, depth)
 	case y.Style&yaml.TaggedStyle != 0 && !supportedTags[y.ShortTag()]:
-		n.Bad = true
+		n.Unreadable = true
 		c.add(n.Position, "tag %s is not supported: write the value without it", message.Quote(y.Tag))
 	case y.Kind == yaml.MappingNode:
 		c.mapping(n, y, depth)
@@ -170,12 +170,12 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 		key, position := y.Content[i], c.position(y.Content[i])
 		if key.Kind != yaml.ScalarNode {
 			c.add(position, "want a plain key, got a mapping or list: fill in the placeholder if this file is a template")
-			n.Bad = len(y.Content) == 2
+			n.Unreadable = len(y.Content) == 2
 			continue
 		}
 		if key.ShortTag() == "!!merge" {
 			c.add(position, `merge keys ("<<") are not supported: write the keys out, or use an alias for the whole value`)
-			n.Partly = true
+			n.Incomplete = true
 			continue
 		}
 		text := key.Value
@@ -207,10 +207,10 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	f, isFloat := value.(float64)
 	switch i, isInt := value.(int); {
 	case err != nil:
-		n.Bad = true
+		n.Unreadable = true
 		c.add(n.Position, "cannot read %.60q as %s", y.Value, y.ShortTag())
 	case isFloat && (math.IsInf(f, 0) || math.IsNaN(f)):
-		n.Bad = true
+		n.Unreadable = true
 		c.add(n.Position, "%q is not a finite number", y.Value)
 	case isInt:
 		n.Scalar, n.Text = int64(i), y.Value
