@@ -5,7 +5,7 @@
 
 include tools/tools.mk
 
-# The tools that `make test` runs, with the newest Trainer only.
+# The tools that `make test` runs. Of Trainer, they include only the newest version.
 TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
 
 .PHONY: help
@@ -17,21 +17,21 @@ build: ## Build the trainyard command into bin/
 	go build -o bin/ ./cmd/trainyard
 
 .PHONY: test
-test: packages ## Run unit tests, scripts and the suites on a real API server
+test: packages ## Run unit tests, script tests, and the suites that use a real API server
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TEST_TOOLS)
-	@# On a busy machine, the suites on real API servers take more than go test's default limit of ten
-	@# minutes per package.
+	@# The default limit of go test is ten minutes for each package. On a busy machine, the suites on real
+	@# API servers take longer.
 	go test -timeout 30m $$(go list ./... | grep -v -e /test/layout -e /test/docs -e /test/formats)
-	@# These read files through other programs, which the test cache does not track.
+	@# The test cache is off for these packages, because it does not track files that they read through other programs.
 	go test -count=1 -timeout 30m ./test/layout ./test/docs ./test/formats
 
 .PHONY: trainers
-trainers: packages ## Run the suites on a real API server with every supported Trainer and Kueue
+trainers: packages ## Run the suites that use a real API server, with every supported Trainer and Kueue
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TRAINERS_TOOLS)
 	TRAINYARD_TRAINERS=1 go test -count=1 -timeout 30m ./test/controlplane
 
 .PHONY: sandbox
-sandbox: cluster-packages cluster-tools ## Bring up a cluster with pods on this machine (as root)
+sandbox: cluster-packages cluster-tools ## Start a cluster that runs pods on this machine (as root)
 	go run ./test/cluster/cmd/sandbox up
 
 .PHONY: images
@@ -44,15 +44,15 @@ images-horovod: cluster-packages ## Build the image of Horovod, which is compile
 
 .PHONY: e2e
 e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real pods (as root)
-	@# Three jobs at once: two cores and two nodes have no room for more.
+	@# At most three jobs run at once, because two cores and two cluster nodes have no room for more.
 	TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 30m ./test/images ./test/cluster ./test/e2e
 
 .PHONY: scale
-scale: scale-tools ## Run TrainJobs of many nodes on simulated nodes
+scale: scale-tools ## Run TrainJobs with many nodes on simulated cluster nodes
 	TRAINYARD_SCALE=1 go test -count=1 -timeout 15m ./test/scale
 
 .PHONY: kueue
-kueue: kueue-tools ## Run TrainJobs that wait for quota on simulated nodes
+kueue: kueue-tools ## Run TrainJobs that wait for Kueue's quota, on simulated cluster nodes
 	TRAINYARD_KUEUE=1 go test -count=1 -timeout 15m ./test/scale
 
 .PHONY: argocd
@@ -60,14 +60,14 @@ argocd: argocd-packages argocd-tools ## Deliver a platform from Git with Argo CD
 	TRAINYARD_ARGOCD=1 go test -count=1 -timeout 30m ./test/argocd
 
 .PHONY: packets
-packets: packages packets-tools ## Test network policies with connections
+packets: packages packets-tools ## Test network policies with real connections
 	TRAINYARD_PACKETS=1 go test -count=1 -timeout 15m ./test/packets
 
 .PHONY: race
 race: ## Run the tests of the product's packages with the race detector
 	go test -race ./bundles/... ./cmd/... ./generator/...
 
-# Programs that benchmarks compare with.
+# Programs with which benchmarks compare trainyard.
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue
 
 .PHONY: bench
@@ -78,13 +78,13 @@ bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (abou
 bench-docs: $(BENCH_TOOLS) ## Run bench, and write the figures into docs/benchmarks.md
 	go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
 
-# Fuzz targets, as PACKAGE:NAME. Minimizing is limited: coverage depends on caches that earlier inputs filled, so that
-# minimizing an input would take longer than finding new ones.
+# Fuzz targets, as PACKAGE:NAME. The minimizing of an input is limited to 5 runs. Coverage depends on caches that
+# earlier inputs have filled, so minimizing one input would take longer than finding new inputs.
 FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun
 FUZZTIME ?= 10m
 
 .PHONY: fuzz
-fuzz: ## Fuzz one target after another, each for FUZZTIME (10m)
+fuzz: ## Run all fuzz targets one after another, each for FUZZTIME (10m)
 	@set -e; for target in $(FUZZ); do \
 		echo "$$target for $(FUZZTIME)"; \
 		go test $${target%:*} -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x; \
@@ -100,13 +100,13 @@ fmt: ## Format Go and CUE
 	TRAINYARD_UPDATE=1 go test -count=1 -run TestCUEIsFormatted ./test/layout >/dev/null
 
 .PHONY: update
-update: ## Rewrite generated files: renderings, and the expected output of scripts
-	@# The second run decides: the first can fail because it rewrites a file that another test reads.
+update: ## Rewrite generated files, such as renderings and the expected output of script tests
+	@# Only the result of the second run counts. The first run can fail because it rewrites a file that another test reads.
 	TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus >/dev/null || TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus
 
 .PHONY: verify
-verify: update ## Rewrite generated files; fail if that changes anything
-	@git diff --exit-code --stat || { echo "generated files are not up to date: commit what changed" >&2; exit 1; }
+verify: update ## Rewrite generated files, and fail if a file changes
+	@git diff --exit-code --stat || { echo "generated files are not up to date: commit the changed files" >&2; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard)" || { git status --short; echo "generated files are not committed" >&2; exit 1; }
 
 .PHONY: pictures

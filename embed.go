@@ -1,15 +1,15 @@
-// Package trainyard carries the CUE of this module into binaries. It holds
-// data and nothing else; generator is its only reader.
+// Package trainyard embeds the CUE files and examples of this module into binaries. It holds only data, which commands
+// pass to the package generator.
 package trainyard
 
 import "embed"
 
-// CUE holds every schema, runtime, policy and composition, laid out as a CUE module.
+// CUE holds the files of every schema, runtime, policy, dashboard and builder, as a CUE module.
 //
 //go:embed cue.mod/module.cue schemas/*/*.cue runtimes/*.cue policies/*/*.cue policies/*/*/*.cue grafana/*.cue grafana/*/*.cue generator/*/*.cue generator/objects/*/*.cue
 var CUE embed.FS
 
-// Examples holds the platform documents of examples/, one folder each.
+// Examples holds the platform documents of examples/. Each example is one folder.
 //
 //go:embed examples/*/platform.yaml
 var Examples embed.FS

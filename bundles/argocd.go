@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// argocd is a folder of objects with the Argo CD resources that apply it.
+// argocd is the format of a folder that holds the objects, and the Argo CD resources that apply them.
 type argocd struct{}
 
 var _ Format = argocd{}
@@ -33,8 +33,8 @@ const (
 	systemNamespace = v1alpha1.SystemNamespace
 )
 
-// Render writes the objects to objects/, with the file names of the format kustomize, and the resources and
-// settings of Argo CD to argocd/.
+// Render writes the objects to objects/, with the same file names as the format kustomize. It writes the
+// resources and settings of Argo CD to argocd/.
 func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if b.Delivery.ArgoCD == nil {
 		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}
@@ -55,7 +55,8 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// defaultArgoCDNamespace is the namespace that Argo CD runs in by default, by whether the cluster is OpenShift.
+// defaultArgoCDNamespace contains the namespace in which Argo CD runs by default. The key is true for
+// OpenShift.
 var defaultArgoCDNamespace = map[bool]string{true: "openshift-gitops", false: "argocd"}
 
 // argocdWriter writes the resources of Argo CD for a bundle.
@@ -64,10 +65,11 @@ type argocdWriter struct {
 	object.ArgoCD
 }
 
-// fields is a mapping of a Kubernetes resource.
+// fields holds the keys and values of a Kubernetes resource, or of a mapping in a resource.
 type fields = map[string]any
 
-// resources returns the resources and the settings of Argo CD, by file name without extension.
+// resources returns the Argo CD resources and settings of the bundle. The keys are file names without
+// extension.
 func (a argocdWriter) resources() map[string]fields {
 	all := map[string]fields{"appproject-" + a.name(): a.project()}
 	if len(a.Clusters) > 0 {
@@ -89,7 +91,7 @@ func (a argocdWriter) resources() map[string]fields {
 	return all
 }
 
-// resource returns a resource of Argo CD.
+// resource returns a resource of Argo CD, such as an AppProject.
 func (a argocdWriter) resource(kind, name string, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name, "namespace": a.Namespace, "labels": a.labels()}
 	if annotations != nil {
@@ -98,7 +100,8 @@ func (a argocdWriter) resource(kind, name string, annotations map[string]string,
 	return newObject("argoproj.io/v1alpha1", kind, metadata, fields{"spec": spec})
 }
 
-// newObject returns an object of the packaging.
+// newObject returns a Kubernetes object that a format adds to the generated objects, such as an Application
+// of Argo CD.
 func newObject(apiVersion, kind string, metadata, content fields) fields {
 	o := fields{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
 	maps.Copy(o, content)
@@ -109,7 +112,8 @@ func (a argocdWriter) labels() map[string]string {
 	return map[string]string{v1alpha1.ManagedByLabel: "trainyard", v1alpha1.PlatformLabel: a.Platform}
 }
 
-// destination returns a namespace of a cluster, which is given by its address or by its name.
+// destination returns the destination of an Application: a namespace and the cluster. The cluster is either
+// an address that starts with https:// or the name of a cluster in Argo CD.
 func destination(cluster, namespace string) fields {
 	if strings.HasPrefix(cluster, "https://") {
 		return fields{"server": cluster, "namespace": namespace}
@@ -117,7 +121,7 @@ func destination(cluster, namespace string) fields {
 	return fields{"name": cluster, "namespace": namespace}
 }
 
-// destinations returns a namespace on every cluster of the bundle.
+// destinations returns one destination for each cluster of the bundle, all with the same namespace.
 func (a argocdWriter) destinations(namespace string) []fields {
 	if len(a.Clusters) == 0 {
 		return []fields{destination(cmp.Or(a.Cluster, "https://kubernetes.default.svc"), namespace)}

@@ -10,18 +10,19 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// syncOptions are options of Argo CD that suit platforms and TrainJobs. FailOnSharedResource is not among them,
-// because platforms of one cluster share cluster roles and the namespace trainyard-system.
+// syncOptions are options of Argo CD that suit platforms and TrainJobs. FailOnSharedResource is not set, because
+// platforms of one cluster share cluster roles and the namespace trainyard-system.
 var syncOptions = []string{
 	"ServerSideApply=true",    // Argo CD owns only the fields that the bundle sets
-	"ApplyOutOfSyncOnly=true", // a platform has thousands of objects
+	"ApplyOutOfSyncOnly=true", // faster, because a platform has thousands of objects
 }
 
-// serverSideDiff has the API server compute differences, so that fields which it and Trainer's webhooks set are none.
+// serverSideDiff makes Argo CD compute differences with the help of the API server. Fields that the API server or
+// Trainer's webhooks set are then not reported as differences.
 var serverSideDiff = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
 
-// application returns the Application that applies the objects. It has no finalizer, so the objects stay when
-// somebody deletes it.
+// application returns the Application that applies the objects. The Application has no finalizer, so the objects stay
+// when somebody deletes the Application.
 func (a argocdWriter) application() fields {
 	return a.resource("Application", a.name(), serverSideDiff, a.applicationSpec())
 }
@@ -34,7 +35,7 @@ func (a argocdWriter) applicationSpec() fields {
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},
 	}
 	if a.Automated == nil || *a.Automated {
-		// allowEmpty stays false, its default: a folder without objects is a mistake.
+		// allowEmpty stays false, which is the default, because a folder without objects is a mistake.
 		policy["automated"] = fields{"prune": true, "selfHeal": true}
 	}
 	revision, folder := a.location()
@@ -43,8 +44,8 @@ func (a argocdWriter) applicationSpec() fields {
 	}
 }
 
-// location returns the revision and the folder of the objects in Git, or in an OCI artifact, which holds nothing but
-// the objects.
+// location returns the revision and the folder of the objects in a Git repository or an OCI artifact. An artifact holds
+// only the objects, so the folder is its root.
 func (a argocdWriter) location() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
 		return cmp.Or(a.Revision, a.Tag()), "."
@@ -52,13 +53,13 @@ func (a argocdWriter) location() (revision, folder string) {
 	return cmp.Or(a.Revision, "HEAD"), path.Join(a.Path, a.Environment, objectsFolder)
 }
 
-// source returns a folder of a repository as the source of an Application, with the folders in it.
+// source returns the source of an Application: a folder of a repository with all its subfolders.
 func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
 
-// applicationSet returns an ApplicationSet. The names of its Applications end with a full stop and suffix, and no other name
-// of the bundle has that form. Generators set nothing that grants rights.
+// applicationSet returns an ApplicationSet. The name of each of its Applications ends with a full stop and suffix. No
+// other name in the bundle has this form. Generators set no fields that grant rights.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -68,7 +69,7 @@ func (a argocdWriter) applicationSet(name, suffix string, generators []fields, a
 		"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},
 		"generators": generators,
 		"template":   fields{"metadata": metadata, "spec": spec},
-		// Objects stay when a cluster or a folder is removed, and its Application with it.
+		// If a cluster or a folder is removed, its Application is removed too, but the objects stay.
 		"syncPolicy": fields{"preserveResourcesOnDeletion": true},
 	})
 }
@@ -90,9 +91,9 @@ func (a argocdWriter) clusterSet() fields {
 	return a.applicationSet(a.name(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
 }
 
-// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD applies nothing
-// until somebody syncs an Application, because Argo CD is no queue. The team chooses the names of folders, so the project, the
-// cluster and the namespace do not depend on them.
+// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD applies
+// nothing until somebody syncs an Application, because Argo CD cannot queue TrainJobs. The project, the cluster and the
+// namespace do not depend on the names of folders, because the team chooses these names.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

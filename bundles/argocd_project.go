@@ -8,15 +8,15 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// groupKind is an entry of the kinds that an AppProject allows.
+// groupKind identifies one kind of objects that an AppProject allows, such as TrainJob.
 type groupKind struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
 }
 
-// project returns the AppProject that lets Argo CD apply the kinds a platform can have, and no others. It also allows the
-// kinds that the platform does not have now, and all namespaces. Argo CD ignores objects that a project forbids, so without these it
-// would never delete the last object of a kind, or the objects of a removed team.
+// project returns the AppProject that lets Argo CD apply only the kinds that a platform can have. It allows these kinds
+// even if the platform has no such objects now, and it allows all namespaces. Otherwise, Argo CD could not delete the
+// last object of a kind, or the objects of a removed team, because it ignores objects that a project forbids.
 func (a argocdWriter) project() fields {
 	return a.resource("AppProject", a.name(), nil, fields{
 		"description":                "Objects that trainyard generates for the platform " + a.name(),
@@ -27,7 +27,8 @@ func (a argocdWriter) project() fields {
 	})
 }
 
-// kinds returns the kinds that the platform can have, cluster-scoped or namespaced.
+// kinds returns the kinds of objects that a platform can have. If cluster is true, these are the cluster-scoped kinds.
+// Otherwise, they are the namespaced kinds.
 func (a argocdWriter) kinds(cluster bool) []groupKind {
 	var kinds []groupKind
 	for name, kind := range a.Delivery.Kinds {
@@ -39,8 +40,8 @@ func (a argocdWriter) kinds(cluster bool) []groupKind {
 	return kinds
 }
 
-// tenantProject returns the AppProject that lets Applications of a team apply TrainJobs and ConfigMaps to its namespace, and
-// nothing cluster-scoped.
+// tenantProject returns the AppProject for the Applications of a team. They can apply only TrainJobs and ConfigMaps, and
+// only to the team's namespace.
 func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 	project := a.tenantName(name)
 	spec := fields{

@@ -31,7 +31,7 @@ func (a argocdWriter) configMap() fields {
 }
 
 // operatorSettings returns the settings in the form that the OpenShift GitOps operator reads. The operator writes the
-// ConfigMap itself.
+// ConfigMap of Argo CD from this form.
 func (a argocdWriter) operatorSettings() fields {
 	var checks, actions, ignored []fields
 	for _, file := range settingsIn("health") {
@@ -50,7 +50,7 @@ func (a argocdWriter) operatorSettings() fields {
 	}})
 }
 
-// kindSettings returns one setting of a kind, which is given as GROUP_KIND.
+// kindSettings returns one setting for a kind. groupKind has the form GROUP_KIND.
 func kindSettings(groupKind, key string, setting any) fields {
 	group, kind, _ := strings.Cut(groupKind, "_")
 	return fields{"group": group, "kind": kind, key: setting}
@@ -68,7 +68,7 @@ func actionsOf(kind string) string {
 	return mustYAML(fields{"discovery.lua": settingsFile(folder, "discovery.lua"), "definitions": definitions})
 }
 
-// settingsIn returns the names of a folder's entries, in order.
+// settingsIn returns the sorted names of the files and folders in a folder.
 func settingsIn(folder string) []string {
 	entries, _ := argocdSettings.ReadDir(path.Join("argocd", folder)) // an embedded folder is always readable
 	var names []string
@@ -85,7 +85,7 @@ func settingsFile(folder, name string) string {
 
 func withoutExtension(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
 
-// mustYAML returns a value as YAML. The value must be plain data, which always marshals.
+// mustYAML returns a value as YAML. The value must be plain data, which can always be converted.
 func mustYAML(value any) string {
 	text, _ := yaml.Marshal(value)
 	return string(text)

@@ -5,12 +5,13 @@ import "github.com/trainyard/trainyard/generator/object"
 // Bundle is the input of a format: the objects of a platform, and the settings that say how they reach a cluster.
 type Bundle struct {
 	Platform    string // the document's metadata.name
-	Environment string // empty where the document has no environments
+	Environment string // empty if the document has no environments
 	Objects     object.Set
 	Delivery    object.Delivery
 }
 
-// name returns the name of the platform in its environment. It is unique for an Argo CD that delivers several.
+// name returns the name of the platform, followed by the environment if there is one. The name is unique within an Argo
+// CD that delivers several platforms or environments.
 func (b Bundle) name() string {
 	if b.Environment == "" {
 		return b.Platform
@@ -18,15 +19,17 @@ func (b Bundle) name() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// tenantName returns the name of a tenant in the bundle's environment. The names of platforms, environments and tenants contain no full
-// stop, so the result is unique. With a dash, the tenant eu of prod would have the name of the environment prod-eu.
+// tenantName returns the name of a tenant in the bundle's environment. The names of platforms, environments and tenants
+// contain no full stop, so the result is unique. With a dash as the separator, the tenant eu of the environment prod
+// would have the same name as the environment prod-eu.
 func (b Bundle) tenantName(tenant string) string { return b.name() + "." + tenant }
 
-// MissingError reports a field that a document needs for a format, or that exceeds a limit of the format.
+// MissingError reports that a document lacks a field that a format needs, or that a field exceeds a limit of the
+// format.
 type MissingError struct {
 	Path    string // of the field, such as spec.delivery.argocd
 	Message string // why the format needs it, and what is wanted
 }
 
-// Error names the field, and then what is wanted.
+// Error returns the path of the field, and then the message.
 func (m *MissingError) Error() string { return m.Path + ": " + m.Message }

@@ -26,8 +26,9 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("%s holds files that would be lost: %s%s", r.Dir, strings.Join(listed, ", "), more)
 }
 
-// Check returns a *RefusedError if Write would lose files: unknown ones, unless
-// the Writer keeps them, and generated ones that somebody edited, unless Force is set.
+// Check returns a *RefusedError if Write would lose files. These are unknown files,
+// unless the Writer keeps them, and generated files that somebody edited, unless Force
+// is set.
 func (p *Plan) Check() error {
 	var unknown, edited []string
 	wanted, folders := p.tree.paths(), map[string]bool{}
@@ -50,8 +51,8 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// belowFile reports whether a folder above an unknown file is to become a
-// generated file. It ignores unknown folders, which Check lists themselves.
+// belowFile reports whether a generated file would replace a folder that contains the
+// unknown file. It ignores unknown folders, because Check lists them separately.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

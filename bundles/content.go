@@ -7,11 +7,11 @@ import (
 )
 
 // Content is the content of a file, in pieces. Objects of one shape share most
-// pieces, so a bundle needs far less memory than it has bytes. The pieces must
-// not be modified.
+// pieces, so a bundle needs far less memory than the total size of its files. The
+// pieces must not be modified.
 type Content [][]byte
 
-// Text returns content of one piece.
+// Text returns a Content that consists of one piece.
 func Text(text []byte) Content { return Content{text} }
 
 // Len returns the number of bytes.
@@ -38,7 +38,7 @@ func (c Content) WriteTo(w io.Writer) (written int64, err error) {
 	return written, nil
 }
 
-// digest is a SHA-256 digest.
+// digest is a SHA-256 hash.
 type digest [sha256.Size]byte
 
 // bufferSize is the size of write buffers for files and streams.

@@ -22,10 +22,10 @@ func TestContentIsItsPieces(t *testing.T) {
 			t.Fatalf("WriteTo() = %d, %v and Len() = %d, want %d", n, err, c.Len(), len(want))
 		}
 		if !bytes.Equal(b.Bytes(), want) || !bytes.Equal(c.Bytes(), want) {
-			t.Fatal("WriteTo or Bytes gives other bytes than the pieces")
+			t.Fatal("want the bytes of all pieces from WriteTo and Bytes, got other bytes")
 		}
 		if c.digest() != digest(sha256.Sum256(want)) {
-			t.Fatal("the digest is not that of the bytes")
+			t.Fatal("want the digest of the joined pieces, got another digest")
 		}
 	}
 }

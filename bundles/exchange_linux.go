@@ -12,8 +12,9 @@ import (
 // if the kernel or the file system cannot do this.
 func exchange(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
-	// File systems without the flag return EINVAL (network file systems, most
-	// of FUSE); kernels and sandboxes without the call return ENOSYS.
+	// File systems that do not support the flag return EINVAL, for example network
+	// file systems and most FUSE file systems. Kernels and sandboxes without the
+	// system call return ENOSYS.
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}

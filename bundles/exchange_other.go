@@ -7,5 +7,6 @@ import (
 	"os"
 )
 
-// exchange reports that this system cannot exchange two folders atomically; the writer renames them instead.
+// exchange reports that this system cannot exchange two folders atomically. The writer then renames the folders one
+// after the other.
 func exchange(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }

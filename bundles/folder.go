@@ -20,7 +20,7 @@ type entry struct {
 	info      fs.FileInfo
 	unknown   bool   // not in the manifest, or not a regular file
 	generated bool   // a regular file in the manifest, or the manifest itself
-	edited    bool   // generated, with other content than the manifest lists
+	edited    bool   // generated, but with a digest that differs from the manifest
 	digest    digest // of a generated file
 }
 
@@ -32,7 +32,8 @@ func (e entry) label(path string) string {
 	return path
 }
 
-// read fills the plan with what the folder holds. If there is no folder, it does nothing.
+// read adds the contents of the present folder to the plan. If there is no folder,
+// it does nothing.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {
@@ -117,7 +118,8 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// list returns the files and folders below root, by path. It enters the folders that enter accepts.
+// list returns the files and folders below root, by path. It reads a folder only if
+// the function enter returns true for the folder.
 func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}
 	return infos, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -134,7 +136,8 @@ func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[
 	})
 }
 
-// manifestIn reads the manifest of a folder. It is empty if the folder has none.
+// manifestIn reads the manifest of a folder. The result is empty if the folder has
+// no manifest.
 func manifestIn(root *os.Root) ([]byte, error) {
 	info, err := root.Lstat(ManifestName)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -146,8 +149,9 @@ func manifestIn(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the number of bytes read from a manifest, enough for some hundred
-// thousand files. Files listed after them count as unknown.
+// maxManifest is the maximum number of bytes read from a manifest, which is enough
+// for some hundred thousand files. Files that are listed after this limit count as
+// unknown.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes an opened manifest.
@@ -170,16 +174,16 @@ func parseManifest(text []byte) map[string]string {
 	return digests
 }
 
-// addParents adds the folders above a file.
+// addParents adds all folders that contain a file, directly or in a subfolder.
 func addParents(folders map[string]bool, file string) {
 	for dir := path.Dir(file); dir != "." && dir != "/" && !folders[dir]; dir = path.Dir(dir) {
 		folders[dir] = true
 	}
 }
 
-// unchanged returns an error if the folder, which now has the given name, differs
-// from what the plan has read. It compares no contents, which makes it about ten
-// times as fast as reading.
+// unchanged returns an error if the folder has changed since the plan read it. name
+// is the present name of the folder in its parent directory. Because unchanged
+// compares no file contents, it is about ten times as fast as reading.
 func (p *Plan) unchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)
@@ -188,7 +192,7 @@ func (p *Plan) unchanged(ctx context.Context, name string) error {
 		_ = root.Close() // opened for reading only
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading it again: %w", rootCause(err))
+		return fmt.Errorf("reading the folder again: %w", rootCause(err))
 	}
 	for path, e := range p.present {
 		if info, ok := now[path]; !ok || !same(e.info, info) {
@@ -210,8 +214,9 @@ func changed(path string) error {
 	return fmt.Errorf("%s was changed by another program during the run: run the command again", path)
 }
 
-// same reports whether a file or folder was not touched. It ignores times of
-// folders, because their contents are compared one by one.
+// same reports whether a and b describe the same file or folder, and nothing
+// changed it in between. It ignores the times of folders, because the files in a folder are
+// compared one by one.
 func same(a, b fs.FileInfo) bool {
 	if !os.SameFile(a, b) || a.Mode() != b.Mode() {
 		return false

@@ -1,5 +1,5 @@
-// Package bundles renders an object.Set as files, and writes them to a folder. Each format is one kind of bundle, and
-// holds exactly the objects of the set. Files around the objects, such as kustomization.yaml, are not part of the set.
+// Package bundles renders an object.Set as files, and writes them to a folder. A bundle contains exactly the objects
+// of the set. Depending on the format, it also contains other files, such as kustomization.yaml.
 package bundles
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Format is a kind of bundle.
+// Format converts the objects of a platform to the files of a bundle.
 type Format interface {
 	// Name is the value of --format.
 	Name() string
@@ -24,8 +24,8 @@ type Streamer interface {
 	Stream(ctx context.Context, w io.Writer, set object.Set) error
 }
 
-// Binary is implemented by formats that write compressed files. bundles/rendered leaves them out, because nobody
-// could review their changes.
+// Binary is implemented by formats that write compressed files. bundles/rendered omits these formats, because nobody
+// could review changes of compressed files.
 type Binary interface {
 	Format
 	binary()
@@ -36,7 +36,7 @@ func Formats() []Format {
 	return []Format{kustomize{}, plain{}, argocd{}, helm{}, oci{}, olmPayload{}}
 }
 
-// Named returns the format of a name; ok is false if there is none.
+// Named returns the format with the given name. ok is false if there is no such format.
 func Named(name string) (format Format, ok bool) {
 	for _, f := range Formats() {
 		if f.Name() == name {

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helm is a chart with the parameters of the objects as values.
+// helm is the format of a Helm chart. The parameters of the objects are values of the chart.
 type helm struct{}
 
 var _ Format = helm{}
@@ -24,7 +24,8 @@ var _ Format = helm{}
 func (helm) Name() string { return "helm" }
 func (helm) Doc() string  { return "a chart, for helm install and for Argo CD" }
 
-// helmFiles are the files that do not depend on the objects. CHART and PLATFORM stand for the names of the chart and the platform.
+// helmFiles are the files of a chart that do not depend on the objects. The words CHART and PLATFORM in these files
+// are replaced by the names of the chart and the platform.
 //
 //go:embed helm
 var helmFiles embed.FS
@@ -47,7 +48,7 @@ func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return c.tree()
 }
 
-// helmChart is the content of a chart.
+// helmChart collects the data from which the files of a chart are written, such as templates and values.
 type helmChart struct {
 	Bundle
 	version string
@@ -57,18 +58,19 @@ type helmChart struct {
 	sums       []*object.Sum              // in the order of their variables in templates/bounds.yaml
 	checks     []boundCheck               // for templates/bounds.yaml
 	images     map[string]bool            // the images of all containers
-	ownKeys    map[string]map[string]bool // the keys that objects have in labels and in annotations
+	ownKeys    map[string]map[string]bool // the keys of the objects' own labels and annotations
 
 	renderer *renderer
 }
 
-// helmComponent is one concern of the platform, such as its quotas. It has a template of its own, and a release can leave it out.
+// helmComponent is one concern of the platform, such as its quotas. Each component has its own template, and a
+// release can omit components.
 type helmComponent struct {
 	content Content
 	kinds   map[string]int // the number of objects of each kind
 }
 
-// newHelmChart reads a bundle into a chart.
+// newHelmChart returns the chart of a bundle.
 func newHelmChart(ctx context.Context, b Bundle) (*helmChart, error) {
 	c := &helmChart{
 		Bundle: b, version: cmp.Or(b.Delivery.Helm.Version, "0.1.0"),

@@ -10,14 +10,14 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// boundCheck is a bound that a template checks.
+// boundCheck is a bound that the template templates/bounds.yaml checks.
 type boundCheck struct {
 	limit object.Amount
-	sums  []int // the numbers of their variables
+	sums  []int // the numbers of the template variables that contain the sums
 }
 
 // addBounds adds bounds to the chart. A bound between a constant and a whole number becomes a minimum or a maximum in the
-// schema. A template checks all others, because JSON Schema cannot compare two values.
+// schema. A template checks all other bounds, because JSON Schema cannot compare two values.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.at(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -37,7 +37,7 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// variable returns the number of the template variable that holds a sum. All bounds of the sum share it.
+// variable returns the number of the template variable that holds a sum. All bounds of the same sum share the variable.
 func (c *helmChart) variable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
@@ -46,9 +46,10 @@ func (c *helmChart) variable(sum *object.Sum) int {
 	return i
 }
 
-// bounds returns templates/bounds.yaml. It yields no objects, and fails where the values of the release violate a bound. Components
-// that the release leaves out request nothing, and have no bounds. Sums come first, as variables, so that a bound of many sums takes a few
-// bytes for each: Helm reads no file of more than 5 MiB.
+// bounds returns templates/bounds.yaml. The template generates no objects, and fails if the values of the release violate
+// a bound. Components that the release omits request nothing, so the template does not check their bounds. It first
+// assigns each sum to a variable. A bound of many sums then takes only a few bytes for each sum. This matters because
+// Helm does not read files of more than 5 MiB.
 func (c *helmChart) bounds() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
@@ -70,8 +71,8 @@ func (c *helmChart) bounds() []byte {
 	return b.Bytes()
 }
 
-// included returns a template expression that is true if the release includes a component with the value, or with a value below it.
-// It is always true for a value that no component has.
+// included returns a template expression that is true if the release includes a component that uses the value or a value
+// below it. The expression is always true for a value that no component uses.
 func (v *helmValue) included() string {
 	components := map[string]bool{}
 	if v != nil {

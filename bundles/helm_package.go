@@ -16,15 +16,15 @@ const (
 	helmChartType  = types.MediaType("application/vnd.cncf.helm.chart.content.v1.tar+gzip")
 )
 
-// HelmPackage is a chart in one file.
+// HelmPackage is a chart that is packed into one file.
 type HelmPackage struct {
 	Name, Version string
-	Archive       []byte // as helm package writes it, but with the same bytes each time
+	Archive       []byte // the same format as the output of helm package, but with the same bytes each time
 	Artifact      artifact.Artifact
 }
 
-// PackHelm packs the chart of a bundle. Annotations replace those of the artifact, except for its name and version, by which
-// Helm finds it.
+// PackHelm packs the chart of a bundle. The given annotations replace those of the artifact. The annotations
+// with the name and version of the chart stay, because Helm finds the chart by them.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

@@ -42,18 +42,18 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// publishedComponents are names that charts used before the folder of the CUE was renamed. They stay, because values of
-// releases refer to them.
+// publishedComponents maps renamed folders of CUE to the names that their components had in charts before. The old names
+// stay, because the values of existing releases refer to them.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
-// componentOf returns the name of the component that an object belongs to. It is the folder of the CUE file that defines the
-// object, such as quota for policies/quota/resource_quota.cue.
+// componentOf returns the name of the component to which an object belongs. This is the name of the folder with the CUE
+// file that defines the object, such as quota for policies/quota/resource_quota.cue.
 func componentOf(o object.Object) string {
 	folder := path.Base(path.Dir(o.Origin().Definition))
 	return cmp.Or(publishedComponents[folder], folder)
 }
 
-// template returns the template of a component, which a release can leave out.
+// template returns the template of a component. The template generates nothing if a release omits the component.
 func (c *helmChart) template(name string) Content {
 	start := fmt.Appendf(nil, "{{- if .Values.components.%s }}\n", name)
 	return slices.Concat(Content{start}, c.components[name].content, Content{[]byte("{{- end }}\n")})
@@ -80,13 +80,14 @@ func (c *helmChart) object(o object.Object) (string, error) {
 	return c.withMetadata(string(text), keepAnnotation(o))
 }
 
-// escaped escapes text that Helm would take for a template. Legends of dashboards contain two braces.
+// escaped escapes text that Helm would take for a template. For example, legends of dashboards contain double braces.
 func escaped(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// keepAnnotation returns the annotation of objects that Helm must not delete with a release, or nothing. Namespaces contain objects
-// of other owners, and objects with the label trainyard.dev/keep belong to several platforms.
+// keepAnnotation returns the annotation of an object that Helm must not delete with a release, and an empty string for
+// all other objects. Helm must keep namespaces, because they contain objects of other owners. It must keep objects with
+// the label trainyard.dev/keep, because they belong to several platforms.
 func keepAnnotation(o object.Object) string {
 	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"
@@ -97,7 +98,8 @@ func keepAnnotation(o object.Object) string {
 // metadataText matches the start of an object's metadata in its YAML: annotations, labels and the key of the name.
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
-// withMetadata adds the values commonLabels and commonAnnotations to an object's text, and an annotation.
+// withMetadata adds an annotation to the text of an object, and the labels and annotations from the values commonLabels
+// and commonAnnotations.
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
@@ -107,8 +109,8 @@ func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	return strings.Replace(text, m[0], with, 1), nil
 }
 
-// metadataBlock returns the labels or annotations of an object, with the values of the release. An object that has none itself
-// gets the block only if the release has some.
+// metadataBlock returns the labels or annotations of an object, together with those from the values of the release. If
+// the object has none of its own, the block appears only if the release adds some.
 func (c *helmChart) metadataBlock(field, own string) string {
 	added, head := fmt.Sprintf("include %q .", c.name()+"."+field), "  "+field+":\n"
 	if own == "" {
@@ -117,7 +119,8 @@ func (c *helmChart) metadataBlock(field, own string) string {
 	return head + "    {{- with " + added + " }}{{ . | nindent 4 }}{{ end }}\n" + own
 }
 
-// noteOwnKeys notes the keys of an object's labels and annotations, which values must not repeat.
+// noteOwnKeys collects the keys of an object's labels and annotations. The values commonLabels and commonAnnotations must
+// not repeat these keys.
 func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	for field, keys := range c.ownKeys {
 		own, _ := object.At(fields, []any{"metadata", field}).(map[string]any)
@@ -127,8 +130,9 @@ func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	}
 }
 
-// templateFields returns the fields of an object that its template fills in: the parameters, and the images of all containers,
-// which a registry can mirror. It adds the parameters to the values.
+// templateFields returns the fields of an object that its template fills in. These are the parameters and the images of
+// all containers, because a release can take images from a mirror. templateFields also adds the parameters to the values
+// of the chart.
 func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
 	var filled []templateField
 	for _, p := range o.Parameters() {
@@ -148,7 +152,7 @@ func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]te
 	return filled, nil
 }
 
-// imagesIn returns the paths of the images of containers in decoded JSON, in no order.
+// imagesIn returns the paths of all container images in decoded JSON. The order of the paths varies.
 func imagesIn(node any, at []any) (found [][]any) {
 	if n := len(at); n > 2 && at[n-1] == "image" && (at[n-3] == "containers" || at[n-3] == "initContainers") {
 		return [][]any{at}
@@ -166,7 +170,8 @@ func imagesIn(node any, at []any) (found [][]any) {
 	return found
 }
 
-// expression returns a template expression for a parameter. It yields text where the object has text.
+// expression returns a template expression for a parameter. If the value in the object is text, the result of the
+// expression is text.
 func (c *helmChart) expression(p object.Parameter, value any) string {
 	reference := valueReference(keysOf(p.Key))
 	_, isText := value.(string)
@@ -181,7 +186,7 @@ func (c *helmChart) expression(p object.Parameter, value any) string {
 	return reference + " | toJson"
 }
 
-// schemaType returns the type that a parameter's schema admits, or nothing if it admits several.
+// schemaType returns the type that a parameter's schema admits, or an empty string if the schema admits several types.
 func schemaType(p object.Parameter) string {
 	var schema struct{ Type string }
 	if json.Unmarshal(p.Schema, &schema) != nil {
@@ -192,7 +197,8 @@ func schemaType(p object.Parameter) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// valueReference returns a template expression for a value. Keys that are no identifiers need the function index.
+// valueReference returns a template expression for a value. Keys that are not identifiers need the template function
+// index.
 func valueReference(keys []string) string {
 	reference := ".Values"
 	for _, key := range keys {

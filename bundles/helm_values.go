@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helmValues is the tree of values. Its keys are the document's keys below spec.
+// helmValues is the tree of a chart's values. Its keys are the document's keys below spec.
 type helmValues map[string]*helmValue
 
 // helmValue is a parameter, or a mapping of values.
@@ -20,12 +20,13 @@ type helmValue struct {
 	children   helmValues // nil for a parameter
 	value      any
 	parameter  object.Parameter
-	components map[string]bool // the components whose objects have the parameter
+	components map[string]bool // the components with objects that have the parameter
 
-	minimum, maximum any // bounds that the parameter's schema does not contain; nil without a bound
+	minimum, maximum any // bounds that the parameter's schema does not contain; nil if there is no bound
 }
 
-// keysOf returns the keys below spec of a path in the document. The path quotes keys that contain a dot (problem.Path).
+// keysOf splits a path of the document into its keys, without spec. Keys that contain a dot are quoted in the path,
+// as problem.Path describes.
 func keysOf(path string) []string {
 	var keys []string
 	for rest := strings.TrimPrefix(path, "spec."); rest != ""; {
@@ -52,7 +53,8 @@ func (v helmValues) at(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter with its value in an object of a component. Where an object has a number as text, the value is the number.
+// add adds a parameter with its value in an object of a component. If the object contains a number as text, the
+// value is the number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := keysOf(p.Key)
 	last := len(keys) - 1
@@ -77,10 +79,10 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 	return nil
 }
 
-// isWhole reports whether a value is a whole number, and no quantity.
+// isWhole reports whether a value is always a whole number, which a quantity such as 4Gi is not.
 func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
 
-// numberIn returns the number that a text is the usual spelling of, or else the text itself.
+// numberIn converts text such as 10 or 0.5 to a number. Any other text, such as 010, is returned unchanged.
 func numberIn(text string) any {
 	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(whole, 10) == text {
 		return whole
@@ -91,7 +93,7 @@ func numberIn(text string) any {
 	return text
 }
 
-// walk visits all values in order, with the keys that lead to them.
+// walk calls visit for all values, sorted by key. The argument keys contains the keys from the root to the value.
 func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		keys := append(slices.Clone(above), key)
@@ -103,7 +105,7 @@ func (v helmValues) walk(above []string, visit func(keys []string, value *helmVa
 // valuesFile returns values.yaml. A comment before each value describes it.
 func (c *helmChart) valuesFile() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Values of %s. All other settings are in the document that this chart was generated from.\n", c.name())
+	fmt.Fprintf(&b, "# Values of %s. All other settings are in the document from which this chart was generated.\n", c.name())
 	c.values.walk(nil, func(keys []string, v *helmValue) {
 		indent := strings.Repeat("  ", len(keys)-1)
 		if len(keys) == 1 {
@@ -129,7 +131,8 @@ type standardValue struct {
 	schema   map[string]any // of the value
 }
 
-// standardValues returns the values for changes that a document cannot make in advance.
+// standardValues returns the values that every chart has. They set what is often unknown until the chart is
+// installed, such as a mirror of images.
 func (c *helmChart) standardValues() []standardValue {
 	mirror := map[string]any{"type": "string", "pattern": `^$|^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*/?$`}
 	return []standardValue{
@@ -140,11 +143,12 @@ func (c *helmChart) standardValues() []standardValue {
 		{"extraObjects", "More objects, as YAML or as text with templates.", "extraObjects: []", map[string]any{
 			"type": "array", "items": map[string]any{"type": []string{"object", "string"}},
 		}},
-		{"global", "Values that a parent chart sets for all of its dependencies; this chart reads imageRegistry.", "global: {}", map[string]any{"type": "object", "properties": map[string]any{"imageRegistry": mirror}}},
+		{"global", "Values that a parent chart sets for all of its dependencies. This chart reads only imageRegistry.", "global: {}", map[string]any{"type": "object", "properties": map[string]any{"imageRegistry": mirror}}},
 	}
 }
 
-// componentsText returns the value components with its default. Comments list the objects of each component.
+// componentsText returns the YAML of the value "components", with its default. Comments list the objects of each
+// component.
 func (c *helmChart) componentsText() string {
 	if len(c.components) == 0 {
 		return "components: {}"
@@ -165,8 +169,8 @@ func (c *helmChart) readme() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", c.name(), c.description())
 	fmt.Fprintf(&b, "```shell\nhelm install %s . --namespace default\n```\n\n", c.name())
-	b.WriteString("Install Kubeflow Trainer, and all other projects that define kinds of these objects, first: the chart contains no CRDs. " +
-		"Use a namespace for the release that none of the objects is in.\n\n")
+	b.WriteString("First install Kubeflow Trainer and all other projects that define kinds of these objects, because the chart contains no CRDs. " +
+		"Install the release in a namespace that contains none of these objects.\n\n")
 	b.WriteString("| value | default | meaning |\n|---|---|---|\n")
 	c.values.walk(nil, func(keys []string, v *helmValue) {
 		if v.children == nil {
@@ -183,7 +187,7 @@ func (c *helmChart) readme() []byte {
 	return b.Bytes()
 }
 
-// setFlag returns the name of a value for Helm's flag --set, which needs dots in keys to be escaped.
+// setFlag returns the name of a value for Helm's flag --set. Dots in keys are escaped, as the flag requires.
 func setFlag(keys []string) string {
 	escaped := make([]string, len(keys))
 	for i, key := range keys {
@@ -192,7 +196,7 @@ func setFlag(keys []string) string {
 	return strings.Join(escaped, ".")
 }
 
-// mustJSON returns a value as JSON. The value must be plain data, which always marshals.
+// mustJSON returns a value as JSON. The value must be plain data, which can always be converted.
 func mustJSON(value any) []byte {
 	text, _ := json.Marshal(value)
 	return text

@@ -14,8 +14,9 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Entry describes one object that TrainJobs or tenants depend on. The manifest
-// contains the entries, because other files can be edited, lost or in any format.
+// Entry describes one object on which TrainJobs or tenants depend. The manifest
+// contains the entries, because other files of the bundle can be edited or lost,
+// and differ between formats.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
 	Runtime string            // key of the runtime; empty for other objects
@@ -23,7 +24,8 @@ type Entry struct {
 	Fixed   map[string]string // digests of immutable fields, by path
 }
 
-// Parts returns the runtime and the tenant that the object belongs to, such as runtime/mpi and tenant/team-a.
+// Parts returns the runtime and the tenant to which the object belongs, such as
+// runtime/mpi and tenant/team-a.
 func (e Entry) Parts() []string {
 	var parts []string
 	if e.Runtime != "" {
@@ -41,7 +43,8 @@ const (
 	tenantLabel  = v1alpha1.TenantLabel
 )
 
-// Inventory lists the objects of runtimes and tenants in a set, in its order.
+// Inventory returns an entry for each object of a runtime or a tenant, in the order
+// of the set.
 func Inventory(set object.Set) []Entry {
 	var entries []Entry
 	fixed := map[*object.Shape]map[string]string{}
@@ -60,9 +63,9 @@ func Inventory(set object.Set) []Entry {
 	return entries
 }
 
-// immutableFields returns digests of the fields of a runtime that CEL rules in
-// Trainer's and JobSet's CRDs protect ("Value is immutable"). They contain no
-// parameters, so objects of one shape share them.
+// immutableFields returns digests of a runtime's immutable fields. CEL rules in the
+// CRDs of Trainer and JobSet protect these fields ("Value is immutable"). The
+// fields contain no parameters, so all objects of one shape have the same digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := at(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -86,7 +89,8 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// at returns the mapping below keys. It is empty if a key is missing.
+// at follows a path of keys and returns the mapping there. The result is empty if a
+// key is missing.
 func at(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)
@@ -94,7 +98,7 @@ func at(fields map[string]any, keys ...string) map[string]any {
 	return fields
 }
 
-// line formats an entry as a comment of the manifest, which sha256sum ignores.
+// line formats an entry as a comment in the manifest. sha256sum ignores comments.
 func (e Entry) line() string {
 	words := []string{"#", e.Object}
 	if e.Runtime != "" {
@@ -109,7 +113,8 @@ func (e Entry) line() string {
 	return strings.Join(words, " ") + "\n"
 }
 
-// ReadInventory reads the entries in a manifest file. There are none if the file cannot be read.
+// ReadInventory returns the entries in a manifest file. It returns none if the file
+// cannot be read.
 func ReadInventory(file string) []Entry {
 	text, _ := readManifest(os.Open(file))
 	return parseInventory(text)

@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// kustomize is a kustomization with one file for each object.
+// kustomize is the format of a kustomization with one file for each object.
 type kustomize struct{}
 
 var _ Format = kustomize{}
@@ -24,8 +24,8 @@ func (kustomize) Doc() string {
 	return "a kustomization, for Argo CD, kubectl apply -k and overlays"
 }
 
-// Render writes cluster-scoped objects to cluster/, and the objects of a namespace to namespaces/NAME/, with cluster-scoped objects that
-// belong to its tenant.
+// Render writes the objects of a namespace to namespaces/NAME/, together with the cluster-scoped objects that belong to
+// the namespace's tenant. It writes all other cluster-scoped objects to cluster/.
 func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -58,8 +58,8 @@ func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, er
 	return files, nil
 }
 
-// fileOf returns the path of an object's file, such as cluster/clustertrainingruntime-a.yaml. Cluster-scoped objects of a tenant
-// are in the folder of its namespace.
+// fileOf returns the path of an object's file, such as cluster/clustertrainingruntime-a.yaml. Cluster-scoped objects of a
+// tenant are in the folder of the tenant's namespace.
 func fileOf(o object.Object) string {
 	folder := "cluster"
 	if tenant := cmp.Or(o.Label(v1alpha1.TenantLabel), o.ID().Namespace); tenant != "" {

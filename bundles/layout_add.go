@@ -16,8 +16,9 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// AddToLayout adds artifacts to an OCI image layout in a folder, by tag. Artifacts with other tags stay. It returns the tags that
-// changed. Like any bundle, the folder changes as a whole or not at all, and a folder with unknown or edited files is refused.
+// AddToLayout adds artifacts to an OCI image layout in a folder. The keys of the map added are tags. Artifacts with
+// other tags stay. AddToLayout returns the tags that changed. Like any bundle, the folder changes as a whole or not at all. A
+// folder with unknown or edited files is refused.
 func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]artifact.Packed) (changed []string, err error) {
 	all, err := w.layoutIn(ctx, dir)
 	if err != nil {
@@ -41,8 +42,9 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 	return changed, err
 }
 
-// layoutIn reads the artifacts in a folder that AddToLayout wrote. There are none if the folder does not exist. The lock
-// that layoutIn takes lasts until Close, so that no other run adds artifacts in between, which would be lost.
+// layoutIn reads the artifacts in a folder that AddToLayout wrote. It returns none if the folder does not exist.
+// layoutIn takes a lock that lasts until Close. Without this lock, another run could add artifacts before the folder is
+// replaced, and these artifacts would be lost.
 func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {
@@ -61,7 +63,8 @@ func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) 
 	return all, nil
 }
 
-// readLayout reads the artifacts in a folder. It does not verify digests: the manifest of the folder covers all files.
+// readLayout reads the artifacts in a folder. It does not verify the digests of blobs, because the manifest of the
+// folder contains the digests of all files.
 func readLayout(dir string) (imageLayout, error) {
 	all := imageLayout{}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))

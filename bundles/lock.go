@@ -10,21 +10,21 @@ import (
 
 // lockTimeout bounds how long a run waits for a lock.
 type lockTimeout struct {
-	note  time.Duration // before the run prints a note
-	total time.Duration // before the run fails
+	note  time.Duration // the time until the run prints a note
+	total time.Duration // the time until the run fails
 }
 
 var defaultLockTimeout = lockTimeout{note: 2 * time.Second, total: time.Minute}
 
-// retryInterval is the time between two attempts to lock. Attempts, unlike a
-// blocking lock, let Ctrl-C end the wait.
+// retryInterval is the time between two attempts to lock. Ctrl-C can end the wait
+// between two attempts. It could not end a call that waits for the lock.
 const retryInterval = 20 * time.Millisecond
 
 // errLocked reports that another process holds the lock.
 var errLocked = errors.New("locked by another process")
 
-// lock locks a directory. It waits for a run that holds the lock, and does
-// nothing on file systems that cannot lock directories.
+// lock locks a directory. If another run holds the lock, it waits for that run. On
+// file systems that cannot lock directories, lock does nothing.
 func (l lockTimeout) lock(ctx context.Context, dir *os.File, path string, w *Writer) error {
 	start, noted := time.Now(), false
 	for {

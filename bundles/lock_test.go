@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestSecondRunWaits: the second run prints a note, and continues when the first one has ended.
+// TestSecondRunWaits checks that the second run prints a note, and continues when the first run has ended.
 func TestSecondRunWaits(t *testing.T) {
 	base := t.TempDir()
 	one := &Writer{}
@@ -29,7 +29,7 @@ func TestSecondRunWaits(t *testing.T) {
 	}
 	p.close()
 	if entries, _ := os.ReadDir(base); len(entries) > 0 {
-		t.Errorf("%v remains", entries)
+		t.Errorf("the folder contains %v, want nothing", entries)
 	}
 }
 
@@ -61,7 +61,8 @@ func TestLockTimeout(t *testing.T) {
 	}
 }
 
-// TestLockIsUnsupported: an error about the directory itself, as on NFS, is no lock of another run.
+// TestLockIsUnsupported checks that an error about the directory itself, as on NFS, is not taken for a lock of
+// another run.
 func TestLockIsUnsupported(t *testing.T) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {
@@ -79,7 +80,8 @@ func TestLockIsUnsupported(t *testing.T) {
 	}
 }
 
-// TestOneWriterManyFolders: a Writer locks a parent directory once.
+// TestOneWriterManyFolders checks that one Writer can write several folders in the same parent directory,
+// which it locks only once.
 func TestOneWriterManyFolders(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{}

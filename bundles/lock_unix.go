@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// tryLock locks an open directory. Closing it, or the end of the process, releases the lock.
+// tryLock locks an open directory. The lock is released when the directory is closed or the process ends.
 func tryLock(dir *os.File) error {
 	err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {

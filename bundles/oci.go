@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// oci is an OCI artifact of all objects, as an image layout: a folder that the tools of registries read.
+// oci is the format of an OCI artifact with all objects. The artifact is written as an image layout, which is a folder
+// that registry tools can read.
 type oci struct{}
 
 var (
@@ -21,7 +22,7 @@ var (
 
 func (oci) Name() string { return "oci" }
 func (oci) Doc() string {
-	return "an OCI artifact in a folder, for Argo CD and Flux; publish oci takes it to a registry"
+	return "an OCI artifact in a folder, for Argo CD and Flux; publish oci uploads it to a registry"
 }
 func (oci) binary() {}
 
@@ -38,8 +39,8 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return imageLayout{b.Tag(): p}.tree()
 }
 
-// OCI returns an artifact of one layer: an archive with one file for each object, as in the format kustomize.
-// Annotations are added to those of the bundle, and replace them.
+// OCI returns an artifact of one layer: an archive with one file for each object, as in the format kustomize. The given
+// annotations are added to those of the bundle, and replace annotations of the same name.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -58,8 +59,9 @@ func entries(files []File, prefix string) []artifact.Entry {
 	return all
 }
 
-// annotations returns the annotations of an artifact, with others that are added or replace them. None is a time, so that
-// the same objects are the same artifact. Source: github.com/opencontainers/image-spec, annotations.md.
+// annotations returns the annotations of an artifact. The annotations in others are added, and replace those of the same
+// name. No annotation contains a time, so that the same objects always give the same artifact.
+// Source: github.com/opencontainers/image-spec, annotations.md.
 func (b Bundle) annotations(others map[string]string) map[string]string {
 	all := map[string]string{
 		"org.opencontainers.image.title":       b.name(),
@@ -70,5 +72,6 @@ func (b Bundle) annotations(others map[string]string) map[string]string {
 	return all
 }
 
-// Tag returns the default tag of the bundle's artifact. It is the environment, so that one repository can hold all environments.
+// Tag returns the default tag of the bundle's artifact. The tag is the name of the environment, so that one repository
+// can hold all environments.
 func (b Bundle) Tag() string { return cmp.Or(b.Environment, "latest") }

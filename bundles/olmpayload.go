@@ -17,8 +17,9 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// olmPayload is the objects in ConfigMaps, which trainyard's operator reads and applies. OLM accepts ConfigMaps, but refuses
-// most kinds of the objects themselves. docs/olm.md describes how the operator reads them.
+// olmPayload is the format of ConfigMaps that contain the objects. trainyard's operator reads these ConfigMaps and
+// applies the objects. OLM accepts ConfigMaps, but refuses most kinds of the objects themselves. docs/olm.md describes
+// how the operator reads the ConfigMaps.
 type olmPayload struct{}
 
 var (
@@ -32,7 +33,7 @@ func (olmPayload) Doc() string {
 }
 func (olmPayload) binary() {}
 
-// The labels, annotations and the key of a ConfigMap that holds a part of a payload.
+// Labels, annotations and the data key of a ConfigMap that holds a part of a payload.
 const (
 	payloadPart    = v1alpha1.PayloadLabel // the number of the part, from 1
 	payloadParts   = v1alpha1.PayloadPartsAnnotation
@@ -40,21 +41,23 @@ const (
 	payloadObjects = v1alpha1.PayloadObjectsAnnotation
 	payloadKey     = "objects.yaml.gz"
 
-	// payloadSize is the maximum size of a part. An object can have 1 MiB, in which base64 takes a third more than the part.
+	// payloadSize is the maximum size of a part. A Kubernetes object can have 1 MiB, and base64 makes the part a third
+	// larger.
 	payloadSize = 512 << 10 // bytes
 )
 
-// Limits of an OLM bundle. OLM counts each file compressed and then encoded as base64. The operator's own manifests need a share.
+// Limits of an OLM bundle. OLM compresses each file, encodes it as base64 and counts the result. A share of the limit is
+// reserved for the operator's own manifests.
 // Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes
 	olmOperator = olmBundle * 15 / 100
 )
 
-// manifestsFolder is the folder that OLM reads. OLM does not read folders in it.
+// manifestsFolder is the folder that OLM reads. OLM does not read its subfolders.
 const manifestsFolder = "manifests"
 
-// Render writes the ConfigMaps, and objects of the kinds in spec.delivery.olm.manifests as manifests of their own.
+// Render writes the ConfigMaps. Objects of the kinds in spec.delivery.olm.manifests become separate manifests instead.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File
@@ -73,7 +76,7 @@ func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// payload returns the ConfigMaps. Each has a part of one compressed stream of the objects.
+// payload returns the ConfigMaps. Each ConfigMap contains a part of one compressed stream of all objects.
 func (b Bundle) payload(ctx context.Context, set object.Set) ([]File, error) {
 	stream, err := artifact.Gzip(func(w io.Writer) error { return plain{}.Stream(ctx, w, set) })
 	if err != nil {
@@ -106,7 +109,7 @@ func (b Bundle) payloadLabels(part string) map[string]string {
 	return labels
 }
 
-// checkSize returns an error if the files leave too little of an OLM bundle for the operator.
+// checkSize returns an error if the files leave too little space in an OLM bundle for the operator.
 func checkSize(files []File) error {
 	size := 0
 	for _, f := range files {
@@ -122,6 +125,6 @@ func checkSize(files []File) error {
 	if size <= olmBundle-olmOperator {
 		return nil
 	}
-	return &MissingError{"spec", fmt.Sprintf("the objects need %d KiB of an OLM bundle, which holds %d KiB and needs %d KiB for the operator: "+
+	return &MissingError{"spec", fmt.Sprintf("the objects need %d KiB, but an OLM bundle holds %d KiB, of which the operator needs %d KiB: "+
 		"deliver them with Argo CD or Flux, or split the platform into several", size>>10, olmBundle>>10, olmOperator>>10)}
 }

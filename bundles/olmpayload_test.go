@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// noise returns text of some KiB that hardly compresses.
+// noise returns text that hardly compresses. size is in KiB, before the encoding as base64.
 func noise(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})
@@ -17,7 +17,8 @@ func noise(seed byte, size int) string {
 	return base64.StdEncoding.EncodeToString(bytes)
 }
 
-// TestSizeOfPayloads checks that a payload too large for one ConfigMap has several, and that one too large for a bundle is refused.
+// TestSizeOfPayloads checks that a payload too large for one ConfigMap is split into several ConfigMaps. A payload
+// too large for an OLM bundle must be refused.
 func TestSizeOfPayloads(t *testing.T) {
 	cases := map[string]struct {
 		size, want int
@@ -36,7 +37,7 @@ func TestSizeOfPayloads(t *testing.T) {
 			tree, err := olmPayload{}.Render(t.Context(), Bundle{Platform: "a", Objects: set})
 			var missing *MissingError
 			if refused := errors.As(err, &missing); refused != tc.refused || !refused && err != nil {
-				t.Fatalf("Render() ended with %v, want it refused: %v", err, tc.refused)
+				t.Fatalf("Render() = %v, want a refusal: %v", err, tc.refused)
 			}
 			if tree.Len() != tc.want {
 				t.Errorf("there are %d ConfigMaps, want %d", tree.Len(), tc.want)

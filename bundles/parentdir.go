@@ -80,7 +80,8 @@ func (p *parentDir) exists(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// containsWorkingDir reports whether the working directory is folder or lies below it.
+// containsWorkingDir reports whether the working directory is the given folder or
+// lies below it.
 func containsWorkingDir(folder fs.FileInfo) bool {
 	dir, _ := os.Getwd() // on failure, the loop checks "." only
 	dir, _ = filepath.EvalSymlinks(dir)

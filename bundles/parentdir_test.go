@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestRefusedFolders: each error is one line, and nothing changes.
+// TestRefusedFolders checks that Write refuses folders that it cannot replace. Each
+// error is one line, and nothing changes.
 func TestRefusedFolders(t *testing.T) {
 	cases := map[string]struct {
 		at   func(t *testing.T, dir string) string // returns the folder to write, given a bundle
@@ -95,7 +96,8 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared: comparing replaces no folder.
+// TestWorkingDirectoryCanBeCompared checks that the working directory can be
+// compared, because a comparison does not replace the folder.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(bundle(t, files))
@@ -122,8 +124,9 @@ func TestParentMayBeALink(t *testing.T) {
 	holds(t, dir, withManifest(t, map[string]string{"a": "2"}))
 }
 
-// TestLinksAreNotFollowed: if somebody replaces a generated folder by a link, the
-// link is unknown, and Force does not write through it.
+// TestLinksAreNotFollowed checks the case that somebody replaces a generated folder
+// by a link. The link counts as an unknown file, and Force does not write to its
+// target.
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := bundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)
@@ -137,8 +140,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestGitIsNotEntered: a repository can be large, and can contain files that its
-// owner cannot read.
+// TestGitIsNotEntered checks that a run does not read the folder .git. A repository
+// can be large, and can contain files that its owner cannot read.
 func TestGitIsNotEntered(t *testing.T) {
 	dir := bundle(t, map[string]string{"a": "1"})
 	edit(".git/objects/pack")(t, dir)
@@ -149,7 +152,8 @@ func TestGitIsNotEntered(t *testing.T) {
 	}
 }
 
-// TestReadOnlyWriter compares with a missing folder, and creates nothing.
+// TestReadOnlyWriter checks that a comparison with a missing folder creates
+// nothing.
 func TestReadOnlyWriter(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{ReadOnly: true}
@@ -162,9 +166,9 @@ func TestReadOnlyWriter(t *testing.T) {
 		t.Errorf("Differences() = %v", found)
 	}
 	if _, err := os.Stat(filepath.Join(base, "x")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("comparing created parent directories")
+		t.Error("a comparison created parent directories, want none")
 	}
 	if _, err := p.Write(t.Context()); err == nil {
-		t.Error("a read-only Writer wrote")
+		t.Error("Write() of a read-only Writer succeeded, want an error")
 	}
 }

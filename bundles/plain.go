@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// plain is one YAML stream of all objects.
+// plain is the format of one YAML stream with all objects.
 type plain struct{}
 
 var (

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// RemovalError reports that a new bundle would remove objects that TrainJobs can
-// be using, or would change a field that the API server does not let change.
+// RemovalError reports that a new bundle would remove objects that TrainJobs may
+// use, or would change a field that the API server treats as immutable.
 type RemovalError struct {
 	Problems []string // one sentence each
 }
@@ -20,12 +20,12 @@ func (r *RemovalError) Error() string { return strings.Join(r.Problems, "\n") }
 type Change struct {
 	Old, New []Entry
 	Document []string // runtimes and tenants in the document, such as runtime/mpi and tenant/team-a
-	Removed  []string // runtimes and tenants that the user allows to remove
+	Removed  []string // runtimes and tenants that the user allows the run to remove
 }
 
-// Check returns a *RemovalError if a runtime or a tenant would be removed that
-// Removed does not contain, or if an immutable field would change. It also
-// returns the members of Removed that apply to this bundle.
+// Check returns a *RemovalError if the new bundle lacks a runtime or a tenant that
+// Removed does not contain, or if an immutable field would change. It also returns
+// the members of Removed that apply to this bundle.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -38,7 +38,8 @@ func (c Change) Check() (used []string, err error) {
 		if used = append(used, allowed...); len(allowed) > 0 {
 			continue
 		}
-		// All objects of a tenant have the same problem.
+		// All objects of a removed tenant have the same problem, so it is added
+		// once.
 		if problem := c.removal(old); problem != "" && !slices.Contains(problems, problem) {
 			problems = append(problems, problem)
 		}
@@ -58,7 +59,8 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removal describes the removal of an object. It is empty if nobody depends on the object.
+// removal describes the removal of an object. The result is empty if nobody depends
+// on the object.
 func (c Change) removal(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):
@@ -83,8 +85,9 @@ func (c Change) RemovedParts() []string {
 	return slices.Compact(parts)
 }
 
-// immutable reports changes of fields that CEL rules protect. The rules allow
-// adding and removing such a field, because they compare values only if both exist.
+// immutable reports changes of fields that CEL rules protect. The rules allow such
+// a field to be added or removed, because they compare values only if both the old
+// and the new value exist.
 func immutable(old, next Entry) []string {
 	var problems []string
 	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {

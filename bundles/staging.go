@@ -19,10 +19,10 @@ import (
 //	new         the new folder; after an atomic exchange, the previous one
 //	old         the previous folder, if the file system has no atomic exchange
 //
-// It also serves as the journal. Without an atomic exchange, the folder is
-// missing for a moment, during which new and old both exist. If a run is killed
-// then, the next run renames old back. In all other states the folder is complete
-// or was never written, and the staging folder can be removed.
+// The staging folder also serves as a journal. Without an atomic exchange, the target
+// folder is missing for a moment, while new and old both exist. If a run is killed at
+// this moment, the next run renames old to the target. In all other states, the target
+// is complete or was never written, and the staging folder can be removed.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // no run removes folders with this prefix
@@ -39,7 +39,7 @@ type staging struct {
 	name     string        // in the parent directory
 	target   string        // name of the folder to replace
 	root     *os.Root      // the staging folder itself
-	previous string        // newName or oldName: contains the previous folder after swap
+	previous string        // newName or oldName: the name of the previous folder after swap
 	buffer   *bufio.Writer // shared by all files
 
 	rollbackFailed bool // the staging folder contains the only copy of the previous folder
@@ -48,7 +48,8 @@ type staging struct {
 // inNew returns the path in the staging folder for a path in the new folder.
 func inNew(name string) string { return path.Join(newName, name) }
 
-// previousPath returns the path of the previous folder in the parent directory after swap.
+// previousPath returns where the previous folder is after swap, as a path in the
+// parent directory.
 func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
 
 // stage creates a staging folder.
@@ -76,9 +77,10 @@ func (s *staging) remove() error {
 	return s.parent.removeStaged(s.name)
 }
 
-// recover restores the target after a run that was killed, and removes its stale
-// staging folders. No live run uses them, because it would hold the lock. On file
-// systems without locks, a live run fails instead. A read-only Writer removes nothing.
+// recover restores the target after an earlier run was killed, and removes the staging
+// folders that such a run left. These folders are not in use: an active run would hold
+// the lock, and this run holds it. On file systems without locks, an active run fails
+// when its staging folder is removed. A read-only Writer removes nothing.
 func (p *parentDir) recover(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil
@@ -101,7 +103,7 @@ func (p *parentDir) recover(w *Writer, target string) error {
 func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	if _, err := p.root.Lstat(path.Join(staged, newName)); err == nil && !p.exists(target) {
 		err := p.root.Rename(path.Join(staged, oldName), target)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the killed run was to create the folder
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // no old folder exists if the killed run was creating the target
 			return fmt.Errorf("recovering %s after an interrupted run: renaming %s: %w", filepath.Join(p.path, target), filepath.Join(p.path, staged, oldName), rootCause(err))
 		}
 	}
@@ -114,8 +116,8 @@ func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	return nil
 }
 
-// removeStaged removes a staging folder, and fails if it contains other files. It
-// removes .gitignore last, so that Git never sees what a killed run leaves.
+// removeStaged removes a staging folder, and fails if the folder contains other files.
+// It removes .gitignore last, so that Git ignores the files that a killed run leaves.
 func (p *parentDir) removeStaged(staged string) error {
 	for _, name := range []string{newName, oldName, ignoreName} {
 		if err := removeAll(p.root, path.Join(staged, name)); err != nil {

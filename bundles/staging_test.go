@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// createFiles creates files and links ("-> TO") below a folder. A name that ends in "/" is a folder.
+// createFiles creates files below a folder. The text "-> TO" creates a symbolic
+// link to TO instead. A name that ends in "/" creates a folder.
 func createFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -36,7 +37,8 @@ const (
 	staged2 = stagedPrefix + "dir-klmnopqrst/"
 )
 
-// TestRecover lays out every state that a killed run can leave, and files of others with similar names.
+// TestRecover checks that a run recovers from every state that a killed run can
+// leave. Files of other owners with similar names must stay.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
 		before, after, compared map[string]string // compared is the state after a read-only Writer; nil means unchanged
@@ -129,7 +131,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFoldersAreRemoved: a run removes the previous bundle even if somebody made a folder in it read-only.
+// TestReadOnlyFoldersAreRemoved checks that a run removes the previous bundle even
+// if somebody made a folder in it read-only.
 func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	dir := bundle(t, first)
 	if err := os.Chmod(filepath.Join(dir, "sub"), 0o500); err != nil {
@@ -141,8 +144,8 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestRollbackFails: the error names the folder that contains the changes of
-// another program, and no later run removes that folder.
+// TestRollbackFails checks that the error names the folder that contains the
+// changes of another program. No later run may remove that folder.
 func TestRollbackFails(t *testing.T) {
 	dir, times := bundle(t, first), 0
 	p := swapping(t, &Writer{}, dir, func(string) error {

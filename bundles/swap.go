@@ -29,7 +29,7 @@ func (s *staging) swap(exists bool) error {
 	return nil
 }
 
-// exchange swaps the target with new in one atomic step.
+// exchange swaps the target and the new folder in one atomic step.
 func (s *staging) exchange() error {
 	handle, err := s.root.Open(".")
 	if err != nil {
@@ -50,12 +50,13 @@ func (s *staging) swapBack() error {
 	return s.restore()
 }
 
-// restore renames old back to the target.
+// restore renames the previous folder back to the name of the target.
 func (s *staging) restore() error {
 	return s.save(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// save protects the previous folder from later runs if the rollback failed, and reports its path.
+// save does nothing if err is nil. If err is not nil, the rollback failed. save then protects the previous folder from
+// later runs, and returns an error with the path of that folder.
 func (s *staging) save(err error) error {
 	if err == nil {
 		return nil
@@ -68,7 +69,7 @@ func (s *staging) save(err error) error {
 	return fmt.Errorf("restoring the previous folder failed: %w: move it back from %s", rootCause(err), filepath.Join(s.parent.path, s.previousPath()))
 }
 
-// explain adds the next step to the error of a folder that cannot be renamed.
+// explain describes why a folder cannot be renamed, and what the user can do.
 func explain(err error) error {
 	switch {
 	case err == nil:

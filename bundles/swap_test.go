@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// swapping plans to replace first by second. It calls with before each exchange.
+// swapping returns a plan that replaces the files in the variable first by those in
+// second. Before each exchange, the plan calls the given function.
 func swapping(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
@@ -82,7 +83,8 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestConcurrentChangesAreNotLost changes the folder after it was read. The write fails and keeps the change.
+// TestConcurrentChangesAreNotLost changes the folder after the plan has read it.
+// The write must fail and keep the change.
 func TestConcurrentChangesAreNotLost(t *testing.T) {
 	changes := map[string]struct {
 		do   func(*testing.T, string)
@@ -172,8 +174,8 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// TestInterrupt interrupts a run at every step. The folder is complete each time,
-// old or new, and nothing lies next to it.
+// TestInterrupt interrupts a run at every step. Each time, the folder must contain
+// all old files or all new files, and nothing may lie next to the folder.
 func TestInterrupt(t *testing.T) {
 	for after := 0; ; after++ {
 		dir, left := bundle(t, first), after

@@ -81,7 +81,7 @@ func (t Tree) WithInventory(set object.Set) Tree {
 }
 
 // manifest lists the files with their digests, in the format of sha256sum -c.
-// Comments above them contain the inventory.
+// Comments above the list contain the inventory.
 func (t Tree) manifest() []byte {
 	var b bytes.Buffer
 	for _, e := range t.entries {

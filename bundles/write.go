@@ -9,9 +9,9 @@ import (
 )
 
 // Writer writes trees to folders. It replaces a folder as a whole or leaves it
-// unchanged; docs/writing.md lists the guarantees for each system. Until Close,
-// other runs that write to the same parent directories wait. The zero value is
-// ready for use. A Writer is for one goroutine.
+// unchanged; docs/writing.md lists the guarantees for each operating system. Until
+// Close, other runs that write to the same parent directories wait. The zero value
+// is ready for use. Only one goroutine may use a Writer.
 type Writer struct {
 	Force       bool              // overwrite generated files that somebody edited
 	KeepUnknown bool              // keep files that are not in the manifest, instead of refusing the folder
@@ -35,20 +35,20 @@ func (w *Writer) note(format string, args ...any) {
 	}
 }
 
-// Plan compares a folder with the tree that it is to hold.
+// Plan is the comparison of a folder with the tree that the folder will hold.
 type Plan struct {
 	writer   *Writer
 	parent   *parentDir
 	dir      string // as the user wrote it, for messages
 	name     string // of the folder in its parent
 	tree     Tree
-	present  map[string]entry // by path with slashes; "." is the folder. Nil if there is no folder
+	present  map[string]entry // by path with slashes; "." is the folder itself; nil if there is no folder
 	manifest []byte           // of the present folder
 	listing  hashedFile       // the new manifest
 }
 
 // Plan reads a folder. It first recovers the folder if an earlier run was killed
-// while replacing it. Otherwise, Plan changes nothing.
+// while it replaced the folder. Apart from this recovery, Plan changes nothing.
 func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
 	parent, name, err := split(dir)
@@ -71,8 +71,9 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split returns the parent directory of dir and the name in it. It resolves a
-// final "." or "..", as the system does, because they name no folder to replace.
+// split returns the parent directory of dir and the name in it. If dir ends with
+// "." or "..", split resolves the path as the operating system does, because these
+// two names cannot be replaced.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -92,8 +93,8 @@ func split(dir string) (parent, name string, err error) {
 // Inventory returns the inventory of the present bundle. It is empty if there is no bundle.
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
-// Differences lists the differences between folder and tree, ordered by path. It
-// omits unknown files that the Writer keeps.
+// Differences lists the differences between the folder and the tree, ordered by
+// path. Differences omits unknown files that the Writer keeps.
 func (p *Plan) Differences() []string {
 	var found []string
 	for _, f := range p.tree.files {
@@ -120,8 +121,8 @@ func (p *Plan) Differences() []string {
 }
 
 // Write replaces the folder with the tree, or returns an error and leaves the
-// folder unchanged. It returns the error of Check if there is one. It does not
-// touch a folder that is up to date; changed is false then.
+// folder unchanged. It returns the error of Check if there is one. If the folder is
+// up to date, Write does not touch it, and changed is false.
 func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	if err := p.Check(); err != nil {
 		return false, err
@@ -135,7 +136,8 @@ func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	return true, nil
 }
 
-// replace fills a staging folder, swaps it with the present folder, and removes the latter.
+// replace fills a staging folder, swaps it with the present folder, and removes the
+// previous files.
 func (p *Plan) replace(ctx context.Context) error {
 	switch {
 	case p.writer.ReadOnly:
@@ -159,11 +161,11 @@ func (p *Plan) replace(ctx context.Context) error {
 	return err
 }
 
-// install swaps the staged folder with the present one. It swaps them back if
-// somebody changed the present folder after it was read. The check before the
-// swap keeps readers from seeing the new folder for a moment in nearly all such
-// cases. The check after the swap finds the rest, because nobody can open the
-// old folder by its name any more.
+// install swaps the staged folder with the present one. If somebody changed the
+// present folder after it was read, install swaps the folders back. The check
+// before the swap finds nearly all such changes, so that readers do not see the new
+// folder for a moment. The check after the swap finds all remaining changes,
+// because from then on nobody can open the old folder by its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.unchanged(ctx, p.name); err != nil {
 		return err

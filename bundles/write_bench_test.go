@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. The cases that
-// delete files come last, and the test deletes its files at the end, because ext4
-// creates files many times slower after recent deletions.
+// BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4,
+// creating files is many times slower after recent deletions. The cases that delete
+// files therefore come last, and the test deletes its files at the end.
 func BenchmarkReplace(b *testing.B) {
 	parent, folders := b.TempDir(), 0
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
@@ -41,11 +41,12 @@ func BenchmarkReplace(b *testing.B) {
 	}
 }
 
-// synthetic is the number of files.
+// synthetic is the number of files in a synthetic tree.
 const synthetic = 3000
 
-// syntheticTree fills files with the letter a, and every n-th file with another
-// letter; 0 means none.
+// syntheticTree returns a tree of files that are filled with the letter a. If every
+// is n, each n-th file is filled with the given letter instead. If every is 0, no
+// file is.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

@@ -38,7 +38,8 @@ func removeFile(path string) func(*testing.T, string) {
 	}
 }
 
-// pad inserts a comment at the start of a file, as long as the part of a manifest that is read.
+// pad inserts a comment of maxManifest bytes at the start of a file. If the file is a manifest, no line after the
+// comment is read.
 func pad(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -131,7 +132,7 @@ func holds(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-// write writes files with a Writer, and closes it.
+// write writes files with a Writer, and closes the Writer.
 func write(t *testing.T, w *Writer, dir string, files map[string]string) error {
 	t.Helper()
 	defer w.Close()

@@ -11,7 +11,7 @@ import (
 func TestWriteDir(t *testing.T) {
 	first := map[string]string{"a.yaml": "1\n", "deep/er/b.yaml": "2\n"}
 	cases := map[string]struct {
-		before  func(t *testing.T, dir string) // changes the folder after first is written
+		before  func(t *testing.T, dir string) // changes the folder after the files in first are written
 		write   map[string]string
 		force   bool
 		changed bool
@@ -83,7 +83,7 @@ func TestFailureKeepsPreviousBundle(t *testing.T) {
 	// Staging fails half-way, because b is a file and a folder.
 	broken := tree(t, map[string]string{"a": "1", "b": "2", "b/c": "3"})
 	if _, err := broken.WriteDir(dir, false); err == nil {
-		t.Fatal("WriteDir() of an impossible tree worked")
+		t.Fatal("WriteDir() of an impossible tree succeeded, want an error")
 	}
 	if diff := cmp.Diff(held, snapshot(t, dir)); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)

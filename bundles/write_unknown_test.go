@@ -108,8 +108,8 @@ func TestKeepUnknown(t *testing.T) {
 	}
 }
 
-// TestNoHardLinks: without hard links, unchanged files are written again, and
-// unknown files are refused.
+// TestNoHardLinks checks that unchanged files are written again on a file system
+// without hard links, and that unknown files are refused there.
 func TestNoHardLinks(t *testing.T) {
 	cases := map[string]struct {
 		before []func(*testing.T, string)
@@ -160,8 +160,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame: a kept file is the same file, with its mode and
-// time. A kept folder has the same mode.
+// TestUnknownFilesAreTheSame checks that a kept unknown file keeps its inode, mode
+// and time. A kept folder keeps its mode.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := bundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)
@@ -234,8 +234,9 @@ func TestModesAreKept(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestUnchangedFilesAreNotTouched: unchanged files keep their time and inode, in
-// an up-to-date folder and in one where another file changes.
+// TestUnchangedFilesAreNotTouched checks that unchanged files keep their time and
+// inode. This holds in an up-to-date folder, and also in a folder in which another
+// file changes.
 func TestUnchangedFilesAreNotTouched(t *testing.T) {
 	files := map[string]string{"a": "1", "sub/b": "1"}
 	dir := bundle(t, files)

@@ -14,10 +14,12 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// renderer writes objects as canonical YAML: sorted keys, two spaces a level, lists at the indentation of their key,
-// text of several lines as a block, and quotes wherever a version of YAML could read a string as another type.
+// renderer writes objects as canonical YAML. Keys are sorted, each level is indented by two spaces, and lists have the
+// indentation of their key. Text of several lines is a block. A string is quoted if any version of YAML could read it as
+// another type.
 //
-// The text of a shape is written once. An object is this text with the values of its parameters, which copies nothing.
+// The text of a shape is written once. The content of an object consists of pieces of this text and of the values of its
+// parameters, and nothing is copied.
 type renderer struct {
 	scalars scalars
 	blocks  blocks
@@ -38,8 +40,8 @@ func (s scalars) of(value any) []byte {
 	return text
 }
 
-// blocks caches the text of block scalars, or nil for text that no block scalar can hold. A few scripts, which all
-// runtimes share, are most of an object's text.
+// blocks caches the text of block scalars, or nil for text that no block scalar can hold. The cache pays off because a
+// few scripts, which all runtimes share, make up most of the text.
 type blocks map[blockKey][]byte
 
 type blockKey struct {
@@ -62,10 +64,10 @@ func (b blocks) of(text string, indent int) []byte {
 	return block
 }
 
-// layout is YAML text, cut where values go.
+// layout is YAML text that is cut at the positions of values.
 type layout struct {
-	texts  [][]byte // one more than values
-	values []int    // the index of the value after each text but the last
+	texts  [][]byte // the pieces; there is one piece more than values
+	values []int    // the index of the value after each piece except the last
 }
 
 // layoutKey is the key under which a shape caches its layout.
@@ -84,10 +86,10 @@ func (r *renderer) append(to Content, o object.Object) Content {
 // text returns the text of one object.
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder stands for the value of an index in the fields of a layout.
+// placeholder is the index of a value. It replaces the value in the fields from which a layout is written.
 type placeholder int
 
-// layOut writes the text of fields, without the values at some paths.
+// layOut writes the text of fields, without the values at the given paths.
 func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 	placeholders := make([]any, len(paths))
 	for i := range paths {
@@ -108,11 +110,11 @@ func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 type writer struct {
 	*renderer
 	text   []byte
-	cuts   []int // the offsets where values go
+	cuts   []int // the offsets in text at which values are inserted
 	values []int // the index of the value at each offset
 }
 
-// mapping writes the keys of a mapping in order. The first key continues the current line.
+// mapping writes the keys and values of a mapping, sorted by key. The first key continues the current line.
 func (w *writer) mapping(fields map[string]any, indent int) {
 	for i, key := range slices.Sorted(maps.Keys(fields)) {
 		if i > 0 {
@@ -123,7 +125,8 @@ func (w *writer) mapping(fields map[string]any, indent int) {
 	}
 }
 
-// longKey is the length in bytes from which YAML requires a key to be marked with a question mark.
+// longKey is the maximum length in bytes of a key without a question mark. YAML requires a question mark before longer
+// keys.
 const longKey = 1000
 
 func (w *writer) key(key string, indent int) {
@@ -137,7 +140,7 @@ func (w *writer) key(key string, indent int) {
 	w.text = append(append(w.text, text...), ':')
 }
 
-// value writes the value of a key. Its text begins after the colon.
+// value writes the value of a key. The text begins right after the colon.
 func (w *writer) value(value any, indent int) {
 	if mapping, _ := value.(map[string]any); len(mapping) > 0 {
 		w.text = append(w.text, '\n')
@@ -216,9 +219,9 @@ func appendBlock(to []byte, text string, indent int) []byte {
 	return to
 }
 
-// isBlock reports whether text has several lines that a block scalar can hold. Text that starts with white space
-// would need an explicit indentation. White space at the end of a line, and characters that are not printable, are easier
-// to see in quotes.
+// isBlock reports whether text is written as a block scalar, which needs several lines. It returns false for text that
+// starts with white space, which would need an explicit indentation. It also returns false for white space at the end of
+// a line and for unprintable characters, because they are easier to see in quotes.
 func isBlock(text string) bool {
 	if !strings.Contains(strings.TrimRight(text, "\n"), "\n") || strings.ContainsAny(text[:1], " \t\n") {
 		return false
@@ -247,8 +250,8 @@ func appendScalar(to []byte, value any) []byte {
 	return append(to, text...)
 }
 
-// plainText matches text that every version of YAML reads as a string. The text starts with a letter, a digit or a character without
-// a meaning in YAML. A colon is not followed by a space, and a hash does not follow one.
+// plainText matches text that every version of YAML reads as a string. The text starts with a letter, a digit or a
+// character without a meaning in YAML. No colon in it is followed by a space, and no hash follows a space.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 
 // reservedWords are the words that YAML 1.1 or 1.2 reads as true, false or null, in lower case.
@@ -284,7 +287,8 @@ func isPlain(text string) bool {
 	return true
 }
 
-// isQuantity reports whether text that starts with a digit is one such as 4Gi, and no number in any base, date or time.
+// isQuantity reports whether text that starts with a digit is a quantity such as 4Gi. It returns false for dates, times
+// and numbers of any base.
 func isQuantity(text string) bool {
 	beyondHex := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
 	return !strings.ContainsAny(text, "_:") && text[0] != '0' && strings.ContainsFunc(text, beyondHex)
@@ -292,7 +296,8 @@ func isQuantity(text string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// appendQuoted appends text in double quotes. It escapes characters that are not printable or have a meaning in quotes.
+// appendQuoted appends text in double quotes. It escapes unprintable characters, and characters that have a meaning in
+// quotes.
 func appendQuoted(to []byte, text string) []byte {
 	to = append(to, '"')
 	for _, r := range text {

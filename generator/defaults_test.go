@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// plain are short documents that together contain every mapping with a default.
+// plain holds short documents, by name. Together, they contain every mapping that has a field with a default.
 var plain = map[string]string{
 	"no queues": `
   target: {}
@@ -41,7 +41,8 @@ var plain = map[string]string{
 `,
 }
 
-// TestWritingDefaultsChangesNothing writes every default into documents, which changes no object.
+// TestWritingDefaultsChangesNothing writes every default explicitly into documents, and checks that the generated
+// objects stay the same.
 func TestWritingDefaultsChangesNothing(t *testing.T) {
 	fields, err := New(trainyard.CUE).Fields()
 	if err != nil {
@@ -62,11 +63,11 @@ func TestWritingDefaultsChangesNothing(t *testing.T) {
 	}
 	for _, f := range fields {
 		if f.Default != nil && !written[f.Path] {
-			t.Errorf("%s: no document of this test can have it", f.Path)
+			t.Errorf("%s: no document in plain contains the mapping of this field: add the mapping to one of them", f.Path)
 		}
 	}
 	if len(written) < 30 {
-		t.Errorf("only %d fields have a default", len(written))
+		t.Errorf("want at least 30 fields with a default, got %d", len(written))
 	}
 }
 
@@ -79,8 +80,8 @@ func readPlain(t *testing.T, spec string) map[string]any {
 	return document
 }
 
-// put writes a value at a path, below every name and in every item, into mappings that have no value there. It reports
-// whether there is such a mapping.
+// put writes a value at a path into each mapping that has no value there. In the path, NAME matches every key, and []
+// matches every item of a list. put reports whether it has written the value at least once.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:

@@ -14,14 +14,15 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// What one document may take. Much more is usual nowhere; the machine that fuzzes may be busy.
+// Limits for one document. Documents need far less on an idle machine, but the machine that runs the fuzzer may be
+// busy.
 const (
 	fuzzTime   = 20 * time.Second
-	fuzzMemory = 1 << 30 // bytes that a fuzzing process holds
+	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes
 )
 
-// FuzzGenerate takes any text through the whole pipeline, as YAML and as JSON: no panic, no
-// internal error, no endless run, and only well-formed problems.
+// FuzzGenerate runs the whole pipeline on any text, as YAML or as JSON. The pipeline must end in time without a panic,
+// and may only return well-formed problems.
 func FuzzGenerate(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(false, text)
@@ -41,11 +42,11 @@ func FuzzGenerate(f *testing.F) {
 	})
 }
 
-// FuzzLayers lays any text over a document, and any document below a layer: where both can be read, the
-// merged one tells of each value which of the two says it.
+// FuzzLayers merges any two texts as a document and a layer. All problems must be well-formed. If both texts can be
+// read, the origin of each merged value must be in one of the two texts.
 func FuzzLayers(f *testing.F) {
 	all := seeds(f)
-	small := slices.MinFunc(all[:3], func(a, b string) int { return len(a) - len(b) }) // of the examples
+	small := slices.MinFunc(all[:3], func(a, b string) int { return len(a) - len(b) }) // the shortest of three examples
 	for i, text := range all {
 		f.Add(small, text)
 		f.Add(text, all[(i+1)%len(all)])
@@ -61,7 +62,7 @@ func FuzzLayers(f *testing.F) {
 			for _, source := range sources {
 				for _, value := range source.Values {
 					if p := value.Position; !contains(layers[0], p) && !contains(layers[1], p) {
-						t.Errorf("%s comes from %s, outside of both layers", value.Path, p)
+						t.Errorf("want the origin of %s in one of the two layers, got %s", value.Path, p)
 					}
 				}
 			}
@@ -69,8 +70,9 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// bounded fails the test if a function takes too long. It cannot be stopped, and is told of by a panic with
-// the stacks of all that runs, after which the fuzzer keeps the input.
+// bounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
+// cannot be stopped, so bounded ends the process with a panic that prints the stacks of all goroutines. The fuzzer then
+// stores the input.
 func bounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {
@@ -83,12 +85,12 @@ func bounded(t *testing.T, run func()) {
 	if runtime.ReadMemStats(&used); used.HeapAlloc > fuzzMemory {
 		runtime.GC()
 		if runtime.ReadMemStats(&used); used.HeapAlloc > fuzzMemory {
-			t.Fatalf("holds %d MiB after one input", used.HeapAlloc>>20)
+			t.Fatalf("the heap has %d MiB after one input, which is more than fuzzMemory", used.HeapAlloc>>20)
 		}
 	}
 }
 
-// seeds are the examples, their layers, and the documents of people's mistakes.
+// seeds returns the examples, their layers, and the documents with typical mistakes in cmd/trainyard/testdata/corpus.
 func seeds(f *testing.F) []string {
 	f.Helper()
 	var all []string

@@ -2,11 +2,12 @@
 //
 //	load → check → plan → compose → verify
 //
-// Each stage is a package, takes the result of the stage before, and returns its own type. The content of objects is
-// written in CUE; Go loads, checks, plans, composes and verifies.
+// Each stage is a package that takes the result of the previous stage and returns its own type. CUE definitions
+// determine the content of objects, and Go code runs the stages.
 //
-// Check reports every problem of the user's input at once, as a problem.List. Verify compares our objects with the types
-// of their upstream projects; what it finds is a fault of trainyard, a problem.FaultError.
+// The check stage reports all problems of the user's input together, as a problem.List. The verify stage compares the
+// generated objects with the Go types of their upstream projects. A difference is a mistake of trainyard itself, and
+// the error is a problem.FaultError.
 package generator
 
 import (
@@ -36,18 +37,18 @@ type Input = load.Input
 type Request struct {
 	Layers       []Input  // at least one; later layers override earlier ones
 	Environments []string // all environments of the document if empty
-	AllowImports bool     // whether documents in CUE can import CUE's own packages
+	AllowImports bool     // whether documents in CUE can import packages of CUE's standard library
 }
 
 // Platform is the result for one environment.
 type Platform struct {
 	Name        string // the document's metadata.name
-	Environment string // empty where the document has no environments
+	Environment string // empty if the document has no environments
 	Objects     object.Set
 	Delivery    object.Delivery
-	Position    problem.Position // of spec.delivery, or of the mapping that lacks it
+	Position    problem.Position // position of spec.delivery or, if that is not set, of the nearest mapping above it
 	Sections    []string         // the runtimes and tenants of the document, such as runtime/mpi and tenant/team-a
-	Notes       problem.List     // about input that works, with a consequence that the author may not expect
+	Notes       problem.List     // remarks about valid input with a consequence that the author may not expect
 }
 
 // Pipeline generates objects with one module of CUE definitions.
@@ -58,31 +59,33 @@ func New(definitions fs.FS) *Pipeline {
 	return &Pipeline{load.Loader{Definitions: definitions}}
 }
 
-// EvaluateWith returns a pipeline that evaluates documents in CUE elsewhere. Without it, they are evaluated in this process,
-// without limits on time and memory.
+// EvaluateWith returns a pipeline that evaluates documents written in CUE with the given evaluator, such as a child
+// process with limits. Without EvaluateWith, this process evaluates the documents, without limits on time and memory.
 func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	copied := *p
 	copied.loader.CUE = evaluator
 	return &copied
 }
 
-// WriteEvaluated evaluates a document written in CUE, in the process that a load.CUEEvaluator started for it.
+// WriteEvaluated evaluates a document written in CUE, and writes the result to w. It runs in the child process that a
+// load.CUEEvaluator starts for the document.
 func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) error {
 	loader := p.loader
 	loader.AllowImports = allowImports
 	return loader.WriteEvaluated(w, input)
 }
 
-// documents are the documents of a request's environments, and the evaluators that work on them.
+// documents holds one document for each environment of a request, and the evaluators for all of them.
 type documents struct {
 	all      []*load.Document
 	pool     *evaluate.Pool
-	runtimes int // in all environments, without runtimes that only one environment adds
+	runtimes int // number of runtimes in all environments, not counting runtimes that only one environment adds
 }
 
-// Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a
-// problem.List, and the platforms are those of environments without problems, without objects. For an unknown
-// environment the error is a load.EnvironmentError; any other error is a fault.
+// Generate generates the objects of each environment. The environments are ordered by name. If the document has
+// problems, the error is a problem.List, and the result lists the environments without problems, but without their
+// objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is a fault, which is a
+// mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -91,7 +94,7 @@ func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, e
 	return d.generate(ctx)
 }
 
-// generate takes the documents through the stages after load.
+// generate runs the stages after load on the documents.
 func (d *documents) generate(ctx context.Context) ([]Platform, error) {
 	plans, err := d.plan(ctx)
 	if err != nil {
@@ -122,7 +125,8 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan checks each document and plans its objects. Both use the same evaluator, which has the document filled in.
+// plan checks each document and plans its objects. Both steps use the same evaluator, which already contains the
+// document.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {
@@ -132,7 +136,7 @@ func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	return plans, err
 }
 
-// check checks each document, and calls do for those without problems.
+// check runs the check stage on each document, and calls do for each document without problems.
 func (d *documents) check(ctx context.Context, do func(*evaluate.Evaluator, *check.Checked, int) error) error {
 	var c check.Check
 	errs := make([]error, len(d.all))
@@ -164,8 +168,8 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 	return all
 }
 
-// Capacity returns the size of the TrainJobs of each runtime in the namespace of each tenant that lists it. A document
-// with problems has no capacity.
+// Capacity returns, for each tenant and each runtime that the tenant lists, the number of nodes that a TrainJob can
+// have. If the document has problems, the error is a problem.List and there are no records.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -184,12 +188,12 @@ func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Re
 
 // Source is the document of one environment with the origin of each value.
 type Source struct {
-	Environment string       `json:"environment,omitempty"` // empty where the document has no environments
+	Environment string       `json:"environment,omitempty"` // empty if the document has no environments
 	Values      []load.Value `json:"values"`
 }
 
-// Sources returns the origin of each value of a document, with or without problems. Defaults have no origin and are not
-// included.
+// Sources returns each value of a document with its origin, even if the document has problems. The result does not
+// include defaults, because they have no origin.
 func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -202,7 +206,8 @@ func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, erro
 	return sources, nil
 }
 
-// Catalogue lists the runtimes that a document can start from, ordered by name.
+// Catalogue returns the names of the catalogue entries from which a runtime of a document can start, in alphabetical
+// order.
 func (p *Pipeline) Catalogue() ([]string, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {
@@ -223,7 +228,7 @@ func (p *Pipeline) Fields() ([]schema.Field, error) {
 	return schema.Fields(e), nil
 }
 
-// Schema writes the schema of documents, or of layers, in one of schema.Formats.
+// Schema returns the schema of documents or, if layers is true, of layers. The format is one of schema.Formats.
 func (p *Pipeline) Schema(format string, layers bool) ([]byte, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

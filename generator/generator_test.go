@@ -54,8 +54,8 @@ func TestObjectsHaveOrigins(t *testing.T) {
 	}
 }
 
-// TestParametersCanBeFilledIn fills parameters in at their paths. The object equals the one that is generated from a
-// document with these values.
+// TestParametersCanBeFilledIn writes a new value of each parameter into a generated object, at the paths of the
+// parameter. The result must equal the object that is generated from a document with the new value.
 func TestParametersCanBeFilledIn(t *testing.T) {
 	values := map[string]struct{ document, leaf any }{
 		"spec.runtimes.mpi.image":            {"quay.io/acme/other:2", "quay.io/acme/other:2"},
@@ -94,11 +94,11 @@ func TestParametersCanBeFilledIn(t *testing.T) {
 		})
 	}
 	if len(seen) != len(values) {
-		t.Errorf("parameters are %v, the test knows %d", seen, len(values))
+		t.Errorf("the object has the parameters %v, but the test has values for %d parameters", seen, len(values))
 	}
 }
 
-// set sets the value at a path of keys and indexes.
+// set writes a value at a path of keys and indexes.
 func set(root any, path []any, value any) {
 	for i, step := range path {
 		last := i == len(path)-1
@@ -149,7 +149,8 @@ func normal(t *testing.T, fields map[string]any) any {
 	return value
 }
 
-// TestVerifyReportsFaults breaks our CUE. Mistakes in it are reported as faults, never as problems of the user.
+// TestVerifyReportsFaults puts mistakes into trainyard's own CUE. Such mistakes must be reported as faults, and never
+// as problems of the user's document.
 func TestVerifyReportsFaults(t *testing.T) {
 	cases := map[string]struct{ file, old, replacement, want string }{
 		"a field that is not in the upstream type": {"runtimes/training_runtime.cue", "numNodes: 1", "numNodez: 1", `unknown field "spec.mlPolicy.numNodez"`},
@@ -183,7 +184,7 @@ func patched(t *testing.T, file, old, replacement string) fs.FS {
 		if path == file {
 			changed := strings.ReplaceAll(string(text), old, replacement)
 			if changed == string(text) {
-				t.Fatalf("%s does not hold %q", file, old)
+				t.Fatalf("%s does not contain %q", file, old)
 			}
 			text = []byte(changed)
 		}
@@ -204,7 +205,7 @@ func TestGenerateStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestRulesCheckEachRuntime checks that a missing value of one runtime does not hide problems of another.
+// TestRulesCheckEachRuntime checks that a missing value of one runtime does not hide the problems of another runtime.
 func TestRulesCheckEachRuntime(t *testing.T) {
 	_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(`apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -225,8 +226,8 @@ spec:
 	}
 }
 
-// TestInterruptDoesNotWaitForCUE checks that an interrupted run ends while CUE, which cannot be interrupted, still
-// evaluates a large document.
+// TestInterruptDoesNotWaitForCUE checks that an interrupted run ends soon. CUE cannot be interrupted, so it still
+// evaluates a large document at that time.
 func TestInterruptDoesNotWaitForCUE(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  runtimes:\n")
@@ -244,6 +245,6 @@ func TestInterruptDoesNotWaitForCUE(t *testing.T) {
 	began = time.Now()
 	_, err := generator.New(trainyard.CUE).Generate(ctx, request(b.String()))
 	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > whole*3/4 {
-		t.Errorf("ended after %s with %v, want the context's error soon after %s", took, err, whole/10)
+		t.Errorf("Generate() ended after %s with the error %v, want the context's error soon after %s", took, err, whole/10)
 	}
 }

@@ -14,16 +14,17 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxShared is the number of documents that share evaluators: CUE frees no memory.
+// maxShared is the number of documents after which the tests create new evaluators, because an evaluator of CUE never
+// frees memory.
 const maxShared = 100
 
-// sharedPool generates many documents with the same evaluators.
+// sharedPool generates up to maxShared documents with the same evaluators.
 type sharedPool struct {
 	pool *evaluate.Pool
 	uses int
 }
 
-// load loads a document whose stages use the shared evaluators.
+// load loads a document, and lets its stages use the shared evaluators.
 func (s *sharedPool) load(ctx context.Context, layers ...Input) (*documents, error) {
 	d, err := New(trainyard.CUE).load(ctx, Request{Layers: layers})
 	if err != nil {
@@ -51,13 +52,14 @@ var (
 	dump      = regexp.MustCompile(`_\|_|errors in empty disjunction|goroutine |\.go:[0-9]|0x[0-9a-f]{6}|%!`)
 )
 
-// wellFormed fails the test unless an error is a list of problems, each on one line without Go or CUE internals, at a
-// position in one of the layers. Quoted input may contain anything.
+// wellFormed fails the test unless an error is nil or a list of problems. Each problem must be one line without
+// internals of Go or CUE, and its position must be in one of the layers. The user's input may contain any text, so
+// parts of a message in quotes are not checked.
 func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	t.Helper()
 	var list problem.List
 	if err != nil && !errors.As(err, &list) {
-		t.Fatalf("error %T, want problems: %v", err, err)
+		t.Fatalf("want a list of problems, got an error of the type %T: %v", err, err)
 	}
 	for _, p := range list {
 		inside := false
@@ -65,7 +67,7 @@ func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 			inside = inside || contains(layer, p.Position)
 		}
 		if line := p.String(); !inside || dump.MatchString(quoted.ReplaceAllString(p.Message, "")) || strings.ContainsAny(line, "\n\r\x1b") || !utf8.ValidString(line) {
-			t.Errorf("malformed, or outside of the text: %q", line)
+			t.Errorf("the problem is malformed, or its position is outside of the text: %q", line)
 		}
 	}
 	return list

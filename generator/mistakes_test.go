@@ -13,9 +13,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// TestOneMistakeIsOneProblem puts a value that no field admits in the place of each value of documents
-// that are right, and mistypes each of their keys. What follows from that, there or elsewhere, is no
-// mistake of its own. TRAINYARD_SEED chooses which quarter of these mistakes is tried.
+// TestOneMistakeIsOneProblem replaces each value of valid documents with a value that no field admits, and misspells
+// each key. Each such mistake must be reported as one problem, without further problems that only follow from the
+// mistake. One run tries a quarter of the mistakes, which TRAINYARD_SEED selects.
 func TestOneMistakeIsOneProblem(t *testing.T) {
 	var shared sharedPool
 	for _, layers := range rightDocuments(t)[:3] {
@@ -24,9 +24,9 @@ func TestOneMistakeIsOneProblem(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec, _ := right["spec"].(map[string]any)
-		delete(spec, "environments") // which replace what is wrong, and then something else is
+		delete(spec, "environments") // an environment could replace the wrong value, so that other problems are reported
 		all := mistakes(right)
-		delete(all, "refused") // which is no document
+		delete(all, "refused") // this mistake replaces the whole document
 		for i, what := range slices.Sorted(maps.Keys(all)) {
 			if i%4 == int(seedOf(t)%4) {
 				t.Run(layers[0].Name+"/"+what, func(t *testing.T) { reportedOnce(t, &shared, all[what]) })
@@ -46,13 +46,15 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	refused := slices.ContainsFunc(problems, func(one problem.Problem) bool {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
-	// Else it is the name of something, which may have any, and be missed elsewhere.
+	// All other mistakes are misspelled names, such as the name of a runtime. A name can be any text, so the name
+	// itself is valid, but there can be several problems where the document refers to the old name.
 	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
-		t.Errorf("reported %d times:\n%v", len(problems), problems)
+		t.Errorf("want one problem for one mistake, got %d:\n%v", len(problems), problems)
 	}
 }
 
-// mistakes are copies of a value with one mistake each, by what it is.
+// mistakes returns copies of a value, each with one mistake. The key of a copy is the path of the mistake, and ends
+// with refused or mistyped.
 func mistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {

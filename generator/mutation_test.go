@@ -15,19 +15,19 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// mutations is how many changes are tried. A failure names the seed and the number of the change.
+// mutations is the number of changes that the test tries. A failure reports the seed and the number of the change.
 const mutations = 2000
 
-// mutant is a document with one change, and what a message about it may name.
+// mutant is a document with one change, and the lines and words that a problem may name to refer to the change.
 type mutant struct {
 	lines []string // of the changed text
-	at    []int    // the lines that changed, and those above which they stood, from 1
-	words []string // keys and values that changed, old and new
+	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
+	words []string // old and new keys and values of the changed lines
 }
 
-// TestMutationsAreReported changes one thing in a document that is right. Nothing panics, and what is
-// said names the place: the line that changed, the line of the mapping or list that holds it, or
-// what it says. A change that is harmless is passed over.
+// TestMutationsAreReported makes one random change in a valid document. The pipeline must not panic, and a problem must
+// refer to the change: by the changed line, by the line of the mapping or list around it, or by a changed word. A
+// change that causes no problem is ignored.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := seedOf(t), mutations
 	if testing.Short() {
@@ -42,13 +42,13 @@ func TestMutationsAreReported(t *testing.T) {
 		which := random.IntN(len(layers))
 		m, kind := mutate(random, string(layers[which].Text))
 		layers[which].Text = []byte(strings.Join(m.lines, "\n"))
-		if testing.Verbose() { // a panic of another goroutine ends the test before it can say what was tried
+		if testing.Verbose() { // a panic of another goroutine ends the test before it can report the change
 			t.Logf("TRAINYARD_SEED=%d, change %d", seed, i)
 		}
 		if problems := tryMutant(t, &shared, layers); len(problems) > 0 {
 			reported++
 			if !m.named(layers[which].Name, problems) {
-				t.Errorf("no problem names the change:\n%v", problems)
+				t.Errorf("no problem refers to the change:\n%v", problems)
 			}
 		}
 		if t.Failed() {
@@ -56,11 +56,11 @@ func TestMutationsAreReported(t *testing.T) {
 		}
 	}
 	if reported < tries/2 {
-		t.Errorf("only %d of %d changes were reported: they are too harmless to test anything", reported, tries)
+		t.Errorf("only %d of %d changes were reported, want at least half: harmless changes test nothing", reported, tries)
 	}
 }
 
-// seedOf is where chance starts.
+// seedOf returns the seed of the random numbers: TRAINYARD_SEED, or 1 if that variable is not set.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_SEED")
@@ -80,7 +80,7 @@ func tryMutant(t *testing.T, shared *sharedPool, layers []Input) problem.List {
 	return wellFormed(t, err, layers...)
 }
 
-// rightDocuments are the examples, and the layers over the one that they are for.
+// rightDocuments returns valid documents: three examples, and one of them with an additional layer.
 func rightDocuments(t *testing.T) [][]Input {
 	t.Helper()
 	var all [][]Input
@@ -112,18 +112,18 @@ func pick(random *rand.Rand, weights []int) int {
 	return 0
 }
 
-// named tells whether a message is about the change.
+// named reports whether one of the problems refers to the change.
 func (m mutant) named(file string, problems problem.List) bool {
 	for _, p := range problems {
 		if p.File == file && slices.Contains(m.at, p.Line) {
 			return true
 		}
-		said := p.Path + " " + p.Message
+		text := p.Path + " " + p.Message
 		if p.File == file && p.Line <= len(m.lines) {
-			said += " " + m.lines[p.Line-1]
+			text += " " + m.lines[p.Line-1]
 		}
 		for _, word := range m.words {
-			if strings.Contains(said, word) {
+			if strings.Contains(text, word) {
 				return true
 			}
 		}
@@ -141,7 +141,7 @@ var (
 	garbage     = []string{"[x]", "{a: b}", "true", "-1", "0", "null", `""`, "1e9", "*", "&", "@x", "é", "!!binary aGk=", "~", "x: y", "'", `"`, "[", "}", "#", "%", "\u202ex", "9999999999999999999999", ".nan", "0x1F", "017", "${X}", "{{ x }}"}
 )
 
-// mutate makes one change, of a kind that chance decides.
+// mutate makes one change of a random kind, and returns the name of that kind.
 func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	m.lines = strings.Split(text, "\n")
 	line := 0
@@ -152,7 +152,8 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	pairs := keyAndValue.FindAllStringSubmatchIndex(m.lines[line], -1)
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
-	// What the line holds, and the first key below it, which may end up elsewhere.
+	// The words are the keys of the line, and also those of the next line, because the change can move them to another
+	// mapping.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])
@@ -191,13 +192,13 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.around(line)
 		}},
 		{"truncate", func() {
-			for _, gone := range m.lines[line+1:] { // parts of spec, which others may count on
+			for _, gone := range m.lines[line+1:] { // lost sections of spec, to which other sections may refer
 				if part := keyAndValue.FindStringSubmatch(gone); part != nil && strings.HasPrefix(gone, "  "+part[1]) {
 					m.words = append(m.words, part[1])
 				}
 			}
 			m.lines = append(m.lines[:line], m.lines[line][:random.IntN(len(m.lines[line]))])
-			m.at = append(m.at, line) // the end of the text, where this line is empty
+			m.at = append(m.at, line) // the line above, because the text ends there if this line is now empty
 		}},
 		{"delete a character", func() {
 			at := random.IntN(len(m.lines[line]))
@@ -223,7 +224,8 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// around lets the neighbours be named: which of two lines is wrong nobody can tell.
+// around lets a problem also name the lines before and after the change, because it can be unclear which of two lines
+// is wrong.
 func (m *mutant) around(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {
@@ -231,7 +233,7 @@ func (m *mutant) indent(line int, by string) {
 	m.around(line)
 }
 
-// swap exchanges a value with one of another line.
+// swap exchanges a value with the value of another line.
 func (m *mutant) swap(random *rand.Rand, line int, value []int) {
 	other := random.IntN(len(m.lines))
 	found := keyAndValue.FindStringSubmatchIndex(m.lines[other])
@@ -245,7 +247,7 @@ func (m *mutant) swap(random *rand.Rand, line int, value []int) {
 	m.words = append(m.words, m.lines[other][found[2]:found[3]])
 }
 
-// misspell makes a typing error.
+// misspell returns a word with one random typing error.
 func misspell(random *rand.Rand, word string) string {
 	at := random.IntN(len(word))
 	switch random.IntN(3) {
@@ -257,7 +259,7 @@ func misspell(random *rand.Rand, word string) string {
 	return word[:at] + strings.ToUpper(word[at:])
 }
 
-// parent is the line that a line is indented under, or the first.
+// parent returns the index of the nearest line above with less indentation, or 0 if there is none.
 func parent(lines []string, line int) int {
 	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 	for above := line - 1; above >= 0; above-- {

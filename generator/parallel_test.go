@@ -15,13 +15,13 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestParallelEvaluatorsAgree generates a document with one evaluator and with several, which gives the same platforms.
-// `make race` runs it with the race detector.
+// TestParallelEvaluatorsAgree generates a document first with one evaluator and then with several evaluators. The
+// platforms must be the same. `make race` runs this test with the race detector.
 func TestParallelEvaluatorsAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder
 	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  environments: {a: {}, b: {ceilings: {maxNodes: 7}}, c: {}, d: {}}\n  runtimes:\n")
-	for i := range 80 { // in four environments: enough for two evaluators
+	for i := range 80 { // 80 runtimes in four environments are enough for two evaluators
 		fmt.Fprintf(&b, "    r%d: {from: %s, image: \"a:%d\", nodeSelector: {kind: k%d}, env: {V%d: x}}\n", i, bases[i%len(bases)], i, i%3, i%5)
 	}
 	made := map[int][]generator.Platform{}
@@ -41,8 +41,8 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// described returns everything that can be read of a platform, except for the values of parameters in shapes: they are those
-// of the object that was composed first, perhaps in another environment.
+// described returns everything that can be read from a platform, except the parameter values that a shape contains.
+// They come from the object that was composed first, and that object can belong to another environment.
 func described(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

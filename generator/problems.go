@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// mergeProblems merges the problems of environments, and names the environments of a problem that not all of them have.
-// It returns the first error that is no problem.List.
+// mergeProblems merges the problems of all environments. If only some environments have a problem, its message names
+// these environments. If some errors are not a problem.List, mergeProblems returns the first of these errors.
 func mergeProblems(documents []*load.Document, errs []error) error {
 	var order []problem.Problem
 	where := map[problem.Problem][]string{}
@@ -31,7 +31,7 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	var all problem.List
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
-		// The values that a YAML alias repeats have one position, and are one mistake.
+		// All values that a YAML alias repeats have the same position, so the same problem in them is one mistake.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

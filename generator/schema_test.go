@@ -22,7 +22,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// exported compiles a schema, which also checks it with the meta-schema. A reference to another document fails.
+// exported returns the exported JSON Schema in compiled form. The compiler also checks the schema with the meta-schema,
+// and fails if the schema refers to another document.
 func exported(t *testing.T, layers bool) *jsonschema.Schema {
 	t.Helper()
 	text, err := New(trainyard.CUE).Schema("jsonschema", layers)
@@ -45,7 +46,7 @@ func exported(t *testing.T, layers bool) *jsonschema.Schema {
 	return schema
 }
 
-// comparison checks documents with our CUE and with the JSON Schema exported from it.
+// comparison checks documents with our CUE, and with the JSON Schema that is exported from that CUE.
 type comparison struct {
 	sharedPool
 	whole, layer      *jsonschema.Schema
@@ -56,21 +57,21 @@ func newComparison(t *testing.T) *comparison {
 	return &comparison{whole: exported(t, false), layer: exported(t, true)}
 }
 
-// TestJSONSchemaAgreesWithCUE checks all documents of the repository, and a thousand changes to them. The exported schema
-// admits the same documents as our CUE.
+// TestJSONSchemaAgreesWithCUE checks that the exported schema admits the same documents as our CUE. It compares them on
+// all documents of the repository, and on a thousand documents with one random change.
 func TestJSONSchemaAgreesWithCUE(t *testing.T) {
-	judges := newComparison(t)
+	schemas := newComparison(t)
 	for name, layers := range scripted(t) {
-		if disagreement := judges.compare(t, layers...); disagreement != "" {
+		if disagreement := schemas.compare(t, layers...); disagreement != "" {
 			t.Errorf("%s: %s", name, disagreement)
 		}
 	}
-	if judges.accepted < 20 || judges.refused < 40 {
-		t.Errorf("only %d documents of the corpus were admitted and %d refused: too few for a conclusion", judges.accepted, judges.refused)
+	if schemas.accepted < 20 || schemas.refused < 40 {
+		t.Errorf("only %d documents of the corpus were admitted and %d refused: too few for a conclusion", schemas.accepted, schemas.refused)
 	}
 	documents := rightDocuments(t)
 	for _, layers := range documents {
-		if disagreement := judges.compare(t, layers...); disagreement != "" {
+		if disagreement := schemas.compare(t, layers...); disagreement != "" {
 			t.Error(disagreement)
 		}
 	}
@@ -84,23 +85,23 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 		which := random.IntN(len(layers))
 		m, kind := mutate(random, string(layers[which].Text))
 		layers[which].Text = []byte(strings.Join(m.lines, "\n"))
-		if disagreement := judges.compare(t, layers...); disagreement != "" {
+		if disagreement := schemas.compare(t, layers...); disagreement != "" {
 			t.Fatalf("TRAINYARD_SEED=%d, change %d: %s %v of %s: %s:\n%s", seed, i, kind, m.at, layers[which].Name, disagreement, numbered(m.lines))
 		}
 	}
-	if judges.accepted < tries/20 || judges.refused < tries/5 {
-		t.Errorf("of %d changes, %d were admitted and %d refused: too few for a conclusion", tries, judges.accepted, judges.refused)
+	if schemas.accepted < tries/20 || schemas.refused < tries/5 {
+		t.Errorf("of %d changes, %d were admitted and %d refused: too few for a conclusion", tries, schemas.accepted, schemas.refused)
 	}
 }
 
-// inSchema reports whether the JSON Schema expresses a rule. It does not express rules over several values, names that refer to
-// other parts of the document, and values that are invalid despite their form.
+// inSchema reports whether the JSON Schema can find a problem. It cannot check most rules about several values,
+// references to names elsewhere in the document, and values that are invalid although their form is valid.
 func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
 
-// compare checks a document with both, in each of its environments, and returns their first disagreement. It ignores
-// texts that cannot be read.
+// compare checks a document with our CUE and with the JSON Schema, in each environment of the document, and returns the
+// first difference. It ignores texts that cannot be read.
 func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	t.Helper()
 	d, err := j.load(t.Context(), layers...)
@@ -126,7 +127,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// A null that removes nothing is a note for us, and an unknown key for an editor.
+		// A null that removes nothing is only a note in trainyard, but the schema for editors refuses it as an unknown
+		// key.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {
@@ -135,7 +137,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll checks the layers of a valid document as they are written with the schemas for editors, which admit them.
+// admitsAll checks that the schemas for editors admit each layer of a valid document, in the form in which the user
+// wrote the layer.
 func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {
@@ -156,13 +159,14 @@ func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	return ""
 }
 
-// disagree compares the verdicts on one complete document.
+// disagree checks a value with a JSON Schema. It describes the difference if only the JSON Schema or only our CUE
+// refuses the value.
 func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return "" // a NaN or infinity, which JSON cannot express
 	}
-	read, _ := jsonschema.UnmarshalJSON(bytes.NewReader(text)) // just marshalled
+	read, _ := jsonschema.UnmarshalJSON(bytes.NewReader(text)) // text is valid JSON, because it was just marshalled
 	switch err := schema.Validate(read); {
 	case err != nil && len(problems) == 0:
 		return "admitted by CUE, refused by the schema: " + err.Error()
@@ -176,27 +180,28 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 	return ""
 }
 
-// TestLayerSchemaRefuses checks that a layer can be partial and contain null, and nothing else that a document cannot.
+// TestLayerSchemaRefuses checks that a layer can omit required fields and contain null. Everything else that is refused
+// in a document must also be refused in a layer.
 func TestLayerSchemaRefuses(t *testing.T) {
-	judges := newComparison(t)
+	schemas := newComparison(t)
 	cases := map[string]struct {
 		text  string
-		right bool
+		valid bool
 	}{
-		"nothing is required":                      {"spec: {runtimes: {mpi: {numNodes: 3}}}", true},
-		"null takes a key away":                    {"spec: {tenants: null, runtimes: {mpi: {limits: null, env: {A: null}}, old: null}}", true},
-		"a mapping that must not be empty may be":  {"spec: {network: {}, runtimes: {}}", true},
-		"an environment may go":                    {"spec: {environments: {dev: null, prod: {target: {trainer: null}}}}", true},
-		"a value has its bounds":                   {"spec: {runtimes: {mpi: {numNodes: 0}}}", false},
-		"a value of an environment has its bounds": {"spec: {environments: {dev: {runtimes: {mpi: {numNodes: 0}}}}}", false},
-		"keys are known":                           {"spec: {runtimez: {}}", false},
-		"keys below a list are known":              {"spec: {runtimes: {mpi: {tolerations: [{kez: a}]}}}", false},
-		"keys have a form":                         {"spec: {runtimes: {Mpi: {}}}", false},
-		"what is in a list is whole":               {"spec: {queues: {clusterQueues: {a: {groups: [{}]}}}}", false},
-		"a list is not empty where it must not":    {"spec: {queues: {clusterQueues: {a: {groups: []}}}}", false},
-		"null is no item of a list":                {"spec: {tenants: {team-a: {runtimes: [null]}}}", false},
-		"environments do not hold environments":    {"spec: {environments: {dev: {environments: {}}}}", false},
-		"an environment is no document":            {"spec: {environments: {dev: {spec: {}}}}", false},
+		"no field is required":                    {"spec: {runtimes: {mpi: {numNodes: 3}}}", true},
+		"null removes a key":                      {"spec: {tenants: null, runtimes: {mpi: {limits: null, env: {A: null}}, old: null}}", true},
+		"a mapping can be empty":                  {"spec: {network: {}, runtimes: {}}", true},
+		"null removes an environment":             {"spec: {environments: {dev: null, prod: {target: {trainer: null}}}}", true},
+		"a value out of bounds":                   {"spec: {runtimes: {mpi: {numNodes: 0}}}", false},
+		"a value out of bounds in an environment": {"spec: {environments: {dev: {runtimes: {mpi: {numNodes: 0}}}}}", false},
+		"an unknown key":                          {"spec: {runtimez: {}}", false},
+		"an unknown key in a list item":           {"spec: {runtimes: {mpi: {tolerations: [{kez: a}]}}}", false},
+		"a key with an invalid form":              {"spec: {runtimes: {Mpi: {}}}", false},
+		"a list item without required fields":     {"spec: {queues: {clusterQueues: {a: {groups: [{}]}}}}", false},
+		"an empty list that needs items":          {"spec: {queues: {clusterQueues: {a: {groups: []}}}}", false},
+		"null as a list item":                     {"spec: {tenants: {team-a: {runtimes: [null]}}}", false},
+		"environments in an environment":          {"spec: {environments: {dev: {environments: {}}}}", false},
+		"a spec in an environment":                {"spec: {environments: {dev: {spec: {}}}}", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -204,16 +209,16 @@ func TestLayerSchemaRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if disagreement := judges.disagree(judges.layer, n.Plain(), nil); (disagreement == "") != tc.right {
-				t.Errorf("%s: admitted %t, want %t: %s", tc.text, disagreement == "", tc.right, disagreement)
+			if disagreement := schemas.disagree(schemas.layer, n.Plain(), nil); (disagreement == "") != tc.valid {
+				t.Errorf("%s: admitted %t, want %t: %s", tc.text, disagreement == "", tc.valid, disagreement)
 			}
 		})
 	}
 }
 
-// TestJSONSchemaHasRelations checks the rules over several fields that JSON Schema can express.
+// TestJSONSchemaHasRelations checks those rules about several fields that JSON Schema can express.
 func TestJSONSchemaHasRelations(t *testing.T) {
-	judges := newComparison(t)
+	schemas := newComparison(t)
 	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n"
 	required := func(term string) string {
 		return head + `  runtimes: {mpi: {from: mpich, image: "a/b:1", affinity: ` + term + "}}\n"
@@ -229,49 +234,50 @@ func TestJSONSchemaHasRelations(t *testing.T) {
 	}
 	cases := map[string]struct {
 		text  string
-		right bool
+		valid bool
 	}{
-		"In has values":                        {node("{matchExpressions: [{key: a, operator: In, values: [b]}]}"), true},
-		"In without values":                    {node("{matchExpressions: [{key: a, operator: In}]}"), false},
-		"In of no values":                      {node("{matchExpressions: [{key: a, operator: In, values: []}]}"), false},
-		"Exists has none":                      {node("{matchExpressions: [{key: a, operator: Exists, values: []}]}"), true},
-		"Exists with values":                   {node("{matchExpressions: [{key: a, operator: Exists, values: [b]}]}"), false},
-		"Gt has a number":                      {node(`{matchExpressions: [{key: a, operator: Gt, values: ["7"]}]}`), true},
-		"Gt with a word":                       {node("{matchExpressions: [{key: a, operator: Gt, values: [b]}]}"), false},
-		"Gt with two numbers":                  {node(`{matchExpressions: [{key: a, operator: Gt, values: ["7", "8"]}]}`), false},
-		"Gt without a number":                  {node("{matchExpressions: [{key: a, operator: Gt}]}"), false},
-		"Gt with what only we know is none":    {node(`{matchExpressions: [{key: a, operator: Gt, values: ["99999999999999999999"]}]}`), true},
-		"a field has one name":                 {node("{matchFields: [{key: metadata.name, operator: In, values: [a]}]}"), true},
-		"a field with two names":               {node("{matchFields: [{key: metadata.name, operator: In, values: [a, b]}]}"), false},
-		"a term without requirements":          {node("{}"), false},
-		"a term with a list of none":           {node("{matchExpressions: []}"), false},
-		"keys of labels with a selector":       {pods("labelSelector: {}, matchLabelKeys: [b]"), true},
-		"keys of labels without a selector":    {pods("mismatchLabelKeys: [b]"), false},
-		"a destination is somewhere":           {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.0/8]}}}}"), true},
-		"a destination nowhere":                {rest("tenants: {a: {egress: {b: {tcp: [1]}}}}"), false},
-		"pods of no namespace":                 {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.0/8], pods: {a: b}}}}}"), false},
-		"pods of a namespace":                  {rest("network: {dns: {namespaces: [a], pods: {a: b}}}"), true},
-		"a resolver's pods of no namespace":    {rest("network: {dns: {pods: {a: b}}}"), false},
-		"a network that only we know is none":  {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.1/8]}}}}"), true},
-		"a priority that is given":             {rest("priorityClasses: {a: {value: 1}}"), true},
-		"a priority that is there":             {rest("priorityClasses: {a: {external: true}}"), true},
-		"a priority that is not given":         {rest("priorityClasses: {a: {}}"), false},
-		"a priority that is said to be absent": {rest("priorityClasses: {a: {external: false}}"), false},
+		"operator In with values":                         {node("{matchExpressions: [{key: a, operator: In, values: [b]}]}"), true},
+		"operator In without values":                      {node("{matchExpressions: [{key: a, operator: In}]}"), false},
+		"operator In with an empty list":                  {node("{matchExpressions: [{key: a, operator: In, values: []}]}"), false},
+		"operator Exists with an empty list":              {node("{matchExpressions: [{key: a, operator: Exists, values: []}]}"), true},
+		"operator Exists with values":                     {node("{matchExpressions: [{key: a, operator: Exists, values: [b]}]}"), false},
+		"operator Gt with a number":                       {node(`{matchExpressions: [{key: a, operator: Gt, values: ["7"]}]}`), true},
+		"operator Gt with a word":                         {node("{matchExpressions: [{key: a, operator: Gt, values: [b]}]}"), false},
+		"operator Gt with two numbers":                    {node(`{matchExpressions: [{key: a, operator: Gt, values: ["7", "8"]}]}`), false},
+		"operator Gt without a number":                    {node("{matchExpressions: [{key: a, operator: Gt}]}"), false},
+		"operator Gt with a number that only CUE refuses": {node(`{matchExpressions: [{key: a, operator: Gt, values: ["99999999999999999999"]}]}`), true},
+		"matchFields with one name":                       {node("{matchFields: [{key: metadata.name, operator: In, values: [a]}]}"), true},
+		"matchFields with two names":                      {node("{matchFields: [{key: metadata.name, operator: In, values: [a, b]}]}"), false},
+		"a term without requirements":                     {node("{}"), false},
+		"a term with an empty list":                       {node("{matchExpressions: []}"), false},
+		"matchLabelKeys with a selector":                  {pods("labelSelector: {}, matchLabelKeys: [b]"), true},
+		"mismatchLabelKeys without a selector":            {pods("mismatchLabelKeys: [b]"), false},
+		"a destination with a CIDR":                       {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.0/8]}}}}"), true},
+		"a destination without an address":                {rest("tenants: {a: {egress: {b: {tcp: [1]}}}}"), false},
+		"pods without a namespace":                        {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.0/8], pods: {a: b}}}}}"), false},
+		"pods in a namespace":                             {rest("network: {dns: {namespaces: [a], pods: {a: b}}}"), true},
+		"pods of a resolver without a namespace":          {rest("network: {dns: {pods: {a: b}}}"), false},
+		"an invalid CIDR that only CUE refuses":           {rest("tenants: {a: {egress: {b: {cidrs: [10.0.0.1/8]}}}}"), true},
+		"a priority class with a value":                   {rest("priorityClasses: {a: {value: 1}}"), true},
+		"an external priority class":                      {rest("priorityClasses: {a: {external: true}}"), true},
+		"a priority class without a value":                {rest("priorityClasses: {a: {}}"), false},
+		"a priority class with external: false":           {rest("priorityClasses: {a: {external: false}}"), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			before := judges.refused
-			if disagreement := judges.compare(t, Input{Name: "p.yaml", Text: []byte(tc.text)}); disagreement != "" {
+			before := schemas.refused
+			if disagreement := schemas.compare(t, Input{Name: "p.yaml", Text: []byte(tc.text)}); disagreement != "" {
 				t.Fatal(disagreement)
 			}
-			if right := judges.refused == before; right != tc.right {
-				t.Errorf("admitted %t, want %t:\n%s", right, tc.right, tc.text)
+			if valid := schemas.refused == before; valid != tc.valid {
+				t.Errorf("admitted %t, want %t:\n%s", valid, tc.valid, tc.text)
 			}
 		})
 	}
 }
 
-// TestCUESchemaIsOneFile checks that the CUE schema needs no module and admits the same documents.
+// TestCUESchemaIsOneFile checks that the exported CUE schema is one file that works without a module. The schema must
+// admit valid documents and refuse invalid ones.
 func TestCUESchemaIsOneFile(t *testing.T) {
 	text, err := New(trainyard.CUE).Schema("cue", false)
 	if err != nil {
@@ -293,7 +299,8 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 
 var fileFlag = regexp.MustCompile(`-f (\S+)`)
 
-// scripted returns the documents of scripts with their layers, by the name of the script.
+// scripted returns the layers of each document in the scripts of cmd/trainyard, by the name of the script and the
+// command that reads the document.
 func scripted(t *testing.T) map[string][]Input {
 	t.Helper()
 	found := map[string][]Input{}
@@ -315,7 +322,8 @@ func scripted(t *testing.T) map[string][]Input {
 	return found
 }
 
-// layersIn returns the documents that a command of a script reads, if the script contains all of them.
+// layersIn returns the layers that a command of a script reads. The result ok is false if the script does not contain
+// all of these layers.
 func layersIn(archive *txtar.Archive, command string) (layers []Input, ok bool) {
 	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == m[1] })

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// choices are the values of which a random runtime gets one, or none, for each setting.
+// choices lists values for each setting of a runtime. A random runtime has one of these values or omits the setting.
 var choices = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
@@ -41,8 +41,8 @@ var choices = map[string][]string{
 	"scope":                  {"namespace", "cluster"},
 }
 
-// TestRuntimesShareShapes generates runtimes together, so that they share shapes. Each object equals the one from a document
-// with its runtime alone.
+// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. Each object must equal
+// the object from a document that contains only the runtime of the object.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
@@ -60,11 +60,12 @@ func TestRuntimesShareShapes(t *testing.T) {
 		t.Errorf("-alone +together:\n%s", diff)
 	}
 	if len(together) < 40 {
-		t.Errorf("made %d objects, want one for each runtime at least", len(together))
+		t.Errorf("want at least one object for each of the 40 runtimes, got %d", len(together))
 	}
 }
 
-// tenantChoices are the values of which a random tenant gets one, or none, for each setting.
+// tenantChoices lists values for each setting of a tenant. A random tenant has one of these values or omits the
+// setting.
 var tenantChoices = map[string][]string{
 	"quota":             {"{cpu: 8}", "{cpu: 500m, memory: 3Gi}", "{pods: 7, nvidia.com/gpu: 2}", "{cpu: 16, memory: 2048Mi, pods: 9}"},
 	"containerDefaults": {"{cpu: 1}", "{cpu: 2, memory: 1Gi}", "{memory: 2Gi}"},
@@ -75,7 +76,7 @@ var tenantChoices = map[string][]string{
 	"egress":            {"{a: {cidrs: [10.0.0.0/8]}}", "{a: {cidrs: [10.0.0.0/8], tcp: [443, 8000-8010]}, b: {namespaces: [c], pods: {d: e}, udp: [9]}}"},
 }
 
-// TestTenantsShareShapes does for tenants what TestRuntimesShareShapes does for runtimes.
+// TestTenantsShareShapes makes the same comparison for tenants as TestRuntimesShareShapes for runtimes.
 func TestTenantsShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	tenants := map[string]string{}
@@ -100,7 +101,7 @@ func TestTenantsShareShapes(t *testing.T) {
 		t.Errorf("-alone +together:\n%s", diff)
 	}
 	if len(together) < 80 {
-		t.Errorf("made %d objects, want some for each tenant", len(together))
+		t.Errorf("want at least two objects for each of the 40 tenants, got %d", len(together))
 	}
 }
 
@@ -114,7 +115,7 @@ func tenantsOf(tenants map[string]string) string {
 	return b.String()
 }
 
-// TestSizeIsPerObject checks the size of a small and a large object that share a shape.
+// TestSizeIsPerObject checks that of two objects that share a shape, only the large one is reported as too large.
 func TestSizeIsPerObject(t *testing.T) {
 	values := map[string]string{"large": strings.Repeat("x", 30_000), "small": "x"}
 	for name, order := range map[string][]string{"the large one first": {"large", "small"}, "the small one first": {"small", "large"}} {
@@ -130,13 +131,14 @@ func TestSizeIsPerObject(t *testing.T) {
 			_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(document("sizes", runtimes)))
 			var problems problem.List
 			if !errors.As(err, &problems) || len(problems) != 1 || !strings.HasSuffix(problems[0].Path, "-large") {
-				t.Errorf("Generate() = %v, want one problem, of the large one", err)
+				t.Errorf("Generate() = %v, want one problem about the large runtime", err)
 			}
 		})
 	}
 }
 
-// TestSizeIncludesComponents checks that the size counts all containers, including values that are no parameters.
+// TestSizeIncludesComponents checks that the size of an object includes all containers, and also values that are not
+// parameters.
 func TestSizeIncludesComponents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		variables int
@@ -164,7 +166,7 @@ func randomRuntime(random *rand.Rand, i int) string {
 	settings := []string{"from: " + base, fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
 	for _, name := range sortedKeys(choices) {
 		if name == "interface" && base != "intel-mpi" {
-			continue // only Hydra has this setting
+			continue // only MPI implementations with Hydra have this setting
 		}
 		if random.IntN(4) == 0 {
 			values := choices[name]
@@ -174,8 +176,8 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// document returns runtimes, and tenants that list all of them. Admission is off, because its parameters depend on all
-// runtimes together.
+// document returns a document with the runtimes, and with two tenants that list all of them. The admission rules are
+// off, because the parameters of these rules depend on all runtimes together.
 func document(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

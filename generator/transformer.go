@@ -9,12 +9,13 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// transformPackage contains the schema of Transformer documents, and the changes that they request.
+// transformPackage is the folder of the CUE package with the schema of Transformer documents. The package also computes
+// the changes that a document requests.
 const transformPackage = "generator/transform"
 
-// Changes reads a Transformer document and decodes its changes into a *transform.Changes. If the document has problems,
-// the error is a problem.List. The type is not named here, because package transform links libraries that only
-// trainyard-fn needs.
+// Changes reads a Transformer document, and decodes the requested changes into the given *transform.Changes. If the
+// document has problems, the error is a problem.List. The parameter into has the type any, because an import of package
+// transform would link libraries that only trainyard-fn needs.
 func (p *Pipeline) Changes(ctx context.Context, input Input, into any) error {
 	d, err := p.load(ctx, Request{Layers: []Input{input}})
 	if err != nil {

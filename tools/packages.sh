@@ -1,15 +1,15 @@
 #!/bin/sh
-# Installs the Debian packages of a make target if their commands are missing.
+# Installs the Debian packages for a make target, if commands of these packages are missing.
 #
-#   packages.sh test     shellcheck for our scripts, sshd, Open MPI, Prometheus and npm, for tests
-#   packages.sh argocd   services that Argo CD needs
+#   packages.sh test     shellcheck, sshd, Open MPI, Prometheus and npm, for tests
+#   packages.sh argocd   git and Redis, which Argo CD needs
 #   packages.sh cluster  programs that run containers and build images, for test/cluster
 #
-# None of these packages is needed as a service.
+# The tests start these programs themselves, so the services of the packages are disabled.
 set -eu
 
 missing=""
-# need PACKAGE FILE-OR-COMMAND
+# need PACKAGE FILE-OR-COMMAND: adds the package to missing if the file or command does not exist.
 need() {
 	command -v "$2" >/dev/null || missing="$missing $1"
 }
@@ -48,20 +48,20 @@ esac
 test -n "$missing" || exit 0
 
 give_up() {
-	echo "$1: install$missing yourself" >&2
+	echo "$1: install these packages yourself:$missing" >&2
 	exit 1
 }
-command -v apt-get >/dev/null || give_up "there is no apt-get here"
-test "$(id -u)" -eq 0 || give_up "installing packages needs root"
+command -v apt-get >/dev/null || give_up "apt-get not found"
+test "$(id -u)" -eq 0 || give_up "only root can install packages"
 
 echo "installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-export RUNLEVEL=1 # in single-user mode invoke-rc.d starts no service
+export RUNLEVEL=1 # this means single-user mode, in which invoke-rc.d starts no service
 apt-get update -qq
 # shellcheck disable=SC2086 # one argument per package
 apt-get install -y -qq --no-install-recommends $missing >/dev/null || give_up "apt-get failed"
 
-# systemd ignores RUNLEVEL, so that services are disabled here.
+# systemd ignores RUNLEVEL, so the services are disabled with systemctl.
 case "$missing" in *openssh-server* | *containerd* | *prometheus* | *redis*)
 	if test -d /run/systemd/system; then
 		# shellcheck disable=SC2086 # one argument per service

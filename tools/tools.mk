@@ -1,35 +1,35 @@
-# The pinned servers and command line tools of tests and checks. Each module in tools/ is built separately;
-# the root Makefile includes this file.
+# The pinned servers and command line tools of tests and checks. Each module in tools/ is built separately. The root
+# Makefile includes this file.
 
 TOOLS_BIN := .tools/bin
 
 # Each folder pins one version of Trainer and JobSet. The binaries of each version have their own folder.
 TRAINER_TOOLS := trainer-2.3 trainer-2.1
 
-# Each folder pins one version of Trainer, of which tests read only the manifests.
+# Each folder pins one version of Trainer. Tests read only the manifests of these versions.
 TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 
-# Build order: first the tools that most tests need, then those of benchmarks only, and last the slow
-# linter.
+# The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and last the
+# slow linter.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
-# Tools of the suites on a real API server with every version of Trainer.
+# Tools of the suites that use a real API server, with every version of Trainer.
 TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager)) trainer-manifests dashboard-manifests
 
-# Tools of a cluster with pods (test/cluster). Building them takes longer than all tests.
+# Tools of a cluster that runs pods (test/cluster). The build of these tools takes longer than all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
 	kustomize coredns pause $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# Tools of a cluster with simulated nodes.
+# Tools of a cluster with simulated cluster nodes.
 SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
 # Tools of the tests of network policies.
 PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kustomize network-policies \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# Each folder pins a version of Kueue, and a version of Trainer that it supports.
+# Each folder pins a version of Kueue, and a version of Trainer that this Kueue supports.
 KUEUE_TOOLS := kueue-0.19 kueue-0.15
 QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
@@ -38,7 +38,7 @@ QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOO
 ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kustomize argocd argocd-types trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
 # $(call build-tool,package,time of the first build,more arguments of go build)
-# The touch is needed: go build does not write a binary that has not changed.
+# The touch is needed, because go build does not write a binary that has not changed, so make would build it again.
 define build-tool
 	@echo "building $(@:$(TOOLS_BIN)/%=%) (about $2 the first time)"
 	@mkdir -p $(@D)
@@ -46,17 +46,17 @@ define build-tool
 	@touch $@
 endef
 
-# One build at a time, even with -j: one build uses two cores and much memory.
+# Only one tool is built at a time, even with -j, because one build uses two cores and much memory.
 .PHONY: tools
 tools: ## Build the pinned test servers and command line tools
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TOOLS)
 
 .PHONY: cluster-tools
-cluster-tools: ## Build the programs of a cluster with pods
+cluster-tools: ## Build the programs of a cluster that runs pods
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(CLUSTER_TOOLS)
 
 .PHONY: scale-tools
-scale-tools: ## Build the programs of a cluster with simulated nodes
+scale-tools: ## Build the programs of a cluster with simulated cluster nodes
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(SCALE_TOOLS)
 
 .PHONY: packets-tools
@@ -76,18 +76,18 @@ ifdef ONE_AT_A_TIME
 endif
 
 .PHONY: packages
-packages: ## Install missing Debian packages of the tests
+packages: ## Install missing Debian packages for the tests
 	@tools/packages.sh test
 
 .PHONY: argocd-packages
-argocd-packages: ## Install missing Debian packages of Argo CD
+argocd-packages: ## Install missing Debian packages for Argo CD
 	@tools/packages.sh argocd
 
 .PHONY: cluster-packages
-cluster-packages: ## Install missing Debian packages of a cluster with pods
+cluster-packages: ## Install missing Debian packages for a cluster that runs pods
 	@tools/packages.sh cluster
 
-# The version that a Kubernetes binary reports is that of its module.
+# The flags that set the version that a Kubernetes binary reports to the version of its module.
 KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)"
 
 $(TOOLS_BIN)/argocd: tools/argocd/go.mod tools/argocd/go.sum
@@ -126,7 +126,7 @@ $(TOOLS_BIN)/network-policies: tools/network-policies/go.mod tools/network-polic
 $(TOOLS_BIN)/kwok: tools/kwok/go.mod tools/kwok/go.sum
 	$(call build-tool,sigs.k8s.io/kwok/cmd/kwok,2 minutes)
 
-# Static, because its image contains nothing else.
+# pause is linked statically, because its image contains no other files.
 $(TOOLS_BIN)/pause: test/images/pause/main.go
 	@echo "building pause"
 	@mkdir -p $(@D)
@@ -138,7 +138,7 @@ $(TOOLS_BIN)/promql: tools/promql/go.mod tools/promql/go.sum tools/promql/main.g
 $(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
 	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)
 
-# The Kubernetes version that Helm 3 renders for is set at build time.
+# The Kubernetes version for which Helm 3 renders is set at build time.
 $(TOOLS_BIN)/helm-3: tools/helm-3/go.mod tools/helm-3/go.sum
 	$(call build-tool,helm.sh/helm/v3/cmd/helm,2 minutes,-ldflags "$(foreach package,chartutil lint/rules,$(foreach part,Major=1 Minor=36,-X helm.sh/helm/v3/pkg/$(package).k8sVersion$(part)))")
 
@@ -157,8 +157,8 @@ $(TOOLS_BIN)/%/trainer-controller-manager: tools/%/go.mod tools/%/go.sum
 $(TOOLS_BIN)/%/kueue: tools/%/go.mod tools/%/go.sum
 	$(call build-tool,sigs.k8s.io/kueue/cmd/kueue,8 minutes)
 
-# This is not a file target, because the module cache can be emptied. The command takes milliseconds if the
-# modules are there.
+# This is not a file target, because users can delete the module cache. The command takes milliseconds if the cache
+# contains the modules.
 .PHONY: trainer-manifests
 trainer-manifests:
 	@for t in $(TRAINER_MANIFESTS); do \
@@ -166,14 +166,13 @@ trainer-manifests:
 	done
 	@cd tools/kueue-0.14 && GOWORK=off go mod download sigs.k8s.io/kueue
 
-# Operators for dashboards and rules, of which tests read only the CRDs.
+# Operators for dashboards and rules. Tests read only the CRDs of these operators.
 .PHONY: dashboard-manifests
 dashboard-manifests:
 	@cd tools/dashboards && GOWORK=off go mod download github.com/grafana/grafana-operator/v5 github.com/perses/perses-operator
 	@cd tools/prometheus-operator && GOWORK=off go mod download github.com/prometheus-operator/prometheus-operator
 
-# Grafana publishes the types of its dashboards for TypeScript; the TypeScript compiler checks dashboards
-# against them.
+# Grafana publishes TypeScript types of its dashboards. The TypeScript compiler checks dashboards against these types.
 .tools/grafana-schema/node_modules: tools/grafana-schema/package.json tools/grafana-schema/package-lock.json
 	@echo "installing Grafana's types"
 	@mkdir -p $(@D) && cp tools/grafana-schema/package*.json $(@D)

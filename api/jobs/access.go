@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Permission is one verb on one resource in a namespace.
+// Permission is the right to use a verb on a resource in a namespace, such as "get" on "pods".
 type Permission struct{ Verb, Group, Resource, Subresource string }
 
-// String is the permission as kubectl auth can-i writes it: "get pods/log".
+// String returns the permission in the form of kubectl auth can-i, for example "get pods/log".
 func (p Permission) String() string {
 	if p.Subresource != "" {
 		return p.Verb + " " + p.Resource + "/" + p.Subresource
@@ -31,8 +31,8 @@ var FollowPermissions = []Permission{
 	{Verb: "list", Resource: "events"},
 }
 
-// RequireAccess returns a Forbidden error for the first permission that the user lacks in a namespace. A user who may
-// not ask the API server about permissions passes.
+// RequireAccess returns a Forbidden error for the first permission that the user lacks in a namespace. It returns nil
+// if the user may not create SelfSubjectAccessReviews, because the permissions are then unknown.
 func (j Jobs) RequireAccess(ctx context.Context, namespace string, permissions ...Permission) error {
 	for _, p := range permissions {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

@@ -30,13 +30,13 @@ func TestErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := fmt.Errorf("creating: %w", tc.err)
 			if retryable, denied := jobs.IsRetryable(err), jobs.IsDenied(err); retryable != tc.retryable || denied != tc.denied {
-				t.Errorf("retryable %v, denied %v of %v", retryable, denied, err)
+				t.Errorf("retryable %v, denied %v for the error %v", retryable, denied, err)
 			}
 		})
 	}
 }
 
-// invalid is a response with code 422.
+// invalid returns an error with code 422, as the API server returns it for an invalid object.
 func invalid(text string) error {
 	err := apierrors.NewInvalid(schema.GroupKind{}, "a", nil)
 	err.ErrStatus.Message = text

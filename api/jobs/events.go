@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// CreationFailures are the messages of events about pods of a TrainJob that could not be created, latest last. Pod
-// Security, a quota, an OpenShift security context constraint or another admission plugin rejected the pods, or their
-// JobSet or Jobs.
+// CreationFailures returns the messages of events about pods that could not be created for a TrainJob. The latest
+// message is the last. The pods, their Jobs or their JobSet were rejected by Pod Security, a quota, an OpenShift
+// security context constraint or another admission plugin.
 func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	events, err := j.events(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {
@@ -30,8 +30,8 @@ func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([
 	return messages, nil
 }
 
-// reportsCreationFailure reports whether an event is about an object of a TrainJob that could not be created. The
-// JobSet has the TrainJob's name, and the names of Jobs begin with it.
+// reportsCreationFailure is true for events about objects that could not be created for the TrainJob with this name.
+// The JobSet has the same name as the TrainJob, and the names of the Jobs begin with this name.
 func reportsCreationFailure(e corev1.Event, name string) bool {
 	object := e.InvolvedObject
 	switch object.Kind {
@@ -43,12 +43,12 @@ func reportsCreationFailure(e corev1.Event, name string) bool {
 	return false
 }
 
-// Warnings are the warning events about a pod, latest last.
+// Warnings returns the warning events about a pod, from the oldest to the latest.
 func (j Jobs) Warnings(ctx context.Context, pod Pod) ([]corev1.Event, error) {
 	return j.events(ctx, pod.Namespace, fields.Set{"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning})
 }
 
-// events lists the events of a namespace with these fields, latest last.
+// events lists the events of a namespace that match the field selector, from the oldest to the latest.
 func (j Jobs) events(ctx context.Context, namespace string, selector fields.Set) ([]corev1.Event, error) {
 	var events corev1.EventList
 	err := j.core.Get().Namespace(namespace).Resource("events").Param("fieldSelector", selector.String()).Do(ctx).Into(&events)
@@ -59,7 +59,7 @@ func (j Jobs) events(ctx context.Context, namespace string, selector fields.Set)
 	return events.Items, nil
 }
 
-// lastSeen is the time of an event. The scheduler and the kubelet set different fields.
+// lastSeen returns the time of an event. The scheduler sets eventTime, and the kubelet sets lastTimestamp.
 func lastSeen(e corev1.Event) time.Time {
 	if e.LastTimestamp.IsZero() {
 		return e.EventTime.Time

@@ -18,11 +18,11 @@ import (
 
 // Jobs is a client for the TrainJobs of one cluster, with the permissions of one user.
 //
-// It uses client-go's REST clients, because its clientset and controller-runtime's client register all types of
-// Kubernetes when a program starts, which makes every command slower.
+// Jobs uses the REST clients of client-go. The clientset of client-go and the client of controller-runtime would make
+// every command slower, because they register all types of Kubernetes when a program starts.
 type Jobs struct{ core, trainer, authorization rest.Interface }
 
-// Connect creates the client. It sends no request, and fails only if the configuration is invalid.
+// Connect creates a client from a configuration. It sends no request, and fails only if the configuration is invalid.
 func Connect(config *rest.Config) (Jobs, error) {
 	var all Jobs
 	for version, into := range map[schema.GroupVersion]*rest.Interface{
@@ -51,7 +51,7 @@ func restClient(config *rest.Config, version schema.GroupVersion) (rest.Interfac
 	return rest.RESTClientFor(config)
 }
 
-// codecs encode and decode the types of this package.
+// codecs returns the codecs for the API types that this package sends and receives.
 var codecs = sync.OnceValues(func() (serializer.CodecFactory, error) {
 	scheme := runtime.NewScheme()
 	kinds := runtime.NewSchemeBuilder(corev1.AddToScheme, authorizationv1.AddToScheme, trainer.AddToScheme)
@@ -59,7 +59,7 @@ var codecs = sync.OnceValues(func() (serializer.CodecFactory, error) {
 	return serializer.NewCodecFactory(scheme), err
 })
 
-// Submit creates a TrainJob, and replaces job by the created object.
+// Submit creates a TrainJob in the cluster, and sets job to the created object.
 func (j Jobs) Submit(ctx context.Context, job *trainer.TrainJob) error {
 	err := j.trainer.Post().Namespace(job.Namespace).Resource("trainjobs").Body(job).Do(ctx).Into(job)
 	if err != nil {
@@ -68,7 +68,7 @@ func (j Jobs) Submit(ctx context.Context, job *trainer.TrainJob) error {
 	return nil
 }
 
-// Delete deletes a TrainJob and the objects that it owns. A missing TrainJob is no error.
+// Delete deletes a TrainJob and the objects that it owns. If the TrainJob does not exist, Delete returns no error.
 func (j Jobs) Delete(ctx context.Context, key types.NamespacedName) error {
 	err := j.trainer.Delete().Namespace(key.Namespace).Resource("trainjobs").Name(key.Name).Do(ctx).Error()
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// connect connects to a real API server, as the administrator or as a user.
+// connect connects to a real API server as a user, or as the administrator if the name of the user is empty.
 func connect(t *testing.T, cp *controlplane.ControlPlane, as string) jobs.Jobs {
 	t.Helper()
 	config := cp.Config()
@@ -38,7 +38,7 @@ func connect(t *testing.T, cp *controlplane.ControlPlane, as string) jobs.Jobs {
 	return all
 }
 
-// deliver applies the runtime of the tests.
+// deliver applies the runtime that the tests use.
 func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	objects, err := controlplane.ReadObjects("../../bundles/rendered/minimal/plain/manifests.yaml")
@@ -50,7 +50,7 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn applies two runtimes to a namespace, one with the name of the cluster's runtime.
+// deliverOwn creates two TrainingRuntimes in a namespace. One of them has the same name as the cluster's runtime.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -65,7 +65,7 @@ func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	}
 }
 
-// runtimeName is the name of the runtime in the example minimal.
+// runtimeName is the name of the runtime in examples/minimal.
 const runtimeName = "mpi-openmpi-cpu"
 
 func TestRuntimeByName(t *testing.T) {
@@ -79,7 +79,7 @@ func TestRuntimeByName(t *testing.T) {
 		"the namespace's":          {namespace, "mpi-own", "TrainingRuntime mpi-own"},
 		"qualified, of both kinds": {namespace, "trainingruntime/" + runtimeName, "TrainingRuntime " + runtimeName},
 		"qualified, in capitals":   {namespace, "ClusterTrainingRuntime/" + runtimeName, "ClusterTrainingRuntime " + runtimeName},
-		"both":                     {namespace, runtimeName, "both kinds of runtimes have a"},
+		"both":                     {namespace, runtimeName, "both a ClusterTrainingRuntime and a TrainingRuntime are named"},
 		"unknown":                  {namespace, "mpi-owm", `the cluster and namespace ` + namespace + ` have mpi-openmpi-cpu, mpi-own`},
 		"another namespace's":      {other, "mpi-own", `there is no runtime "mpi-own"`},
 		"an unknown kind":          {namespace, "runtime/mpi-own", `there is no runtime "runtime/mpi-own"`},
@@ -101,12 +101,12 @@ func TestForbiddenRuntimes(t *testing.T) {
 	cp := controlplane.Start(t)
 	all := connect(t, cp, "stranger")
 	if _, err := all.Runtime(t.Context(), "default", runtimeName); !apierrors.IsForbidden(err) {
-		t.Errorf("Runtime() = %v, want that it is forbidden", err)
+		t.Errorf("Runtime() = %v, want a Forbidden error", err)
 	}
 }
 
-// TestHiddenRuntime: if the user may list only one kind, a runtime that is not of this kind is not reported as
-// missing.
+// TestHiddenRuntime: a user who may list only one of the two kinds of runtimes gets a Forbidden error for an unknown
+// name. The name may belong to a runtime of the other kind, so it must not be reported as missing.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -127,11 +127,11 @@ func TestHiddenRuntime(t *testing.T) {
 		return err
 	})
 	if _, err := all.Runtime(t.Context(), namespace, "mpi-shared"); !apierrors.IsForbidden(err) {
-		t.Errorf("Runtime() = %v, want that it is forbidden", err)
+		t.Errorf("Runtime() = %v, want a Forbidden error", err)
 	}
 }
 
-// otherGroup sends requests to a group that the API server does not have.
+// otherGroup changes requests so that they use an API group that the API server does not have.
 type otherGroup struct{ http.RoundTripper }
 
 func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -140,7 +140,8 @@ func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestClusterWithoutTrainer: a cluster without the kinds of Trainer is distinguished from one without runtimes.
+// TestClusterWithoutTrainer: for a cluster without Trainer's CRDs, the error is ErrNoTrainer, which differs from the
+// error for a cluster without runtimes.
 func TestClusterWithoutTrainer(t *testing.T) {
 	cp := controlplane.Start(t)
 	config := cp.Config()
@@ -154,7 +155,8 @@ func TestClusterWithoutTrainer(t *testing.T) {
 	}
 }
 
-// TestOrderOfPods: launcher first, then nodes by index, independent of names and of the order of creation.
+// TestOrderOfPods: the launcher comes first, and the nodes follow by index. Neither the names of the pods nor the
+// order of their creation matters.
 func TestOrderOfPods(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)
@@ -181,7 +183,8 @@ func TestOrderOfPods(t *testing.T) {
 	}
 }
 
-// submit retries for a while, because Trainer's webhook reads runtimes from a cache.
+// submit creates a TrainJob. It retries for a while, because the cache of Trainer's webhook may not contain a new
+// runtime yet.
 func submit(t *testing.T, all jobs.Jobs, job *trainer.TrainJob) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error { return all.Submit(ctx, job.DeepCopy()) })
@@ -203,7 +206,8 @@ func createPod(t *testing.T, cp *controlplane.ControlPlane, namespace, name, rol
 	return pod
 }
 
-// TestVerdict: the verdict is read from the launcher's preflight, and other messages are not accepted.
+// TestVerdict: the verdict is read from the launcher's preflight. Messages of other containers are ignored, and a
+// message that is not a verdict is an error.
 func TestVerdict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		container, message string
@@ -233,7 +237,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestWait: Wait ends when its context does, with the cause.
+// TestWait: when its context ends, Wait ends and returns the cause of the context.
 func TestWait(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)
@@ -254,7 +258,7 @@ func TestWait(t *testing.T) {
 	}
 	err = all.Wait(t.Context(), client.ObjectKeyFromObject(job), func(jobs.View) (bool, error) { return false, nil })
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("waiting for a job that is gone: %v, want that it is not found", err)
+		t.Errorf("Wait() of a deleted job = %v, want a NotFound error", err)
 	}
 	if err := all.Delete(t.Context(), client.ObjectKeyFromObject(job)); err != nil {
 		t.Errorf("deleting again: %v", err)

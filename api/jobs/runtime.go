@@ -19,50 +19,51 @@ import (
 type Runtime struct {
 	// Kind is trainer.ClusterTrainingRuntimeKind or trainer.TrainingRuntimeKind.
 	Kind string
-	// Name is the name of the object.
+	// Name is the field metadata.name of the object.
 	Name string
-	// Spec is the spec of the object.
+	// Spec is the field spec, which has the same type in both kinds.
 	Spec trainer.TrainingRuntimeSpec
 }
 
-// String is the kind and the name.
+// String returns the kind and the name, for example "TrainingRuntime mpi".
 func (r Runtime) String() string { return r.Kind + " " + r.Name }
 
-// Ref is the reference to the runtime in a TrainJob.
+// Ref returns the value of the field runtimeRef for a TrainJob that uses the runtime.
 func (r Runtime) Ref() trainer.RuntimeRef {
 	return trainer.RuntimeRef{Name: r.Name, APIGroup: ptr.To(trainer.GroupVersion.Group), Kind: ptr.To(r.Kind)}
 }
 
 // UnknownRuntimeError reports that no runtime has the requested name.
 type UnknownRuntimeError struct {
-	// Name is the requested name, and Namespace the namespace of the TrainJob.
+	// Name is the requested name, and Namespace is the namespace of the TrainJob.
 	Name, Namespace string
-	// Known are the names of the runtimes that a TrainJob in the namespace can use, sorted.
+	// Known contains the sorted names of all runtimes that a TrainJob in the namespace can use.
 	Known []string
 }
 
 // Error lists the known runtimes.
 func (e *UnknownRuntimeError) Error() string {
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("there is no runtime %q: neither the cluster nor namespace %s has any", e.Name, e.Namespace)
+		return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have no runtimes", e.Name, e.Namespace)
 	}
 	return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have %s", e.Name, e.Namespace, strings.Join(e.Known, ", "))
 }
 
-// AmbiguousRuntimeError reports that a runtime of each kind has the requested name.
+// AmbiguousRuntimeError reports that a ClusterTrainingRuntime and a TrainingRuntime both have the requested name.
 type AmbiguousRuntimeError struct{ Name string }
 
 // Error lists the two qualified names.
 func (e *AmbiguousRuntimeError) Error() string {
-	return fmt.Sprintf("both kinds of runtimes have a %q: use clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
+	return fmt.Sprintf("both a ClusterTrainingRuntime and a TrainingRuntime are named %q: use clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
 }
 
-// ErrNoTrainer reports that the cluster does not have the kinds of Kubeflow Trainer.
+// ErrNoTrainer reports that the API of the cluster does not have the kinds of Kubeflow Trainer, because Trainer is
+// not installed.
 var ErrNoTrainer = errors.New("the cluster has no Kubeflow Trainer V2: its API has no ClusterTrainingRuntimes")
 
-// Runtime finds a runtime that TrainJobs in a namespace can use. A name can have the kind as prefix, such as
-// "trainingruntime/mpi". The error is an *UnknownRuntimeError, an *AmbiguousRuntimeError, ErrNoTrainer, or from the
-// API server.
+// Runtime finds a runtime by name among the runtimes that TrainJobs in a namespace can use. The name can begin with
+// the kind, for example "trainingruntime/mpi". The error is an *UnknownRuntimeError, an *AmbiguousRuntimeError,
+// ErrNoTrainer, or an error of the API server.
 func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, error) {
 	kind, bare, qualified := strings.Cut(name, "/")
 	if !qualified {
@@ -78,7 +79,7 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	switch len(found) {
 	case 0:
 		if hidden != nil {
-			return Runtime{}, hidden // the runtime can be of the hidden kind
+			return Runtime{}, hidden // the runtime may be of the kind that the user cannot list
 		}
 		return Runtime{}, &UnknownRuntimeError{Name: name, Namespace: namespace, Known: namesOf(all)}
 	case 1:
@@ -88,11 +89,11 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 }
 
 // runtimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only one of the two kinds,
-// hidden is the error about the other.
+// hidden is the error for the other kind.
 func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
 	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {
-		return nil, nil, ErrNoTrainer // a list exists, even if it is empty, unless its kind does not
+		return nil, nil, ErrNoTrainer // the API server returns an empty list for a kind without objects, and NotFound only for an unknown kind
 	} else if err != nil {
 		hidden = fmt.Errorf("listing ClusterTrainingRuntimes: %w", err)
 	}
@@ -131,13 +132,13 @@ func (r Runtime) LauncherIsNode() bool {
 	return policy != nil && policy.MPI != nil && ptr.Deref(policy.MPI.RunLauncherAsNode, false)
 }
 
-// HasPreflight reports whether the launcher checks all hosts before mpirun.
+// HasPreflight reports whether the launcher checks all hosts before it starts mpirun.
 func (r Runtime) HasPreflight() bool { return r.preflight() != nil }
 
 // PreflightTimeoutVariable is the environment variable with the timeout of preflight, in seconds (runtimes/init.cue).
 const PreflightTimeoutVariable = "PREFLIGHT_TIMEOUT_SECONDS"
 
-// PreflightTimeout is how long the runtime's preflight tries to reach all hosts, or 0 if the runtime has no
+// PreflightTimeout returns the time in which preflight tries to reach all hosts, or 0 if the runtime has no
 // preflight.
 func (r Runtime) PreflightTimeout() time.Duration {
 	container := r.preflight()
@@ -163,7 +164,7 @@ func (r Runtime) preflight() *corev1.Container {
 	return nil
 }
 
-// RuntimeNames are the names of all runtimes that TrainJobs in a namespace can use, sorted.
+// RuntimeNames returns the sorted names of all runtimes that TrainJobs in a namespace can use.
 func (j Jobs) RuntimeNames(ctx context.Context, namespace string) ([]string, error) {
 	all, _, err := j.runtimes(ctx, namespace)
 	return namesOf(all), err

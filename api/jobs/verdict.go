@@ -11,34 +11,35 @@ const PreflightContainer = "preflight"
 
 // Verdict is the report of a runtime's preflight about the hosts of a TrainJob.
 type Verdict struct {
-	// Hosts is the number of hosts in the hostfile, and Reached the number of hosts that accepted a connection.
+	// Hosts is the number of hosts in the hostfile, and Reached is the number of hosts that accepted a connection.
 	Hosts   int `json:"hosts"`
 	Reached int `json:"reached"`
-	// Slots is the number of slots in the hostfile, and Available the number of ranks that the hosts have room for.
+	// Slots is the number of slots in the hostfile, and Available is the number of ranks for which the hosts have
+	// room.
 	Slots     int `json:"slots"`
 	Available int `json:"available"`
-	// Milliseconds are the times to reach the first hundred hosts, in the order of the hostfile; nil if a host was
-	// not reached.
+	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The time is nil
+	// for a host that was not reached.
 	Milliseconds []*int `json:"ms"`
-	// Failed are the first ten hosts that were not reached.
+	// Failed contains the first ten hosts that were not reached or have too few slots.
 	Failed []HostFailure `json:"failed"`
 }
 
-// HostFailure is the reason why a host was not reached.
+// HostFailure is the reason why preflight rejects a host.
 type HostFailure struct {
 	// Host is the first label of the host name.
 	Host string `json:"host"`
 	// Cause is one of the causes in runtimes/scripts.cue, such as "refused".
 	Cause string `json:"cause"`
-	// Detail is the message of ssh, shortened.
+	// Detail is the shortened message of ssh.
 	Detail string `json:"detail"`
 }
 
-// String is the host, the cause and the detail.
+// String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Verdict reads the verdict from the termination message of the launcher's preflight. It is nil until preflight ends,
-// and an error if the message is no verdict.
+// Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil until
+// preflight ends. If the message is not a verdict, Verdict returns an error.
 func (v View) Verdict() (*Verdict, error) {
 	for _, launcher := range v.PodsOf(Launcher) {
 		for _, c := range launcher.Status.InitContainerStatuses {

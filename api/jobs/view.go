@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Role is the name of the ReplicatedJob that a pod belongs to.
+// Role is the name of the ReplicatedJob to which a pod belongs.
 type Role string
 
 const (
@@ -26,12 +26,12 @@ const (
 	Node Role = "node"
 )
 
-// Names that Trainer and JobSet define.
+// Trainer and JobSet define these names.
 const (
-	// Main is the container that runs mpirun on the launcher, and sshd on a node.
+	// MainContainer is the name of the container that runs mpirun on the launcher, and sshd on a node.
 	MainContainer = "node"
 	// jobSetLabel and roleLabel are labels of every pod of a JobSet (jobset/api/jobset/v1alpha2). The JobSet of a
-	// TrainJob has the TrainJob's name.
+	// TrainJob has the same name as the TrainJob.
 	jobSetLabel = "jobset.sigs.k8s.io/jobset-name"
 	roleLabel   = "jobset.sigs.k8s.io/replicatedjob-name"
 )
@@ -40,12 +40,12 @@ const (
 type Pod struct {
 	// Role is Launcher, Node, or the name of another ReplicatedJob, such as an initializer.
 	Role Role
-	// Index is the index of the pod in its role, from 0.
+	// Index is the number of the pod within its role, counted from 0.
 	Index int
 	corev1.Pod
 }
 
-// String is the role and, for a node, the index: "launcher", "node 3".
+// String returns the role, and also the index for a node, for example "launcher" or "node 3".
 func (p Pod) String() string {
 	if p.Role == Node {
 		return fmt.Sprintf("node %d", p.Index)
@@ -56,7 +56,7 @@ func (p Pod) String() string {
 // View is a TrainJob and its pods at one moment.
 type View struct {
 	Job trainer.TrainJob
-	// Pods are in order of role and index: launcher first, then nodes, then others.
+	// Pods are sorted by role and index. The launcher comes first, and the nodes come before other pods.
 	Pods []Pod
 }
 
@@ -79,7 +79,7 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (View, error) {
 }
 
 func podOf(pod corev1.Pod) Pod {
-	// A pod without an index is the only one of its role.
+	// If a pod has no index, it is the only pod of its role, and its index is 0.
 	index, _ := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
 	return Pod{Role: Role(pod.Labels[roleLabel]), Index: index, Pod: pod}
 }
@@ -93,8 +93,8 @@ func comparePods(a, b Pod) int {
 	)
 }
 
-// LatestAttempts are the latest pods of each role and index, in order. A Job that retries has several pods of an
-// index.
+// LatestAttempts returns the latest pod for each role and index, sorted by role and index. A Job that retries has
+// several pods with the same index.
 func (v View) LatestAttempts() []Pod {
 	sorted := slices.SortedFunc(slices.Values(v.Pods), comparePods)
 	var latest []Pod
@@ -107,7 +107,7 @@ func (v View) LatestAttempts() []Pod {
 	return latest
 }
 
-// PodsOf are the pods of a role.
+// PodsOf returns the pods of a role.
 func (v View) PodsOf(role Role) []Pod {
 	var found []Pod
 	for _, pod := range v.Pods {
@@ -118,11 +118,11 @@ func (v View) PodsOf(role Role) []Pod {
 	return found
 }
 
-// Outcome is the final condition of a TrainJob, or the zero Outcome while it runs.
+// Outcome is the final condition of a TrainJob, or the zero Outcome while the TrainJob runs.
 type Outcome struct {
 	// Condition is trainer.TrainJobComplete or trainer.TrainJobFailed.
 	Condition string
-	// Reason and Message are from Trainer.
+	// Reason and Message are the reason and the message that Trainer wrote into the condition.
 	Reason, Message string
 }
 
@@ -139,8 +139,8 @@ func (v View) Outcome() Outcome {
 // pollInterval is the time between two requests of Wait.
 const pollInterval = 500 * time.Millisecond
 
-// Wait reads a TrainJob repeatedly until done returns true or an error, or ctx ends. It retries if the API server
-// does not respond.
+// Wait reads a TrainJob repeatedly until done returns true or an error, or until ctx ends. It retries if the API
+// server does not respond.
 func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(View) (bool, error)) error {
 	for {
 		view, err := j.Get(ctx, key)

@@ -1,4 +1,4 @@
-// Package message formats user input for one-line messages: quoted, shortened, and free of terminal
+// Package message formats user input for one-line messages. The result is quoted, shortened, and free of terminal
 // control sequences. It also suggests corrections for misspelled words.
 package message
 

@@ -2,12 +2,12 @@ package message
 
 import "unicode/utf8"
 
-// Nearest returns the candidate that is most similar to word, or "" if none is similar enough.
-// It tolerates one typing error, and one more for each four letters.
+// Nearest returns the candidate that is most similar to word, or "" if none is similar enough. It tolerates one typing
+// error, and one more error for every four letters of word.
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/4+2
 	for _, candidate := range candidates {
-		if lengthDifference(word, candidate) >= least { // a lower bound of the distance, without its quadratic cost
+		if lengthDifference(word, candidate) >= least { // the distance is at least this difference, and takes longer to compute
 			continue
 		}
 		if d := distance(word, candidate); d < least {

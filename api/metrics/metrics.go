@@ -1,8 +1,8 @@
-// Package metrics declares the names of the metrics that trainyard emits, and of their labels. Their meaning is
-// documented in grafana/metrics*.cue, and a test compares the names with these files.
+// Package metrics declares the names of the metrics that trainyard emits, and the names of their labels. The files
+// grafana/metrics*.cue document the meaning of the metrics, and a test compares the names with these files.
 package metrics
 
-// Metrics of one TrainJob, while it exists.
+// Metrics of one TrainJob, which are exported while the TrainJob exists.
 const (
 	TrainJobInfo             = "trainyard_trainjob_info"
 	TrainJobPhase            = "trainyard_trainjob_phase"

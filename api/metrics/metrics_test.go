@@ -67,7 +67,7 @@ func readContract(t *testing.T) (c contract) {
 	return c
 }
 
-// constants are the values of the constants of package metrics.
+// constants returns the values of all constants of package metrics, separately for metrics and labels.
 func constants(t *testing.T) (names, labels []string) {
 	t.Helper()
 	p, err := importer.ForCompiler(token.NewFileSet(), "source", nil).Import("github.com/trainyard/trainyard/api/metrics")

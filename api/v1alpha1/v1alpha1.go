@@ -1,6 +1,6 @@
-// Package v1alpha1 declares the names that trainyard writes into objects and reads back: its API version,
-// its label and annotation keys, and where each tenant's admission parameters are. The CUE definitions repeat these
-// strings, and test/layout checks that both agree.
+// Package v1alpha1 declares the names that trainyard writes into objects and later reads from them: its API version,
+// the keys of its labels and annotations, and the names of the objects with admission parameters. The CUE definitions
+// repeat these strings, and test/layout checks that the strings are equal.
 package v1alpha1
 
 // The API of trainyard's own documents.
@@ -17,7 +17,7 @@ const (
 	ManagedBy = "trainyard"
 	// PlatformLabel holds the metadata.name of the platform document.
 	PlatformLabel = Group + "/platform"
-	// TenantLabel holds the namespace of the tenant that an object belongs to.
+	// TenantLabel holds the namespace of the tenant to which an object belongs.
 	TenantLabel = Group + "/tenant"
 	// RuntimeLabel holds the name of the runtime, on the runtime and on its pods.
 	RuntimeLabel = Group + "/runtime"
@@ -25,7 +25,7 @@ const (
 	RoleLabel = Group + "/role"
 	// MPILabel holds the MPI implementation of a runtime.
 	MPILabel = Group + "/mpi"
-	// KeepLabel is "true" on objects that several platforms share. They stay when one platform is removed.
+	// KeepLabel is "true" on objects that several platforms share. Such objects stay when one platform is removed.
 	KeepLabel = Group + "/keep"
 )
 
@@ -33,22 +33,23 @@ const (
 const (
 	// LimitsAnnotation holds a runtime's limits for TrainJobs, as JSON.
 	LimitsAnnotation = Group + "/limits"
-	// GangAnnotation holds the scheduler that starts all pods of a job together.
+	// GangAnnotation holds the name of the scheduler that starts all pods of a job together.
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"
-	// EnvironmentKey names an environment of the platform document: as an annotation of a KRM function's
-	// configuration, and as a label of OLM payloads.
+	// EnvironmentKey holds the name of an environment of the platform document. It is an annotation of a KRM function's
+	// configuration, and a label of OLM payloads.
 	EnvironmentKey = Group + "/environment"
 	// FunctionAnnotation selects what the KRM function does, such as validate.
 	FunctionAnnotation = Group + "/function"
 )
 
-// Keys on the ConfigMaps of an OLM bundle, which hold the objects as a compressed stream in several pieces.
+// Keys of labels and annotations on the ConfigMaps of an OLM bundle. Each ConfigMap contains one piece of a compressed
+// stream of all objects.
 const (
-	// PayloadLabel holds the number of the piece, counted from 1.
+	// PayloadLabel holds the number of the piece that the ConfigMap contains, counted from 1.
 	PayloadLabel = Group + "/payload"
 	// PayloadPartsAnnotation holds the number of pieces.
 	PayloadPartsAnnotation = Group + "/payload-parts"
@@ -58,7 +59,7 @@ const (
 	PayloadObjectsAnnotation = Group + "/payload-objects"
 )
 
-// RuntimeTest labels the TrainJobs of "trainyard runtime test". It is also their field manager.
+// RuntimeTest is the label on the TrainJobs of "trainyard runtime test", and also the name of their field manager.
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.
@@ -68,7 +69,7 @@ const (
 	TrainerAPIVersion = TrainerGroup + "/v1alpha1"
 	// FrameworkLabel holds a runtime's framework. The Kubeflow SDK ignores runtimes without it.
 	FrameworkLabel = TrainerGroup + "/framework"
-	// AncestorStepLabel tells Trainer which pod template receives the settings of a TrainJob's trainer.
+	// AncestorStepLabel marks the pod template that receives the settings of a TrainJob's trainer.
 	AncestorStepLabel = TrainerGroup + "/trainjob-ancestor-step"
 	// TrainJobController is the default of spec.managedBy: Trainer's own controller.
 	TrainJobController = TrainerGroup + "/trainjob-controller"

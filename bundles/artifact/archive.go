@@ -23,9 +23,9 @@ type Entry struct {
 	}
 }
 
-// Archive returns files, in the order given, as a tar archive compressed with gzip. The archive contains no times, owners or
-// folders. Its bytes depend on the files alone: a library of a fixed version compresses them, because the output of Go's
-// own gzip changes between releases.
+// Archive returns files, in the order given, as a tar archive compressed with gzip. The archive contains no times, owners
+// or folders. Its bytes depend only on the files. To ensure this, a library of a fixed version compresses the archive,
+// because the output of Go's own gzip changes between releases.
 func Archive(files []Entry) ([]byte, error) {
 	archive, _, err := compressedTar(files)
 	return archive, err
@@ -46,14 +46,15 @@ func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err erro
 	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
 }
 
-// Gzip returns the output of write, compressed as much as gzip can. The same output gives the same bytes on every machine.
+// Gzip returns the output of the function write, compressed at gzip's highest level. The same output gives the same bytes
+// on every machine.
 func Gzip(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	w.ModTime = time.Unix(0, 0) // written as no time; the library's default is another time
+	w.ModTime = time.Unix(0, 0) // gzip defines this value as no time; the library's default is a different time
 	if err := write(w); err != nil {
 		return nil, err
 	}
@@ -72,8 +73,8 @@ func write(w *tar.Writer, f Entry) error {
 	return err
 }
 
-// OfFiles returns an artifact with the files in one layer. It has the configuration of a container image, because every
-// registry accepts that, and some refuse other types.
+// OfFiles returns an artifact with the files in one layer. The artifact has the configuration of a container image,
+// because every registry accepts such a configuration, and some registries refuse other types.
 func OfFiles(files []Entry, annotations map[string]string) (Artifact, error) {
 	layer, unpacked, err := compressedTar(files)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package artifact builds OCI artifacts: a manifest, and the configuration and layers that it names by digest. The same content
-// gives the same bytes on every machine. The package does not use the network.
+// Package artifact builds OCI artifacts: a manifest, and the configuration and layers to which the manifest refers by
+// digest. The same content gives the same bytes on every machine. The package does not use the network.
 package artifact
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Artifact is the content that a tag of a registry points to.
+// Artifact is the content to which a tag in a registry points.
 type Artifact struct {
 	Config      Blob
 	Layers      []Blob
@@ -27,10 +27,10 @@ type Blob struct {
 // Packed is an artifact with its manifest, ready to be written to a folder or a registry.
 type Packed struct {
 	Manifest v1.Descriptor    // the artifact's entry in an index
-	Blobs    map[v1.Hash]Blob // by digest, with the manifest
+	Blobs    map[v1.Hash]Blob // by digest, including the manifest
 }
 
-// Pack adds the manifest.
+// Pack returns the artifact with its manifest.
 func (a Artifact) Pack() (Packed, error) {
 	p := Packed{Blobs: map[v1.Hash]Blob{}}
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Layers: []v1.Descriptor{}, Annotations: a.Annotations}

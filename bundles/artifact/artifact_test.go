@@ -32,8 +32,9 @@ func files() []artifact.Entry {
 	}
 }
 
-// TestBytesNeverChange checks that the digest is the same on other machines and with other versions of Go, because people pin
-// it. If it changes, a library packs differently than before: tell users in docs/oci.md and in the release notes.
+// TestBytesNeverChange checks that the digest is the same on other machines and with other versions of Go, because people
+// pin the digest. If this test fails, a library packs files differently than before. Users must then read about the new
+// digests in docs/oci.md and in the release notes.
 func TestBytesNeverChange(t *testing.T) {
 	a, err := artifact.OfFiles(files(), map[string]string{"org.opencontainers.image.title": "acme"})
 	if err != nil {

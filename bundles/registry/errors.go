@@ -22,8 +22,8 @@ type DeniedError struct{ text string }
 // Error describes the response of the registry, and the next step.
 func (d *DeniedError) Error() string { return d.text }
 
-// explain returns an error of one line with the cause and the next step. The library's own errors contain the URLs of
-// requests and complete responses.
+// explain returns an error of one line with the cause and the next step. The library's own errors are unsuitable,
+// because they contain the URLs of requests and complete responses.
 func (r Repository) explain(ctx context.Context, err error) error {
 	var response *transport.Error
 	switch {
@@ -41,11 +41,12 @@ func (r Repository) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("publishing to %s: %w", r, err)
 }
 
-// refusals are messages about responses of a registry, by status code. Each has a place for the response.
+// refusals are messages about responses of a registry, by status code. The summary of the response replaces %s in
+// each message.
 var refusals = map[int]string{
 	http.StatusUnauthorized:          "the registry refuses the credentials (%s): log in with docker login HOST or podman login HOST",
-	http.StatusForbidden:             "the registry forbids it (%s): log in as a user who can push there or, if the registry allows no overwriting, use another tag",
-	http.StatusNotFound:              "the registry has no such repository, and creates none itself (%s): create it there",
+	http.StatusForbidden:             "the registry forbids the upload (%s): log in as a user who can push there or, if the registry allows no overwriting, use another tag",
+	http.StatusNotFound:              "the registry has no such repository, and does not create one by itself (%s): create the repository there",
 	http.StatusRequestEntityTooLarge: "the artifact is too large for the registry (%s)",
 	http.StatusTooManyRequests:       "the registry has received too many requests (%s): try again later",
 }
@@ -64,10 +65,11 @@ func (r Repository) refusal(response *transport.Error) error {
 	return errors.New(text)
 }
 
-// maxSummary bounds the text of a response in a message, because another program writes it.
+// maxSummary is the maximum length of a response's text in a message. The length is limited, because another
+// program writes the text.
 const maxSummary = 200 // characters
 
-// summary returns the status of a response and, if it contains some, the first of its errors.
+// summary returns the status of a response. If the response contains errors, summary adds the first error.
 func summary(response *transport.Error) string {
 	text := fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	if len(response.Errors) > 0 {
@@ -76,7 +78,7 @@ func summary(response *transport.Error) string {
 	return oneLine(text)
 }
 
-// oneLine returns text without characters that are not printable, shortened.
+// oneLine replaces unprintable characters by spaces, and shortens the text to maxSummary.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -106,7 +108,7 @@ func unreachable(err error) error {
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return errors.New("the registry does not use TLS: if that is intended, allow it with --plain-http")
 	case errors.As(err, &unknown):
-		return errors.New("this machine does not trust the issuer of its certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
+		return errors.New("this machine does not trust the issuer of the registry's certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
 	case errors.As(err, &number):
 		return fmt.Errorf("cannot reach the registry: %w", number)
 	case errors.As(err, &request):

@@ -19,11 +19,12 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// Repository is a repository of a registry.
+// Repository is a place for artifacts in a registry, such as quay.io/acme/platform.
 type Repository struct{ name name.Repository }
 
-// Named returns the repository of a name such as quay.io/acme/platform, which must include the registry. With a registry on this
-// machine or in a private network, it falls back to HTTP without TLS; plainHTTP allows this with every registry.
+// Named returns the repository with a name such as quay.io/acme/platform. The name must include the registry. If the
+// registry is on this machine or in a private network, requests can fall back to HTTP without TLS. plainHTTP allows this
+// fallback for every registry.
 func Named(repository string, plainHTTP bool) (Repository, error) {
 	options := []name.Option{name.StrictValidation}
 	if plainHTTP {
@@ -41,20 +42,21 @@ func (r Repository) Below(path string) (Repository, error) {
 // String returns the name.
 func (r Repository) String() string { return r.name.Name() }
 
-// Progress is called with the number of bytes that have been sent, and the number of all bytes.
+// Progress is called with the number of bytes that have been sent so far, and the total number of bytes.
 type Progress func(sent, all int64)
 
 // TakenError reports that a tag points to another artifact, which somebody may use.
-type TakenError struct{ Tag, Digest string } // the tag with its repository
+type TakenError struct{ Tag, Digest string } // Tag includes the repository
 
 // Error names the artifact.
 func (t *TakenError) Error() string {
 	return t.Tag + " already exists with a different digest: " + t.Digest
 }
 
-// Put points a tag at an artifact, and uploads the artifact first. It does nothing if the tag already points there; pushed is false then. If the
-// tag points to another artifact, it replaces the tag or, with replace false, returns a *TakenError. Put uses the
-// credentials of docker login or podman login. Its errors include the next step; one about credentials is a *DeniedError.
+// Put uploads an artifact, and then points a tag to the artifact. If the tag already points to the artifact, Put does
+// nothing, and pushed is false. If the tag points to another artifact, Put moves the tag if replace is true, and returns
+// a *TakenError otherwise. Put uses the credentials of docker login or podman login. Its errors include the next step.
+// An error about credentials is a *DeniedError.
 func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, progress Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("trainyard")}
@@ -85,7 +87,7 @@ func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, repl
 	return err == nil, r.explain(ctx, err)
 }
 
-// image makes an artifact available to the library.
+// image adapts an artifact to the library go-containerregistry.
 type image struct{ artifact.Packed }
 
 var _ partial.CompressedImageCore = image{}

@@ -30,13 +30,13 @@ const (
 	transformerKind = "Transformer"
 )
 
-// function is one of the functions of the program.
+// function is one of the operations that a functionConfig can request, such as generate.
 type function struct {
 	kind string // of the functionConfig
 	run  func(*resourceList, context.Context) int
 }
 
-// functions are the values of functionAnnotation.
+// functions contains the functions, by the value of functionAnnotation.
 var functions = map[string]function{
 	"generate":  {platformKind, (*resourceList).generate},
 	"validate":  {platformKind, (*resourceList).validate},
@@ -66,7 +66,7 @@ func (l *resourceList) process(ctx context.Context) int {
 	return f.run(l, ctx)
 }
 
-// suggestion is a hint at the known name that is most similar, or empty.
+// suggestion returns text that suggests the most similar known name, or an empty string if no name is similar.
 func suggestion(name string, known []string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf(": did you mean %s?", nearest)
@@ -74,7 +74,7 @@ func suggestion(name string, known []string) string {
 	return ""
 }
 
-// document is the functionConfig as a document.
+// document returns the functionConfig as the input of the generator.
 func (l *resourceList) document() (generator.Input, error) {
 	text, err := toJSON(l.FunctionConfig)
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *resourceList) document() (generator.Input, error) {
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// request is the request to generate from the functionConfig.
+// request returns the generator's request for the functionConfig and the environment in its annotation.
 func (l *resourceList) request() (generator.Request, error) {
 	document, err := l.document()
 	request := generator.Request{Layers: []generator.Input{document}}
@@ -93,7 +93,8 @@ func (l *resourceList) request() (generator.Request, error) {
 	return request, err
 }
 
-// platforms generates the one platform that the request selects.
+// platforms generates the platform that the request selects. It fails if the request selects several, and reports
+// notes.
 func (l *resourceList) platforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if err != nil {
@@ -110,7 +111,7 @@ func (l *resourceList) platforms(ctx context.Context, request generator.Request)
 	return platforms, nil
 }
 
-// generate adds the objects of the platform to the items.
+// generate adds the generated objects of the platform to the items.
 func (l *resourceList) generate(ctx context.Context) int {
 	request, err := l.request()
 	if err != nil {

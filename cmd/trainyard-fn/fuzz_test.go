@@ -13,7 +13,7 @@ const document = `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata:
 
 const changes = `{apiVersion: trainyard.dev/v1alpha1, kind: Transformer, metadata: {name: a}, spec: {labels: {a: b}, images: {mirrors: {docker.io: a.b}}, argocd: true}}`
 
-// seeds are valid and invalid ResourceLists.
+// seeds contains valid and invalid ResourceLists.
 var seeds = []string{
 	"", "{", "a: b", "- a", "null", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n",
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig: " + document + "\n",
@@ -32,7 +32,7 @@ var seeds = []string{
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n...\napiVersion: v1\n",
 }
 
-// decode decodes the output, as strictly as hosts do.
+// decode decodes the output as strictly as kustomize and kpt do.
 func decode(t *testing.T, text []byte) (list struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -46,8 +46,9 @@ func decode(t *testing.T, text []byte) (list struct {
 	return list
 }
 
-// FuzzRun checks that standard output is either empty or one ResourceList of the version of the input. If it is
-// empty, or has results of severity error, then the exit code is not 0 and standard error has the messages.
+// FuzzRun checks that standard output is either empty or one ResourceList with the apiVersion of the input. If
+// the output is empty, or contains results of severity error, the exit code must not be 0, and standard error
+// must contain the messages.
 func FuzzRun(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed)
@@ -84,17 +85,18 @@ func TestGenerateKeepsOtherItems(t *testing.T) {
 	}
 	items := decode(t, out.Bytes()).Items
 	if len(items) != 2 || items[0]["kind"] != "ConfigMap" || items[1]["kind"] != "ClusterTrainingRuntime" {
-		t.Fatalf("items are %v", items)
+		t.Fatalf("want a ConfigMap and a ClusterTrainingRuntime, got the items %v", items)
 	}
 	if !strings.Contains(out.String(), "# a comment\n") {
-		t.Errorf("a comment is gone:\n%s", out.String())
+		t.Errorf("want the comment of the input in the output, got:\n%s", out.String())
 	}
 	if data, _ := items[0]["data"].(map[string]any); data["a"] != "a\n\n  b\n" {
 		t.Errorf("the ConfigMap is now %v", items[0])
 	}
 }
 
-// TestRefusedInput checks input that kyaml by itself would accept and partly lose.
+// TestRefusedInput checks that the program refuses input that kyaml would accept, although kyaml would lose a
+// part of it.
 func TestRefusedInput(t *testing.T) {
 	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 	for name, tc := range map[string]struct{ input, want string }{
@@ -115,7 +117,7 @@ func TestRefusedInput(t *testing.T) {
 			var out, messages bytes.Buffer
 			code := run(t.Context(), nil, strings.NewReader(tc.input), &out, &messages)
 			if code != exitInvalid || out.Len() > 0 || !strings.Contains(messages.String(), tc.want) {
-				t.Errorf("exit code %d, %d bytes and %q, want %q", code, out.Len(), messages.String(), tc.want)
+				t.Errorf("exit code %d, %d bytes of output and the message %q, want no output and the message %q", code, out.Len(), messages.String(), tc.want)
 			}
 		})
 	}

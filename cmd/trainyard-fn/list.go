@@ -25,13 +25,13 @@ const maxInput = 64 << 20
 // Source: kustomize, cmd/config/docs/api-conventions/functions-spec.md.
 var apiVersions = []string{kio.ResourceListAPIVersion, "config.kubernetes.io/v1beta1"}
 
-// resourceList is the input of the function, and after a call its output.
+// resourceList is the input of the function. After a call of process, it is the output.
 type resourceList struct {
 	framework.ResourceList
 	stream kio.ByteReadWriter
 }
 
-// header declares the types of fields that kyaml assumes without checking.
+// header declares the fields with the types that kyaml assumes but does not check.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -74,8 +74,8 @@ func readList(in io.Reader) (*resourceList, error) {
 	return l, nil
 }
 
-// documentMarker matches a line that ends a YAML document or begins another. kyaml ignores what follows some of
-// these.
+// documentMarker matches a line that ends a YAML document or begins another. kyaml ignores the text after some of
+// these markers.
 var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)")
 
 // parseHeader checks everything that kyaml does not check: duplicate keys, further documents, expansion of aliases,
@@ -98,7 +98,8 @@ func parseHeader(text []byte) (head header, err error) {
 	return head, nil
 }
 
-// read reads the list with kyaml. Aliases become copies, because they can refer to text outside the items.
+// read reads the list with kyaml. It replaces each alias by a copy, because an alias can refer to text outside the
+// items.
 func (l *resourceList) read(items int) error {
 	var err error
 	if l.Items, err = l.stream.Read(); err != nil {
@@ -116,7 +117,7 @@ func (l *resourceList) read(items int) error {
 	return err
 }
 
-// write writes the items and results.
+// write writes the ResourceList with the items and the results.
 func (l *resourceList) write(to io.Writer) error {
 	l.stream.Writer, l.stream.Results = to, nil
 	if len(l.Results) > 0 {
@@ -134,7 +135,7 @@ func (l *resourceList) write(to io.Writer) error {
 	return nil
 }
 
-// toJSON converts an object to JSON, with values as Kubernetes reads them.
+// toJSON converts an object to JSON. It interprets YAML values as Kubernetes does.
 func toJSON(object *yaml.RNode) ([]byte, error) {
 	text, err := object.String()
 	if err != nil {
@@ -143,7 +144,8 @@ func toJSON(object *yaml.RNode) ([]byte, error) {
 	return kubernetes.YAMLToJSON([]byte(text))
 }
 
-// localConfigAnnotation marks objects that stay on the host, such as the functionConfig among the items.
+// localConfigAnnotation marks objects that are not applied to a cluster, such as the functionConfig among the
+// items.
 const localConfigAnnotation = "config.kubernetes.io/local-config"
 
 func isLocal(object *yaml.RNode) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/gctuning"
 )
 
-// Exit codes. They have the same meaning as those of trainyard.
+// Exit codes. They have the same meanings as the exit codes of trainyard.
 const (
 	exitOK       = 0
 	exitInternal = 1
@@ -25,17 +25,17 @@ const (
 )
 
 const usage = `trainyard-fn is a KRM function. It reads a ResourceList from standard input and writes one to
-standard output. Messages are in the results, and on standard error as well, because kustomize
-shows no results.
+standard output. Messages are in the results of the ResourceList. They are also on standard error,
+because kustomize does not show results.
 
-Its functionConfig is a platform document (apiVersion: trainyard.dev/v1alpha1, kind: Platform).
+The functionConfig is a platform document (apiVersion: trainyard.dev/v1alpha1, kind: Platform).
 Annotations of the document select the function:
 
   trainyard.dev/function: generate     add the objects of the platform (the default)
   trainyard.dev/function: validate     check runtimes for known MPI errors, and TrainJobs against the rules of their tenants
   trainyard.dev/environment: NAME      the environment; required if the document has environments
 
-Or it is a document of the kind Transformer. The fields of its spec change objects:
+The functionConfig can also be a document of the kind Transformer. The fields of its spec change objects:
 
   platform: NAME                       set the label trainyard.dev/platform on objects without it
   labels: {NAME: VALUE}                set these labels
@@ -71,7 +71,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run processes one ResourceList. It writes exactly one ResourceList to out, or nothing.
+// run processes one ResourceList. It writes either exactly one ResourceList or nothing to out.
 func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) int {
 	if len(args) > 0 {
 		return runFlag(args[0], out, messages)
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writ
 	return code
 }
 
-// runFlag prints what a flag requests.
+// runFlag prints the help text or the version, and returns the exit code.
 func runFlag(flag string, out, messages io.Writer) int {
 	switch flag {
 	case "--help", "-h":

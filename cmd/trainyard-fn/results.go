@@ -31,7 +31,7 @@ func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p
 	l.Results = append(l.Results, r)
 }
 
-// reportAll reports problems of an object. It returns code if there are any, else exitOK.
+// reportAll reports the problems of an object. It returns code if there are problems, and exitOK otherwise.
 func (l *resourceList) reportAll(object *yaml.RNode, severity framework.Severity, problems problem.List, code int) int {
 	for _, p := range problems {
 		l.report(object, severity, p)
@@ -48,7 +48,7 @@ func (l *resourceList) reportUsage(message string) int {
 	return exitInvalid
 }
 
-// reportError reports the problems of the functionConfig, or an error of the program.
+// reportError reports an error that stops the function: the problems of the functionConfig, or any other error.
 func (l *resourceList) reportError(err error) int {
 	var problems problem.List
 	if errors.As(err, &problems) {
@@ -61,7 +61,7 @@ func (l *resourceList) reportError(err error) int {
 	return code
 }
 
-// line is a result on one line, for standard error. kustomize shows no results.
+// line formats a result as one line for standard error, because kustomize does not show results.
 func line(r *framework.Result) string {
 	fields := []string{string(r.Severity)}
 	if r.File != nil {

@@ -20,12 +20,12 @@ import (
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
 )
 
-// kustomizeAnnotation is on the objects that kustomize sends to transformers and validators.
+// kustomizeAnnotation is an annotation of all objects that kustomize sends to transformers and validators.
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
-// validate checks the items, and changes none. It checks runtimes for known MPI errors, TrainJobs against the rules
-// of the platform (even if nothing in the cluster enforces them), and other kinds that trainyard generates against
-// upstream's types.
+// validate checks the items without changing them. It checks runtimes for known MPI errors. It checks TrainJobs
+// against the rules of the platform, even if the cluster does not enforce the rules. It checks other kinds that
+// trainyard generates against upstream's types.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {
 		return l.leaveMarker("validate")
@@ -47,7 +47,7 @@ func (l *resourceList) validate(ctx context.Context) int {
 	return code
 }
 
-// rules are the rules of the platform for TrainJobs.
+// rules returns the platform's rules for TrainJobs.
 func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	request, err := l.request()
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	return trainjob.WithRules(ctx, generator.New(trainyard.CUE), request, platforms)
 }
 
-// check checks one object. Objects of unknown kinds pass.
+// check checks one object. It accepts objects of unknown kinds.
 func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 	const name = "item.json"
 	text, err := toJSON(item)
@@ -84,7 +84,7 @@ func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 }
 
 // checkType checks an object against its Go type. An unknown field is an error in an object that trainyard generated,
-// and a warning in other objects, because they can be for a newer version of the type.
+// and a warning in other objects, because they may use a newer version of the type.
 func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	var fields map[string]any
 	if err := utiljson.Unmarshal(text, &fields); err != nil {
@@ -98,7 +98,7 @@ func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	return max(l.reportAll(item, framework.Error, wrong, exitInvalid), l.reportAll(item, severity, unknown, code))
 }
 
-// missingTenant is the message about a TrainJob in a namespace without rules.
+// missingTenant returns the message about a TrainJob in a namespace that has no rules.
 func missingTenant(e *trainjob.TenantError) string {
 	subject := "it has none"
 	if e.Tenant != "" {
@@ -113,7 +113,7 @@ func missingTenant(e *trainjob.TenantError) string {
 	return subject + ": want one of " + strings.Join(e.Known, ", ")
 }
 
-// listOf converts an error to problems.
+// listOf converts an error to a list of problems. The list is empty if there is no error.
 func listOf(err error) problem.List {
 	var problems problem.List
 	if err != nil && !errors.As(err, &problems) {

@@ -13,14 +13,14 @@ import (
 	"github.com/trainyard/trainyard/generator/capacity"
 )
 
-// capacityFlags make vet print how large TrainJobs can be.
+// capacityFlags are the flags with which vet prints how many nodes a TrainJob can have.
 type capacityFlags struct {
 	enabled bool
 	format  string
 }
 
 func (f *capacityFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.enabled, "fit", false, "print how many nodes a TrainJob of each runtime can have, for each tenant that lists the runtime")
+	cmd.Flags().BoolVar(&f.enabled, "fit", false, "for each tenant and each runtime that it lists, print how many nodes a TrainJob can have")
 	textOrJSON.addFlag(cmd, &f.format, "output", "o", "text", "print format of --fit")
 }
 
@@ -35,7 +35,7 @@ func (f *capacityFlags) check(cmd *cobra.Command, r *reporter) error {
 	return nil
 }
 
-// print prints the capacities of a document without problems.
+// print prints the capacities of a document that has no problems.
 func (f *capacityFlags) print(ctx context.Context, s streams, input inputFlags) error {
 	request, err := input.request(s.in)
 	if err != nil {
@@ -63,7 +63,7 @@ type column struct {
 	cell  func(capacity.Record) string
 }
 
-// printCapacities prints a table. It leaves out empty columns, such as environments and queues.
+// printCapacities prints a table. It omits columns that are empty in all rows, for example environments or queues.
 func printCapacities(w io.Writer, capacities []capacity.Record) error {
 	columns := []column{
 		{"ENVIRONMENT", func(f capacity.Record) string { return f.Environment }},

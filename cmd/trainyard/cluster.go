@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// clusterFlags select a cluster and a namespace, with the names that kubectl uses.
+// clusterFlags select a cluster and a namespace. The flags have the same names as in kubectl.
 type clusterFlags struct{ kubeconfig, context, namespace string }
 
 // addConnection adds the flags that select the cluster.
@@ -26,11 +26,11 @@ func (f *clusterFlags) addNamespace(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace (default the namespace of the context)")
 }
 
-// clientRate is how many requests per second a command can send on average. The default of client-go, 5, is slow for a
-// person at a terminal.
+// clientRate is the maximum average number of requests per second. The default of client-go is 5, which makes a person
+// at a terminal wait.
 const clientRate = 50
 
-// connect connects to the cluster, and fills in the namespace.
+// connect connects to the cluster. If no namespace is given, it sets f.namespace to that of the context.
 func (f *clusterFlags) connect() (jobs.Jobs, error) {
 	config, namespace, err := f.config()
 	if err != nil {
@@ -42,7 +42,7 @@ func (f *clusterFlags) connect() (jobs.Jobs, error) {
 	return jobs.Connect(config)
 }
 
-// config returns the connection settings of the cluster, and the namespace of its context.
+// config returns the connection settings of the cluster, and the namespace of the selected context.
 func (f *clusterFlags) config() (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig

@@ -18,15 +18,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Limits for any invalid document. They are far above the usual values, for the race detector and busy machines.
+// Limits on the time and memory that vet may use for an invalid document. They are far above the usual values, because
+// the race detector and busy machines slow tests down.
 const (
 	vetTimeout = time.Minute
 	vetMemory  = 600 << 20 // bytes
 )
 
-// TestCorpus runs testdata/corpus: each file contains one mistake and the complete output of vet. TRAINYARD_UPDATE=1
-// rewrites the output. A person has to review it: all problems and no others, each once, at its position, with the
-// allowed values.
+// TestCorpus runs the files in testdata/corpus. Each file contains one mistake and the complete output of vet.
+// TRAINYARD_UPDATE=1 rewrites the output, which a person must then review. The output must contain exactly the problems
+// of the file, each once, with its position and the allowed values.
 func TestCorpus(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/corpus",
@@ -47,8 +48,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// vetWithin runs trainyard vet with limits on time and memory: vet CODE ARG... Its standard error is in the file output.
-// With --without-capabilities, root has no capabilities.
+// vetWithin runs trainyard vet with limits on time and memory. Usage: vet CODE ARG... The file named output contains its
+// standard error. With --without-capabilities, vet runs without the capabilities of root.
 func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: vet CODE ARG...")
@@ -68,7 +69,7 @@ func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Stderr = &output
 	_ = cmd.Run() // the exit code is checked below
 	if ctx.Err() != nil {
-		ts.Fatalf("still running after %s", vetTimeout)
+		ts.Fatalf("vet still runs after %s", vetTimeout)
 	}
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
 		ts.Fatalf("exit code %s, want %s:\n%s", got, args[0], &output)
@@ -79,7 +80,9 @@ func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("output"), output.Bytes(), 0o600))
 }
 
-// writeBytes creates a file from Go strings: write FILE '"text\n"' 3*'"again"'...
+// writeBytes creates a file from Go strings, each with an optional number of repetitions. Usage:
+//
+//	write FILE '"text\n"' 3*'"again"'...
 func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: write FILE [COUNT*]STRING...")
@@ -101,7 +104,7 @@ func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text.String()), 0o600))
 }
 
-// writeSparse creates a sparse file of zeros: sparse FILE BYTES.
+// writeSparse creates a sparse file of zeros. Usage: sparse FILE BYTES.
 func writeSparse(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sparse FILE BYTES")

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/cmd/trainyard/internal/doctor"
 )
 
-// doctorFlags are the flags of doctor.
+// doctorFlags are the flags of the command doctor.
 type doctorFlags struct {
 	cluster clusterFlags
 	argocd  string
@@ -30,7 +30,8 @@ func newDoctor(s streams) *cobra.Command {
 		Short: "Check whether kustomize on this machine can run trainyard-fn",
 		Long: `Check whether kustomize on this machine can run trainyard-fn, and print what is missing.
 
-The command builds a small platform in a temporary folder, with and without the flags that functions need.
+The command builds a small platform in a temporary folder with kustomize, once with and once without the
+flags that functions need.
 With --argocd-namespace, it also checks the settings of Argo CD in a cluster.
 
 The exit code is 7 if anything is missing.`,
@@ -45,7 +46,7 @@ The exit code is 7 if anything is missing.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
-	cmd.Flags().StringVar(&f.argocd, "argocd-namespace", "", "namespace of Argo CD, to check its settings (default none)")
+	cmd.Flags().StringVar(&f.argocd, "argocd-namespace", "", "namespace of Argo CD; if given, the command checks the settings of Argo CD there (default none)")
 	f.cluster.addConnection(cmd)
 	addOutput(cmd, &f.output, textOrJSON)
 	return cmd
@@ -91,7 +92,7 @@ func (f doctorFlags) print(s streams, checks []doctor.Check) error {
 	})
 }
 
-// buildOptions reads the flags that Argo CD passes to kustomize.
+// buildOptions returns the flags that Argo CD passes to kustomize, from its ConfigMap argocd-cm.
 func buildOptions(ctx context.Context, config *rest.Config, namespace string) (string, error) {
 	config.APIPath, config.GroupVersion = "/api", &schema.GroupVersion{Version: "v1"}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/sandbox"
 )
 
-// evaluationLimits bounds the evaluation of CUE documents. Forty bytes of CUE can take minutes and gigabytes, and nothing
-// within the process can stop their evaluation.
+// evaluationLimits bounds the evaluation of CUE documents. The evaluation of forty bytes of CUE can take minutes and
+// gigabytes, and nothing in the same process can stop it.
 var evaluationLimits = sandbox.Limits{
 	Wall:   14 * time.Second, // of all layers together
 	CPU:    10 * time.Second,
@@ -38,7 +38,8 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow is the error of the CUE layer at which all layers together exceed the time limit.
+// errLayersTooSlow is the error if all CUE layers together exceed the time limit. It is reported for the layer at
+// which this happens.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild runs this program with the command __evaluate.
@@ -50,8 +51,8 @@ func evaluateInChild(ctx context.Context, limits sandbox.Limits, input generator
 	return sandbox.Run(ctx, limits, input.Text, program, "__evaluate", fmt.Sprintf("--allow-cue-imports=%v", allowImports), "--", input.Name)
 }
 
-// newEvaluate returns the command of the child process. It reads a CUE document from standard input, and writes the
-// evaluated document to standard output.
+// newEvaluate returns the command that runs in the child process. The command reads a CUE document from standard
+// input, and writes the evaluated document to standard output.
 func newEvaluate(s streams) *cobra.Command {
 	var allowImports bool
 	cmd := &cobra.Command{

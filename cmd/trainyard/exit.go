@@ -52,8 +52,8 @@ func exitCodeHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-// exitError is an error with the exit code of the run. Its result can list problems or failures; without any, the error
-// itself is the one failure.
+// exitError is an error with the exit code of the run. The result can list problems or failures. If it lists none, the
+// error itself is the only failure.
 type exitError struct {
 	error
 	result report.Report
@@ -66,10 +66,11 @@ func exitErrorf(code int, format string, args ...any) error {
 	return &exitError{fmt.Errorf(format, args...), report.Report{ExitCode: code}}
 }
 
-// usageErrorf returns the error of a command line that is invalid or cannot be carried out.
+// usageErrorf returns an error about a command line that is invalid or cannot be carried out.
 func usageErrorf(format string, args ...any) error { return exitErrorf(exitUsage, format, args...) }
 
-// resultOf returns the exit code of a run that ended with an error or nil, and the problems and failures to report.
+// resultOf returns the exit code, the problems and the failures of a run that ended with the given error. The error
+// can be nil.
 func resultOf(err error) report.Report {
 	if err == nil {
 		return report.Report{}
@@ -91,7 +92,7 @@ func resultOf(err error) report.Report {
 	return report.Report{ExitCode: code, Failures: []string{fmt.Sprintf("trainyard: %v%s", err, hint)}}
 }
 
-// classify returns the exit code of an error that is one line, and the next step for the user if there is one.
+// classify returns the exit code for an error of one line. hint is the next step for the user, or empty.
 func classify(err error) (code int, hint string) {
 	const usage = "\nRun \"trainyard --help\" for usage."
 	var (

@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/schema"
 )
 
-// explainFlags are the flags of explain.
+// explainFlags are the flags of the command explain.
 type explainFlags struct {
 	input  inputFlags
 	origin bool
@@ -26,11 +26,12 @@ func newExplain(s streams, r *reporter) *cobra.Command {
 		Use:   "explain [FIELD]",
 		Short: "Describe a field of the document, or show which layer sets it",
 		Long: `Describe a field of the platform document: its meaning, its allowed values and the fields below it.
-With --origin, show the values that the document sets there, with the file and line of each.`,
+With --origin, show the values that the document sets for the field and below it. Each value has its file
+and line.`,
 		Example: `  # Describe a runtime and its fields
   trainyard explain spec.runtimes.NAME
 
-  # Describe one field; the name of the runtime does not matter
+  # Describe one field. Any runtime name works in the path
   trainyard explain spec.runtimes.mpi-openmpi-cpu.preflight.timeout
 
   # Which file sets this image?
@@ -117,7 +118,8 @@ func required(one field) string {
 	return ""
 }
 
-// maxShownPath is how much of a path a message repeats, in characters. No path of the reference is as long.
+// maxShownPath is the maximum number of characters of a path that a message repeats. All paths of the reference are
+// shorter.
 const maxShownPath = 200
 
 func unknownField(given string) error {
@@ -128,8 +130,8 @@ func unknownField(given string) error {
 	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top fields", path)
 }
 
-// withoutEnvironment turns a path below spec.environments.NAME into the path below spec, as an environment has the fields
-// of spec.
+// withoutEnvironment turns a path below spec.environments.NAME into the same path below spec. This works because an
+// environment has the fields of spec.
 func withoutEnvironment(steps []string) []string {
 	if isBelowEnvironments(steps) && len(steps) > 2 && !isBracket(steps[2]) {
 		return slices.Concat(steps[:1], steps[3:])
@@ -141,8 +143,8 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns how many fields a field is below a path; ok is false if it is not below the path. The path can leave
-// out the index of a list item.
+// depthBelow returns how many levels the field is below a path. ok is false if the field is not below the path. The path
+// can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -158,8 +160,8 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 	return depth, len(path) == 0
 }
 
-// nearestField removes steps from the end of a path until a field matches. The removed steps are keys that a person
-// chose, such as the name of a variable in env.
+// nearestField removes steps from the end of a path until a field matches. The removed steps are keys that the author of
+// the document chose, such as the name of a variable in env.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {
@@ -172,8 +174,8 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// contains tells whether a list field has an item at these steps, or a mapping field a key that a person chose. Such a key
-// can contain dots, and then takes several steps.
+// contains reports whether steps lead to a value inside the field. In a list, this is one item. In a mapping, this is a
+// key that the author chose, which takes several steps if it contains dots.
 func (f field) contains(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

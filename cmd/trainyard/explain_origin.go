@@ -48,7 +48,7 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string, step
 	return nil
 }
 
-// valuesAt returns the values at or below a path, and how many there are.
+// valuesAt returns the values at or below a path, and their number.
 func valuesAt(path []string, sources []generator.Source) (found []generator.Source, total int) {
 	for _, source := range sources {
 		values := []load.Value{}
@@ -84,8 +84,8 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	return nil, nil, unknownName("spec.environments", path[2], names)
 }
 
-// notSet returns the error of a path without values: a list index is missing or too large, a name does not exist, the
-// field does not exist, or the field has its default.
+// notSet returns the error of a path that has no values. There are four causes: a list index is missing or too large,
+// a name does not exist, the field does not exist, or the field has its default.
 func notSet(path string, steps []string, sources []generator.Source) error {
 	all, err := reference()
 	if err != nil {
@@ -111,7 +111,7 @@ func notSet(path string, steps []string, sources []generator.Source) error {
 	return usageErrorf("no layer sets %s: run \"trainyard explain %s\" to see its default", path, path)
 }
 
-// isChosenName tells whether the last step of a path is a name that a person chose.
+// isChosenName reports whether the last step of a path is a name that the author of the document chose.
 func isChosenName(all []field, path []string) bool {
 	last, named := len(path)-1, false
 	for _, one := range all {
@@ -139,7 +139,7 @@ func keysBelow(path []string, sources []generator.Source) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// unknownName returns the error of a name that does not exist at a path.
+// unknownName returns an error about a name that does not exist at a path.
 func unknownName(at, name string, names []string) error {
 	switch nearest := message.Nearest(name, names); {
 	case nearest != "":
@@ -150,7 +150,7 @@ func unknownName(at, name string, names []string) error {
 	return usageErrorf("%s has no %s: it has %s", at, name, listNames(names))
 }
 
-// asJSON formats a value of a document, which always marshals.
+// asJSON formats a value of a document as JSON, which cannot fail for such a value.
 func asJSON(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)

@@ -9,22 +9,22 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Steps of paths in the reference that match any key.
+// Steps of paths in the reference that match more than one key.
 const (
-	anyName = "NAME" // a key that a person chooses
-	anyItem = "[]"   // an item of a list
+	anyName = "NAME" // any key that the author of the document chose
+	anyItem = "[]"   // any item of a list
 )
 
-// isBracket tells whether a step of a path is an index in brackets.
+// isBracket reports whether a step of a path is an index in brackets.
 func isBracket(step string) bool { return strings.HasPrefix(step, "[") }
 
-// isIndex tells whether a key is the index of a list item.
+// isIndex reports whether a key is the index of a list item.
 func isIndex(key string) bool { return key != "" && strings.Trim(key, "0123456789") == "" }
 
-// isItem tells whether a step is the index of a list item, with or without brackets.
+// isItem reports whether a step is the index of a list item, with or without brackets.
 func isItem(step string) bool { return isBracket(step) || isIndex(step) }
 
-// matches tells whether a step of the reference matches a given step.
+// matches reports whether a step of the reference matches a given step.
 func matches(reference, given string) bool {
 	if reference == anyItem {
 		return isItem(given)
@@ -32,11 +32,12 @@ func matches(reference, given string) bool {
 	return !isBracket(given) && (reference == given || reference == anyName)
 }
 
-// maxPath bounds the length of a path, in bytes, because each prefix of it is looked up. It is several times the length
-// of the longest path in a document.
+// maxPath is the maximum length of a path in bytes. Paths are limited because each prefix of a path is looked up. The
+// limit is several times the length of the longest path in a document.
 const maxPath = 2000
 
-// stepPattern matches one step of a path, with the dot before it: ["key"], "key", [0], [] or key.
+// stepPattern matches one step of a path and the dot before the step. A step has one of the forms ["key"], "key", [0],
+// [] and key.
 var stepPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.?(?:\[("(?:[^"\\]|\\.)*")\]|("(?:[^"\\]|\\.)*")|(\[-?\d*\])|([^].\["]+))`)
 })
@@ -63,8 +64,8 @@ func parsePath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// follow follows the steps of a path along the keys of a value, and returns the remaining keys; ok is false if the path
-// does not lead to the value. Several steps can form one key, because a person can write a key with dots without quotes.
+// follow follows the steps of a path along the keys of a value, and returns the remaining keys. ok is false if the path
+// does not lead to the value. Several steps can form one key, because users may write a key with dots without quotes.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true
@@ -89,7 +90,7 @@ func follow(steps, keys []string) (rest []string, ok bool) {
 	return nil, false
 }
 
-// withoutBrackets turns the steps [0] into the keys 0.
+// withoutBrackets turns steps into keys. For example, the step [0] becomes the key 0.
 func withoutBrackets(steps []string) []string {
 	keys := make([]string, len(steps))
 	for i, step := range steps {

@@ -21,7 +21,7 @@ type choices []choice
 // textOrJSON are the print formats of most commands.
 var textOrJSON = namedChoices("text", "json")
 
-// namedChoices are choices without descriptions.
+// namedChoices returns choices without descriptions.
 func namedChoices(names ...string) choices {
 	return choicesOf(names, func(name string) choice { return choice{name: name} })
 }
@@ -52,7 +52,7 @@ func (c choices) help() string {
 	return strings.Join(lines, "\n")
 }
 
-// addFlag adds a flag that accepts these choices only, and completes them in a shell.
+// addFlag adds a flag that accepts only these choices. Shell completion suggests them.
 func (c choices) addFlag(cmd *cobra.Command, target *string, name, shorthand, value, usage string) {
 	*target = value
 	cmd.Flags().VarP(&choiceFlag{target, c}, name, shorthand, usage+": "+strings.Join(c.names(), ", "))
@@ -79,13 +79,13 @@ type choiceFlag struct {
 	allowed choices
 }
 
-// String is the current value.
+// String returns the current value.
 func (f *choiceFlag) String() string { return *f.target }
 
-// Type is the type that help texts show.
+// Type returns the type that help texts show.
 func (f *choiceFlag) Type() string { return "string" }
 
-// Set accepts an allowed value.
+// Set stores the value. It returns an error if the value is not allowed.
 func (f *choiceFlag) Set(value string) error {
 	err := oneOf(value, f.allowed.names())
 	if err == nil {
@@ -94,7 +94,8 @@ func (f *choiceFlag) Set(value string) error {
 	return err
 }
 
-// oneOf refuses a value that is not allowed. The error lists the allowed values and suggests the nearest one.
+// oneOf returns an error if a value is not allowed. The error lists the allowed values and suggests the nearest
+// one.
 func oneOf(value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
@@ -106,7 +107,7 @@ func oneOf(value string, allowed []string) error {
 	return err
 }
 
-// maxNames is how many names a message lists.
+// maxNames is the maximum number of names that a message lists.
 const maxNames = 12
 
 // listNames joins names for a message, and shortens a long list.
@@ -117,7 +118,7 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// wantedValues describe the values of flags, by the type that pflag has for them.
+// wantedValues describes the allowed values of flags, by the name of the flag's type in pflag.
 var wantedValues = map[string]string{
 	"bool":           "true or false",
 	"duration":       "a duration such as 90s or 5m",
@@ -125,7 +126,7 @@ var wantedValues = map[string]string{
 	"stringToString": "KEY=VALUE",
 }
 
-// flagError is the usage error of a flag that pflag refused.
+// flagError returns a usage error about a flag that pflag refused.
 func flagError(_ *cobra.Command, err error) error {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap()
@@ -137,7 +138,7 @@ func flagError(_ *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
-// wantArg allows one positional argument, which can be required.
+// wantArg allows one positional argument at most. If required is true, the argument must be present.
 func wantArg(required bool, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if required && len(args) == 0 || len(args) > 1 {
@@ -147,7 +148,8 @@ func wantArg(required bool, what string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs refuses positional arguments. A file name among them is most likely a forgotten -f.
+// noArgs refuses positional arguments. For commands with -f, it suggests -f, because the argument is most likely a
+// file name.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generateFlags are the flags of generate.
+// generateFlags are the flags of the command generate.
 type generateFlags struct {
 	input       inputFlags
 	format      string
@@ -44,8 +44,8 @@ The command refuses with exit code 6
 
 Reports:
 ` + reportFormats().help() + `
-With -o DIR, formats other than text go to standard output. Without it, the objects go to standard
-output, and the report goes to standard error without other messages.`,
+With -o DIR, formats other than text go to standard output. Without -o, the objects go to
+standard output, and the report goes to standard error without other messages.`,
 		Example: `  # See the objects of a platform
   trainyard generate --example minimal
 
@@ -104,7 +104,7 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	return streamer.Stream(ctx, s.out, platforms[0].Objects)
 }
 
-// validate refuses flags that contradict each other, before any file is read.
+// validate refuses flags that contradict each other. It runs before any file is read.
 func (f *generateFlags) validate(canStream bool) error {
 	switch {
 	case f.output == "":

@@ -31,7 +31,7 @@ type scaffold struct {
 	OpenShift bool
 	Trainer   string
 	Kustomize bool   // whether kustomize generates the objects with trainyard-fn
-	Document  string // the file name of the document, without its folder
+	Document  string // the file name of the document, without a folder
 	Catalogue string // the names of the built-in runtimes
 }
 
@@ -102,7 +102,7 @@ type newFile struct {
 	text []byte
 }
 
-// files returns the document, and with --kustomize the kustomization.
+// files returns the document. With --kustomize, it also returns the kustomization.
 func (d scaffold) files(document string) ([]newFile, error) {
 	files := []newFile{{document, []byte(scaffoldText)}}
 	if d.Kustomize {
@@ -121,7 +121,7 @@ func (d scaffold) files(document string) ([]newFile, error) {
 	return files, nil
 }
 
-// nextSteps returns the message after the files are created.
+// nextSteps returns the message that init prints after it has created the files.
 func (d scaffold) nextSteps(file string) string {
 	if !d.Kustomize {
 		return fmt.Sprintf(`Created %[1]s. Edit it, and then:
@@ -137,7 +137,7 @@ func (d scaffold) nextSteps(file string) string {
 `, file, filepath.Dir(file))
 }
 
-// createAll creates new files: all of them, or none if one exists.
+// createAll creates new files. If one of them already exists, it creates none.
 func createAll(files []newFile) error {
 	for _, f := range files {
 		if _, err := os.Lstat(f.name); err == nil {

@@ -11,7 +11,8 @@ import (
 // commentedField matches a field in a comment of the scaffold, but not prose.
 var commentedField = regexp.MustCompile(`(?m)^( +)# ( *[a-z-]+: ?.*)$`)
 
-// TestScaffoldCommentsAreValid uncomments the fields in the scaffold, and checks the result.
+// TestScaffoldCommentsAreValid removes the comment signs before the fields in the scaffold, and checks that the
+// result is valid.
 func TestScaffoldCommentsAreValid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "platform.yaml")
 	var output bytes.Buffer

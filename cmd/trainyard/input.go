@@ -18,7 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput bounds how much of a file is read. It is more than the parser accepts, so that the parser can report the size.
+// maxInput is the maximum number of bytes that are read from a file. It exceeds the limit of the parser, so that the
+// parser can report that a file is too large.
 const maxInput = 2 << 20 // bytes
 
 // inputFlags select the platform document and the environment.
@@ -31,12 +32,12 @@ type inputFlags struct {
 	cmd         *cobra.Command
 }
 
-// add gives a command these flags and --report. The report goes to standard output if onStdout returns true.
+// add adds these flags and --report to a command. The report goes to standard output if onStdout returns true.
 func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) {
 	f.report, f.cmd = r, cmd
 	r.add(cmd, onStdout)
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.files, "file", "f", nil, `platform document in YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; a further -f is a layer over the files before it`)
+	flags.StringArrayVarP(&f.files, "file", "f", nil, `platform document in YAML, JSON (*.json) or CUE (*.cue); "-" is standard input; each further -f adds a layer over the previous files`)
 	namedChoices(examples()...).addFlag(cmd, &f.example, "example", "", "", "use the document of a built-in example, under the layers of -f")
 	flags.StringVar(&f.environment, "env", "", "environment of the document (default all)")
 	flags.BoolVar(&f.imports, "allow-cue-imports", false, "let CUE documents import packages of CUE's standard library, such as strings")
@@ -49,7 +50,7 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
 	if err == nil {
-		request.Environments = []string{""} // never the name of an environment: the error lists the known ones
+		request.Environments = []string{""} // no environment has an empty name, so the error lists all known environments
 		_, err = newPipeline().Generate(cmd.Context(), request)
 	}
 	if errors.As(err, &unknown) {
@@ -67,7 +68,7 @@ func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Pl
 	return newPipeline().Generate(ctx, request)
 }
 
-// generateWithNotes is generate, and reports the notes.
+// generateWithNotes calls generate, and reports the notes.
 func (f *inputFlags) generateWithNotes(ctx context.Context, in io.Reader) ([]generator.Platform, error) {
 	platforms, err := f.generate(ctx, in)
 	f.report.addNotes(notesOf(platforms))
@@ -101,12 +102,13 @@ func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 	return r, nil
 }
 
-// environmentGiven distinguishes --env "", as a shell expands an unset variable, from an absent --env.
+// environmentGiven reports whether the command line contains --env, even with an empty value. A shell passes an empty
+// value if the value is an unset variable.
 func (f *inputFlags) environmentGiven() bool {
 	return f.cmd.Flags().Changed("env")
 }
 
-// names returns the file names of a request for messages.
+// names returns the file names of a request, as messages show them.
 func names(r generator.Request) string {
 	all := make([]string, len(r.Layers))
 	for i, layer := range r.Layers {
@@ -127,8 +129,8 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	return readFrom(name, file)
 }
 
-// pipeTimeout is how long open waits for a named pipe to have a writer. Without a writer, opening a pipe blocks forever;
-// a pipe that a shell creates for <(COMMAND) has a writer from the start.
+// pipeTimeout is how long open waits for the writer of a named pipe. Without a writer, opening a pipe blocks forever. A
+// pipe that a shell creates for <(COMMAND) has a writer from the start.
 const pipeTimeout = 5 * time.Second
 
 // open opens a file for reading: a regular file, a device or a named pipe.
@@ -167,7 +169,7 @@ func readFrom(name string, r io.Reader) (generator.Input, error) {
 
 // examples lists the names of the built-in examples.
 func examples() []string {
-	entries, _ := fs.ReadDir(trainyard.Examples, "examples") // embedded: cannot fail
+	entries, _ := fs.ReadDir(trainyard.Examples, "examples") // cannot fail, because the examples are embedded
 	names := make([]string, len(entries))
 	for i, entry := range entries {
 		names[i] = entry.Name()

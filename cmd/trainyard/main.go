@@ -1,5 +1,5 @@
-// Command trainyard generates Kubernetes objects from a platform document, and checks such documents. It contains flags
-// and printing; the logic is in generator, bundles and api.
+// Command trainyard generates Kubernetes objects from a platform document, and checks such documents. The command
+// contains only flags and printing. The logic is in the packages below generator, bundles and api.
 package main
 
 import (
@@ -13,10 +13,11 @@ import (
 
 func main() {
 	gctuning.Tune()
-	// Handling SIGPIPE turns a write to a closed pipe into an ordinary error.
+	// Because SIGPIPE is handled, a write to a closed pipe returns an ordinary error instead of killing the
+	// program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal kills the program, even while it blocks in a read that ignores the context.
+	// A second signal kills the program, even while the program blocks in a read that ignores the context.
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()

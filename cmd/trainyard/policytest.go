@@ -34,7 +34,7 @@ func newPolicyTest(s streams, r *reporter) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test DIR",
 		Short: "Test the admission policies of a platform with TrainJobs, without a cluster",
-		Long: `Test the ValidatingAdmissionPolicies of a platform with TrainJobs and their expected verdicts, like unit
+		Long: `Test the ValidatingAdmissionPolicies of a platform with TrainJobs and their expected results, like unit
 tests. The command uses the policy evaluator of the API server, and needs no cluster. Each *.yaml file in
 DIR contains cases:
 
@@ -50,8 +50,8 @@ DIR contains cases:
 "user" is the user who submits the TrainJob, "somebody" by default. "before" is the TrainJob that an update
 changes.
 
-Each case is one line with its position. For a failed case, the position is that of the expectation, and
-the line includes the positions in the TrainJob that rules refuse.
+Each case is one line with its position. For a failed case, this is the position of the expectation. The
+line also includes the positions of the values in the TrainJob that rules refuse.
 
 The exit code is 7 if a case failed, and 3 if a file is not a valid test.
 
@@ -81,7 +81,7 @@ Failed cases are also the problems of --report.`,
 	return cmd
 }
 
-// testPolicies runs all cases of a folder in each environment of the document.
+// testPolicies runs all cases of a folder against the policies of each environment of the document.
 func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format string) error {
 	files, err := trainjob.ReadCases(folder)
 	if wrong := (problem.List)(nil); errors.As(err, &wrong) {
@@ -112,7 +112,7 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 	return failedCases(all, format == "text" && f.report.isText())
 }
 
-// checkTypes returns the problems of TrainJobs with values that no API server accepts.
+// checkTypes returns a problem for each value in the TrainJobs that no API server would accept.
 func checkTypes(files map[string][]trainjob.Case, platforms []generator.Platform) error {
 	var problems problem.List
 	for _, platform := range platforms {
@@ -153,8 +153,8 @@ func runCases(ctx context.Context, platform generator.Platform, file []trainjob.
 	return results, nil
 }
 
-// evaluator is the program that evaluates policies. It is a separate program because the evaluator of Kubernetes takes
-// milliseconds to initialize, which would delay every other command.
+// evaluator is the program that evaluates policies. It is a separate program, because Kubernetes' evaluator takes
+// milliseconds to initialize, and would delay every command of trainyard.
 const evaluator = "trainyard-policy"
 
 // evaluate runs the evaluator.
@@ -186,7 +186,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	return response.Outcomes, nil
 }
 
-// findEvaluator finds the evaluator in the folder of this program, or else in PATH.
+// findEvaluator returns the path of the evaluator. It looks in the folder of this program first, and then in PATH.
 func findEvaluator() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		program := filepath.Join(filepath.Dir(self), evaluator)

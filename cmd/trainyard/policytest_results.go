@@ -19,8 +19,8 @@ const (
 	failedCase = "failed"
 )
 
-// caseResult is the result of a case of a policy test in one environment. Its position is that of the case, or of the
-// failed expectation.
+// caseResult is the result of a case of a policy test in one environment. The position is that of the case. If the case
+// failed, the position is that of the expectation.
 type caseResult struct {
 	problem.Position
 	Environment string   `json:"environment,omitempty"`
@@ -29,7 +29,7 @@ type caseResult struct {
 	Status      string   `json:"status"`
 	Message     string   `json:"message,omitempty"` // the difference from the expectation
 	Rules       []string `json:"rules"`             // the rules that refuse the TrainJob
-	Messages    []string `json:"says"`              // their messages, in the same order
+	Messages    []string `json:"says"`              // the messages of these rules, in the same order
 
 	problem problem.Problem
 }
@@ -46,8 +46,8 @@ func newCaseResult(environment string, c trainjob.Case, outcome cases.Outcome) c
 	return r
 }
 
-// failedCases returns the failed cases as an error, or nil. Cases that are printed as text already are not problems of the
-// report.
+// failedCases returns the failed cases as an error, or nil. If printed is true, the report does not repeat the cases,
+// because they are already printed as text.
 func failedCases(all []caseResult, printed bool) error {
 	var failed problem.List
 	for _, r := range all {
@@ -97,7 +97,8 @@ func inEnvironmentOf(r caseResult, where string) string {
 	return where + " in " + r.Environment
 }
 
-// JUnit XML, with the elements and attributes that CI systems agree on. Only some of them read file and line.
+// JUnit XML, with the elements and attributes that all CI systems support. The exceptions are file and line, which only
+// some CI systems read.
 // Source: github.com/testmoapp/junitxml.
 type (
 	junitSuites struct {

@@ -27,7 +27,7 @@ func newPublish(s streams, r *reporter) *cobra.Command {
 	}, newPublishOCI(s, r), newPublishHelm(s, r))
 }
 
-// publishFlags are the flags of all kinds of artifacts.
+// publishFlags are the flags that all subcommands of publish have.
 type publishFlags struct {
 	input       inputFlags
 	annotations map[string]string
@@ -40,7 +40,7 @@ type publishFlags struct {
 
 // namedArtifact is an artifact with its default name.
 type namedArtifact struct {
-	subrepository string // repository below the one of the command line; empty for that repository itself
+	subrepository string // path below the repository of the command line; empty for this repository itself
 	tag           string
 	packed        artifact.Packed
 }
@@ -54,7 +54,8 @@ func newPublishOCI(s streams, r *reporter) *cobra.Command {
 		Use:   "oci DEST",
 		Short: "Publish the objects of a platform as an OCI artifact, for Argo CD and Flux",
 		Long: `Pack the objects of a platform as an OCI artifact, and push it to a registry or write it to a folder. The
-same objects always make the same artifact, byte for byte. An artifact that exists is not pushed again.
+same objects always make the same artifact, byte for byte. An artifact that already exists is not pushed
+again.
 
 DEST is one of
   oci://HOST/REPOSITORY[:TAG]  a repository of a registry
@@ -89,7 +90,7 @@ The exit code is 5 if the registry denies access, and 8 after --timeout.`,
 	return cmd
 }
 
-// wantDestination refuses any other number of arguments.
+// wantDestination refuses a command line without exactly one destination.
 var wantDestination = wantArg(true, "one destination, such as oci://quay.io/acme/platform")
 
 func packOCI(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error) {
@@ -137,7 +138,7 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes 
 	return errors.Join(f.print(s, uploads), err)
 }
 
-// pack packs the artifact of each platform. It packs all of them before the first upload.
+// pack packs the artifact of each platform. All artifacts are packed before the first upload.
 func (f *publishFlags) pack(ctx context.Context, to destination, platforms []generator.Platform, pack packer) ([]*upload, error) {
 	var uploads []*upload
 	for _, p := range platforms {
@@ -154,7 +155,7 @@ func (f *publishFlags) pack(ctx context.Context, to destination, platforms []gen
 	return uploads, nil
 }
 
-// upload uploads the artifacts. If one fails, it still reports those that are uploaded.
+// upload uploads the artifacts. If one upload fails, it still reports the artifacts that are already uploaded.
 func (f *publishFlags) upload(ctx context.Context, s streams, to destination, uploads []*upload) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -167,7 +168,8 @@ func (f *publishFlags) upload(ctx context.Context, s streams, to destination, up
 	return err
 }
 
-// print prints the references of the published artifacts; with --dry-run, of the artifacts to publish.
+// print prints the references of the published artifacts. With --dry-run, it prints those of all artifacts that would
+// be published.
 func (f *publishFlags) print(s streams, uploads []*upload) error {
 	var done []*upload
 	for _, u := range uploads {

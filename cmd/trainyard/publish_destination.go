@@ -24,12 +24,12 @@ import (
 const (
 	planned   = "planned" // --dry-run, or not yet uploaded
 	published = "published"
-	unchanged = "unchanged" // the destination has the same artifact already
+	unchanged = "unchanged" // the destination already has the same artifact
 )
 
 var verbs = map[string]string{published: "now holds", unchanged: "is up to date with"}
 
-// upload is an artifact and the destination to upload it to.
+// upload is an artifact and the destination to which it is uploaded.
 type upload struct {
 	Environment string `json:"environment,omitempty"`
 	Reference   string `json:"reference"`  // with the tag and the digest
@@ -73,10 +73,10 @@ type destination struct {
 	folder     string // empty for a registry
 	repository registry.Repository
 	tag        string // empty if the command line has none
-	replace    bool   // whether an existing tag can move to another artifact
+	replace    bool   // whether an existing tag may move to another artifact
 }
 
-// String is the destination without its tag.
+// String returns the destination without its tag.
 func (d destination) String() string {
 	if d.folder != "" {
 		return layoutScheme + d.folder
@@ -116,7 +116,7 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 }
 
 // forArtifact returns the destination and the tag of an artifact. An artifact with a subrepository is uploaded below the
-// repository; in a folder, which has no repositories, the subrepository is the start of the tag.
+// repository. A folder has no repositories, so there the tag starts with the subrepository.
 func (d destination) forArtifact(a namedArtifact) (to destination, tag string, err error) {
 	switch {
 	case a.subrepository == "":
@@ -133,7 +133,7 @@ func (d destination) forArtifact(a namedArtifact) (to destination, tag string, e
 	return d, a.tag, err
 }
 
-// upload uploads artifacts, and sets the status of each.
+// upload uploads the artifacts, and sets the status of each artifact.
 func (d destination) upload(ctx context.Context, s streams, uploads []*upload) error {
 	if d.folder != "" {
 		return d.writeLayout(ctx, s, uploads)
@@ -171,7 +171,8 @@ func (d destination) writeLayout(ctx context.Context, s streams, uploads []*uplo
 	return nil
 }
 
-// progressOn shows the progress of an upload on a terminal, on a line that done erases.
+// progressOn returns a function that shows the progress of an upload on one line of a terminal. The function done erases
+// this line.
 func progressOn(w io.Writer, name string) (progress registry.Progress, done func()) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

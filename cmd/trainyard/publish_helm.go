@@ -72,10 +72,11 @@ func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]stri
 	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme is the prefix of a folder for charts as files, in the format of helm package.
+// archiveScheme is the prefix of a destination that is a folder. Charts are written there as files, in the format of
+// helm package.
 const archiveScheme = "tgz:"
 
-// archive is a chart as a file.
+// archive describes the file of a packed chart.
 type archive struct {
 	Environment string `json:"environment,omitempty"`
 	File        string `json:"file"`
@@ -83,7 +84,8 @@ type archive struct {
 	Status      string `json:"status"`
 }
 
-// writeArchives writes the chart of each environment to a folder. If one fails, it still prints those that are written.
+// writeArchives writes the chart of each environment to a folder. If one chart fails, it still prints the charts
+// that are already written.
 func (f *publishFlags) writeArchives(ctx context.Context, s streams, dir string) error {
 	switch {
 	case dir == "":
@@ -116,7 +118,7 @@ func (f *publishFlags) writeArchive(ctx context.Context, p generator.Platform, d
 	return archive{p.Environment, file, fmt.Sprintf("sha256:%x", sha256.Sum256(chart.Archive)), status}, withForceHint(err)
 }
 
-// withForceHint adds the next step to the error of a version that is taken by another chart.
+// withForceHint adds the next step to the error that another chart has the same version.
 func withForceHint(err error) error {
 	if taken := (*registry.TakenError)(nil); errors.As(err, &taken) {
 		return fmt.Errorf("%w; raise spec.delivery.helm.version, or replace the chart with --force", err)
@@ -124,7 +126,7 @@ func withForceHint(err error) error {
 	return err
 }
 
-// writeFile writes a chart atomically, unless the file has the same content already.
+// writeFile writes a chart atomically. It does nothing if the file already has the same content.
 func (f *publishFlags) writeFile(file string, content []byte) (status string, err error) {
 	if f.dryRun {
 		return planned, nil
@@ -143,7 +145,7 @@ func (f *publishFlags) writeFile(file string, content []byte) (status string, er
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", file, err)
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // after the rename, there is nothing to remove
+	defer func() { _ = os.Remove(temp.Name()) }() // fails after the rename, when there is nothing to remove
 	_, err = temp.Write(content)
 	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err == nil {
 		err = os.Rename(temp.Name(), file)

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// checkRemovals refuses to lose files, runtimes or tenants in any folder. It also refuses a --remove that removes nothing.
+// checkRemovals returns an error if the run would lose files, runtimes or tenants of any folder. It also returns an
+// error if a --remove removes nothing.
 func (f *generateFlags) checkRemovals(targets []target) error {
 	var losses, removable, removed []string
 	for _, t := range targets {
@@ -38,7 +39,7 @@ func (f *generateFlags) checkRemovals(targets []target) error {
 	return nil
 }
 
-// lossesOf returns the losses in one folder, each with the name of the folder.
+// lossesOf returns one message for each loss in a folder. Each message starts with the name of the folder.
 func (f *generateFlags) lossesOf(t target, err error) []string {
 	var loss *bundles.RemovalError
 	switch {
@@ -54,7 +55,7 @@ func (f *generateFlags) lossesOf(t target, err error) []string {
 	return losses
 }
 
-// removesNothing returns the error of a --remove that affects no folder.
+// removesNothing returns an error about a --remove that affects no folder.
 func removesNothing(targets []target, component string, removable []string) error {
 	for _, t := range targets {
 		if slices.Contains(t.platform.Sections, component) {
@@ -67,7 +68,7 @@ func removesNothing(targets []target, component string, removable []string) erro
 	return usageErrorf("--remove %s: removes nothing: leave the flag out", component)
 }
 
-// completeRemove completes --remove with the components in the output folder.
+// completeRemove completes --remove with the runtimes and tenants in the output folder.
 func (f *generateFlags) completeRemove(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var components []string
 	for _, file := range append(f.manifests(), filepath.Join(f.output, bundles.ManifestName)) {

@@ -11,30 +11,30 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// reporter writes the report of a run. It writes text while the run goes on, and any other format once at the end,
-// however the run ends.
+// reporter writes the report of a run. Text is written while the run goes on. Any other format is written once at
+// the end, even if the run fails.
 type reporter struct {
 	streams
 	format   string      // a name of report.Formats
 	onStdout func() bool // whether the report goes to standard output; nil means never
-	started  bool        // whether a command has started: neither its help nor an invalid command line has a report
+	started  bool        // whether a command has started; help texts and invalid command lines have no report
 	notes    problem.List
 }
 
-// add gives a command the flag --report.
+// add adds the flag --report to a command.
 func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	reportFormats().addFlag(cmd, &r.format, "report", "", report.Text.Name, "format of problems and notes")
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText tells whether people read the report, so that further messages can appear around it.
+// isText reports whether people read the report. Further messages can then appear around the report.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
-// addNotes adds notes to the report. As text, it writes them at once.
+// addNotes adds notes to the report. If the format is text, it writes the notes at once.
 func (r *reporter) addNotes(notes problem.List) {
 	r.notes = append(r.notes, notes...)
 	if r.isText() {
-		_ = report.Text.Write(r.err, report.Report{Notes: notes}) // a message that standard error does not take is lost
+		_ = report.Text.Write(r.err, report.Report{Notes: notes}) // if writing to standard error fails, the message is lost
 	}
 }
 
@@ -64,7 +64,8 @@ func reportFormats() choices {
 	return choicesOf(report.Formats(), func(f report.Format) choice { return choice{f.Name, f.Doc} })
 }
 
-// notesOf returns the notes of all environments, each once, with notes of the same cause folded into one.
+// notesOf returns the notes of all environments without duplicates. Notes with the same cause are combined into
+// one note.
 func notesOf(platforms []generator.Platform) problem.List {
 	var all problem.List
 	for _, p := range platforms {

@@ -22,10 +22,12 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// scripts is the absolute path of the scripts, for tests that change the working directory.
+// scripts is the folder of the test scripts. The path is absolute, because some
+// tests change the working directory.
 var scripts, _ = filepath.Abs(filepath.Join("testdata", "script"))
 
-// readers read a report like its consumer, by format. Every format needs a reader.
+// readers contains a function for each report format, which reads a report as the
+// consumer of the format does.
 var readers = map[string]func(*testing.T, []byte) []finding{
 	"text":   readText,
 	"json":   readJSON,
@@ -63,7 +65,7 @@ func readJSON(t *testing.T, text []byte) []finding {
 	return found
 }
 
-// readSARIF reads with the library that many tools use.
+// readSARIF reads SARIF with a library that many tools use.
 func readSARIF(t *testing.T, text []byte) []finding {
 	t.Helper()
 	validate(t, sarifSchema, text)
@@ -91,7 +93,7 @@ func readSARIF(t *testing.T, text []byte) []finding {
 	return found
 }
 
-// workflowCommand matches a line like the runner of GitHub Actions.
+// workflowCommand matches workflow commands as the runner of GitHub Actions does.
 // Source: actions/runner, src/Runner.Common/ActionCommand.cs.
 var workflowCommand = regexp.MustCompile(`^::([a-z]+) ([^:]*(?::[^:]+)*?)::(.*)$`)
 
@@ -153,7 +155,7 @@ func validate(t *testing.T, schema func() (*jsonschema.Schema, error), text []by
 		t.Fatalf("reading JSON: %v\n%s", err, text)
 	}
 	if err := compiled.Validate(value); err != nil {
-		t.Errorf("invalid for the schema: %v\n%s", err, text)
+		t.Errorf("want a text that is valid for the schema, got: %v\n%s", err, text)
 	}
 }
 

@@ -19,11 +19,12 @@ import (
 // finding is a problem or a note in a report.
 type finding struct {
 	Note bool
-	Rule string // empty in text, which does not contain it
-	Line string // as in text
+	Rule string // empty in the format text, which does not contain the rule
+	Line string // as in the format text
 }
 
-// TestReportsAreEquivalent vets the documents of all scripts with every format. It reads each report like its consumer.
+// TestReportsAreEquivalent vets the documents of all scripts with every report format. It reads each report as its
+// consumer does, and checks that all formats contain the same.
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0
@@ -70,7 +71,7 @@ func TestEveryFormatHasAReader(t *testing.T) {
 	}
 }
 
-// documents writes the documents of all scripts to the working directory, and returns their names.
+// documents writes the documents of all scripts to the working directory, and returns their file names.
 func documents(t *testing.T) []string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))

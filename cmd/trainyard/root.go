@@ -34,7 +34,7 @@ func newRoot(s streams, r *reporter) *cobra.Command {
 DeepSpeed) on Kubernetes and OpenShift AI. You describe the platform in one document in Git, and
 trainyard generates its Kubernetes objects.
 
-Data goes to standard output, messages go to standard error. Exit codes:
+Data goes to standard output, and messages go to standard error. Exit codes:
 ` + exitCodeHelp(),
 		Example: `  # Start a platform document
   trainyard init

@@ -23,7 +23,7 @@ func newRuntime(s streams) *cobra.Command {
 	}, newRuntimeTest(s))
 }
 
-// runtimeTestFlags are the argument and the flags of runtime test.
+// runtimeTestFlags are the argument and the flags of the command runtime test.
 type runtimeTestFlags struct {
 	cluster clusterFlags
 	options trial.Options
@@ -95,7 +95,8 @@ func (f *runtimeTestFlags) run(ctx context.Context, s streams) error {
 	if f.options.Runtime, err = f.findRuntime(ctx, client); err != nil {
 		return err
 	}
-	// The checks are the output for a person, and progress messages next to the output for a program.
+	// Text output consists of the checks. With -o json, the checks are only progress messages, and go to standard
+	// error.
 	checks := s.out
 	if f.output == "json" {
 		checks = s.err
@@ -105,7 +106,7 @@ func (f *runtimeTestFlags) run(ctx context.Context, s streams) error {
 	return f.finish(s, result, err)
 }
 
-// finish prints the result of a test, however it ended.
+// finish prints the result of a test, even if the test failed or was interrupted.
 func (f *runtimeTestFlags) finish(s streams, result trial.Result, err error) error {
 	if f.options.Keep && result.Job != "" {
 		fmt.Fprintf(s.err, "Kept TrainJob %s in namespace %s: delete it with kubectl -n %[2]s delete trainjob %[1]s\n", result.Job, result.Namespace)
@@ -129,7 +130,8 @@ func (f *runtimeTestFlags) finish(s streams, result trial.Result, err error) err
 	return nil
 }
 
-// findRuntime looks up the runtime, within the time limit of the test. An unknown name gets a suggestion.
+// findRuntime looks up the runtime, within the time limit of the test. If the name is unknown, the error suggests
+// a similar name.
 func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (jobs.Runtime, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
@@ -156,14 +158,14 @@ func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	names, _ := client.RuntimeNames(ctx, f.cluster.namespace) // an error completes nothing
+	names, _ := client.RuntimeNames(ctx, f.cluster.namespace) // after an error, completion suggests nothing
 	return names
 }
 
-// statusLabels are the first words of the lines of checks.
+// statusLabels contains the word that starts the line of a check, by the status of the check.
 var statusLabels = map[trial.Status]string{trial.Passed: "ok", trial.Failed: "FAILED", trial.Open: "..."}
 
-// printCheck prints the line of a check, with evidence and a hint below it if it failed.
+// printCheck prints the line of a check. If the check failed, the evidence and a hint follow below.
 func printCheck(w io.Writer, c trial.Check) {
 	line := fmt.Sprintf("%-6s %6.1f s  %s", statusLabels[c.Status], c.Seconds, c.Title)
 	if c.Detail != "" {

@@ -9,7 +9,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/trial"
 )
 
-// TestRuntimeTestPrintsJSON checks that -o json prints the result of every started test, and nothing without a test.
+// TestRuntimeTestPrintsJSON checks that -o json prints the result of every test that was started, and nothing if no
+// test was started.
 func TestRuntimeTestPrintsJSON(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	good := []trial.Check{{Name: "placed", Status: trial.Passed}}
@@ -20,12 +21,12 @@ func TestRuntimeTestPrintsJSON(t *testing.T) {
 		code   int
 		empty  bool
 	}{
-		"that passed":              {trial.Result{Job: "a", Passed: true, Checks: good}, nil, exitOK, false},
-		"that failed":              {trial.Result{Job: "a", Checks: bad}, nil, exitFailed, false},
-		"that timed out":           {trial.Result{Job: "a", Checks: bad, TimedOut: true}, nil, exitTimedOut, false},
-		"that was interrupted":     {trial.Result{Job: "a", Checks: good, Error: "interrupted"}, interrupted, exitInternal, false},
-		"that was never started":   {trial.Result{}, interrupted, exitInternal, true},
-		"whose job is not deleted": {trial.Result{Job: "a", Passed: true, Checks: good}, interrupted, exitInternal, false},
+		"that passed":            {trial.Result{Job: "a", Passed: true, Checks: good}, nil, exitOK, false},
+		"that failed":            {trial.Result{Job: "a", Checks: bad}, nil, exitFailed, false},
+		"that timed out":         {trial.Result{Job: "a", Checks: bad, TimedOut: true}, nil, exitTimedOut, false},
+		"that was interrupted":   {trial.Result{Job: "a", Checks: good, Error: "interrupted"}, interrupted, exitInternal, false},
+		"that was never started": {trial.Result{}, interrupted, exitInternal, true},
+		"that left its job":      {trial.Result{Job: "a", Passed: true, Checks: good}, interrupted, exitInternal, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, messages bytes.Buffer
@@ -38,7 +39,7 @@ func TestRuntimeTestPrintsJSON(t *testing.T) {
 				t.Fatalf("standard output is %q", &out)
 			}
 			if !tc.empty && json.Unmarshal(out.Bytes(), new(trial.Result)) != nil {
-				t.Errorf("not one JSON object: %s", &out)
+				t.Errorf("want one JSON object, got: %s", &out)
 			}
 		})
 	}

@@ -18,16 +18,16 @@ the schema refers to no other file.
 Formats:
 ` + schemaFormats().help() + `
 
-A schema checks keys, values and required fields. trainyard vet also checks rules over several values, and
-names in the catalogue of runtimes. In a document with environments, the schema does not require fields
-that each environment can set.`,
+A schema checks keys, values and required fields. trainyard vet also checks rules about several values, and
+whether names are in the catalogue of runtimes. In a document with environments, the schema does not
+require fields that each environment can set.`,
 		Example: `  # Let an editor complete and check platform.yaml
   trainyard schema > platform.schema.json
 
   # The same for layers, which can be incomplete and remove keys with null
   trainyard schema --layer > layer.schema.json
 
-  # Check a document with CUE alone
+  # Check a document only with CUE
   trainyard schema --format cue > platform.cue
   cue vet -d '#Platform' platform.cue platform.yaml`,
 		Args: noArgs,

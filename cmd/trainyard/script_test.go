@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs testdata/script: each file is a shell session. TRAINYARD_UPDATE=1 rewrites the expected output.
+// TestScript runs the files in testdata/script. Each file is a shell session. TRAINYARD_UPDATE=1 rewrites the
+// expected output.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -35,7 +36,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// exits runs a command and checks its exit code: exits CODE COMMAND ARG...
+// exits runs a command and checks its exit code. Usage: exits CODE COMMAND ARG...
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG...")

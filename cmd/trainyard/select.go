@@ -9,14 +9,14 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// componentLabels are the labels on the objects of a component, by the kind of the component. A component is a runtime or
-// a tenant of the document, written as runtime/NAME or tenant/NAME.
+// componentLabels contains the labels by which objects of a component are selected, by the kind of the component. A
+// component is a runtime or a tenant of the document, written as runtime/NAME or tenant/NAME.
 var componentLabels = map[string]string{
 	"runtime": v1alpha1.RuntimeLabel,
 	"tenant":  v1alpha1.TenantLabel,
 }
 
-// checkComponents refuses components that are not runtime/NAME or tenant/NAME.
+// checkComponents returns an error if a component does not have the form runtime/NAME or tenant/NAME.
 func checkComponents(flag string, components []string) error {
 	for _, component := range components {
 		kind, name, _ := strings.Cut(component, "/")
@@ -27,7 +27,8 @@ func checkComponents(flag string, components []string) error {
 	return nil
 }
 
-// selectComponents keeps the objects of the components of --only. Without components, it keeps all objects.
+// selectComponents selects the objects of the components that --only names. If there are no such components, it
+// selects all objects.
 func selectComponents(platforms []generator.Platform, components []string) ([]generator.Platform, error) {
 	if len(components) == 0 {
 		return platforms, nil
@@ -52,7 +53,7 @@ func belongs(o object.Object, component string) bool {
 	return o.Label(componentLabels[kind]) == name
 }
 
-// componentsOf lists the components of the document in any environment, sorted.
+// componentsOf returns the sorted components of all environments of the document.
 func componentsOf(platforms []generator.Platform) []string {
 	var known []string
 	for _, p := range platforms {

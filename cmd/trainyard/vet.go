@@ -28,17 +28,19 @@ func newVet(s streams, r *reporter) *cobra.Command {
 		Long: `Check a platform document, training runtimes or TrainJobs. The command writes no files.
 
 A platform document is checked in all its environments. Each problem is one line: its position in the
-file, what is wrong, and what is allowed. A note is about something valid that can surprise you.
+file, what is wrong, and what is allowed. A note is about valid input with a consequence that you may
+not expect.
 
 A file of ClusterTrainingRuntimes or TrainingRuntimes from any source is checked for the traps of MPI
 on Kubeflow Trainer. --traps lists the traps.
 
 Files of TrainJobs are arguments without -f. The rules that the platform document gives the tenant
-apply to them, as in the cluster. A TrainJob that breaks a rule ends the run with exit code 5, a file
-that cannot be read with exit code 3.
+apply to the TrainJobs, as in the cluster. The exit code is 5 if a TrainJob breaks a rule, and 3 if a file
+cannot be read.
 
---fit prints how many nodes a TrainJob of each runtime can have in the namespace of each tenant, as
-long as nothing else runs there, and which bound limits it. A document with problems has no such table.
+--fit prints how many nodes a TrainJob of each runtime can have in the namespace of each tenant, and which
+bound limits this number. It assumes that nothing else runs there. If the document has problems, the
+command prints the problems instead.
 
 Reports:
 ` + reportFormats().help() + `
@@ -92,7 +94,7 @@ Formats other than text go to standard output.`,
 	f.add(cmd, r, func() bool { return true })
 	capacity.add(cmd)
 	jobs.add(cmd, &f)
-	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps that runtimes are checked for")
+	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps for which runtimes are checked")
 	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd
 }
@@ -109,7 +111,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		}
 		return vetRuntimes(s, f.report, request)
 	}
-	var misplaced problem.List // TrainJobs in place of a platform document
+	var misplaced problem.List // TrainJobs that -f names in place of a platform document
 	for _, layer := range request.Layers {
 		misplaced = append(misplaced, trainjob.FindMisplaced(layer.Name, layer.Text)...)
 	}
@@ -156,7 +158,7 @@ func printTraps(w io.Writer) error {
 	})
 }
 
-// objectCounts returns the number of objects, in total and by environment.
+// objectCounts returns text with the number of objects, in total and for each environment.
 func objectCounts(platforms []generator.Platform) string {
 	total, each := 0, make([]string, len(platforms))
 	for i, p := range platforms {

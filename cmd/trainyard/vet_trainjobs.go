@@ -14,16 +14,16 @@ import (
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
 )
 
-// trainJobFlags select the tenant for files of TrainJobs.
+// trainJobFlags select the tenant for which files of TrainJobs are checked.
 type trainJobFlags struct{ tenant string }
 
 func (j *trainJobFlags) add(cmd *cobra.Command, f *inputFlags) {
-	cmd.Flags().StringVar(&j.tenant, "tenant", "", "tenant to check TrainJobs for (default the namespace of each TrainJob)")
+	cmd.Flags().StringVar(&j.tenant, "tenant", "", "tenant for which TrainJobs are checked (default the namespace of each TrainJob)")
 	complete(cmd, "tenant", f.completeTenant)
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// args accepts files of TrainJobs if there is a platform document as well.
+// args accepts files of TrainJobs only together with a platform document.
 func (j *trainJobFlags) args(f *inputFlags) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, files []string) error {
 		switch given := len(f.files) > 0 || f.example != ""; {
@@ -43,7 +43,7 @@ func (j *trainJobFlags) args(f *inputFlags) cobra.PositionalArgs {
 // completeTenant completes --tenant with the tenants of the document on the command line.
 func (f *inputFlags) completeTenant(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var tenants []string
-	platforms, _ := f.generate(cmd.Context(), strings.NewReader("")) // an invalid document completes nothing
+	platforms, _ := f.generate(cmd.Context(), strings.NewReader("")) // if the document is invalid, completion suggests nothing
 	for _, component := range componentsOf(platforms) {
 		if name, ok := strings.CutPrefix(component, "tenant/"); ok {
 			tenants = append(tenants, name)
@@ -59,7 +59,7 @@ func (j *trainJobFlags) vet(ctx context.Context, s streams, f inputFlags, files 
 		return err
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
-		return usageErrorf("-f names training runtimes: want the platform document to check TrainJobs against")
+		return usageErrorf("-f names training runtimes: want the platform document that contains the rules for TrainJobs")
 	}
 	platforms, err := trainjob.Platforms(ctx, newPipeline(), request)
 	if err != nil {

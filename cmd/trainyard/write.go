@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// target is one folder and the bundle to write to it.
+// target is one folder and the bundle that is written to the folder.
 type target struct {
 	dir      string
 	platform generator.Platform
@@ -22,8 +22,8 @@ type target struct {
 	plan     *bundles.Plan
 }
 
-// write writes each bundle to its folder. With --check it lists the differences instead. It plans all folders before it
-// writes any.
+// write writes each bundle to its folder. With --check, write lists the differences instead. It plans all folders
+// before it writes the first.
 func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, platforms []generator.Platform) error {
 	w := &bundles.Writer{
 		Force:       f.force,
@@ -57,15 +57,15 @@ func (f *generateFlags) write(ctx context.Context, s streams, format bundles.For
 	return nil
 }
 
-// note prints a note that is about no position in the document.
+// note prints a note that has no position in the document.
 func (s streams) note(text string) { fmt.Fprintf(s.err, "note: %s\n", text) }
 
-// String is the size of the bundle.
+// String returns the size of the bundle, as in: 9 objects in 11 files.
 func (t target) String() string {
 	return fmt.Sprintf("%s in %s", count(t.platform.Objects.Len(), "object"), count(t.files, "file"))
 }
 
-// plan renders each platform for its folder.
+// plan renders each platform, and plans the changes of its folder.
 func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, format bundles.Format, platforms []generator.Platform) ([]target, error) {
 	var targets []target
 	for _, p := range platforms {
@@ -86,7 +86,8 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, format bund
 	return targets, nil
 }
 
-// render renders a platform as files. A missing field that the format needs is a problem of the document.
+// render renders a platform as files. If the document lacks a field that the format needs, render returns a
+// problem of the document.
 func render(ctx context.Context, format bundles.Format, p generator.Platform) (bundles.Tree, error) {
 	tree, err := format.Render(ctx, bundleOf(p))
 	if missing := (*bundles.MissingError)(nil); errors.As(err, &missing) {
@@ -98,7 +99,7 @@ func render(ctx context.Context, format bundles.Format, p generator.Platform) (b
 	return tree, nil
 }
 
-// bundleOf returns the bundle that formats render for a platform.
+// bundleOf returns a platform as the input of a format.
 func bundleOf(p generator.Platform) bundles.Bundle {
 	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: p.Delivery}
 }
@@ -106,7 +107,8 @@ func bundleOf(p generator.Platform) bundles.Bundle {
 // formatNeeds is the rule that a document breaks if it lacks a field that --format needs.
 var formatNeeds = problem.Rule{Name: "format-needs", Doc: "A document has the fields that the format of the bundle needs"}
 
-// differences returns an error that lists what is not up to date.
+// differences returns an error that lists all differences between the folders and their bundles, if there are
+// any.
 func differences(s streams, targets []target) error {
 	var differences []string
 	for _, t := range targets {
@@ -123,7 +125,8 @@ func differences(s streams, targets []target) error {
 	return nil
 }
 
-// noteOtherBundles notes bundles in the output folder of environments that the document does not have.
+// noteOtherBundles prints a note for each bundle in the output folder if the document does not have its
+// environment.
 func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 	if targets[0].dir == f.output {
 		return
@@ -135,7 +138,7 @@ func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(f.output, bundles.ManifestName)); err == nil {
-		s.note(f.output + " itself contains a bundle, from before the document had environments; move its files away")
+		s.note(f.output + " itself contains a bundle, which was written before the document had environments; move the files of this bundle away")
 	}
 }
 

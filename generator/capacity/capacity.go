@@ -21,8 +21,8 @@ var demandsPath = cue.ParsePath("demands")
 
 // Rules about quotas.
 var (
-	OverQuota        = problem.Rule{Name: "job-over-quota", Doc: "The smallest TrainJob of a runtime fits into the quota of each tenant that lists it"}
-	DefaultOverQuota = problem.Rule{Name: "default-job-over-quota", Doc: "The default TrainJob of a runtime fits into the quota of each tenant that lists it"}
+	OverQuota        = problem.Rule{Name: "job-over-quota", Doc: "The smallest TrainJob of a runtime fits into the quota of each tenant that lists the runtime"}
+	DefaultOverQuota = problem.Rule{Name: "default-job-over-quota", Doc: "The default TrainJob of a runtime fits into the quota of each tenant that lists the runtime"}
 )
 
 // demand is an entry of demands in demands.cue.
@@ -37,7 +37,7 @@ type demand struct {
 		Amounts map[string]any `json:"amounts"`
 	} `json:"initializers"`
 	Launcher     map[string]any `json:"launcher"`
-	LauncherOnly []string       `json:"launcherOnly"` // resources that the launcher sets for itself
+	LauncherOnly []string       `json:"launcherOnly"` // resources of which the launcher has its own amount
 	Node         map[string]any `json:"node"`
 	Processes    struct {
 		Default int `json:"default"`
@@ -65,29 +65,29 @@ func (d demand) job() (j sizing.Job, err error) {
 	return j, nil
 }
 
-// Record is the size of the TrainJobs of a runtime in the namespace of a tenant.
+// Record states how many nodes a TrainJob of a runtime can have in the namespace of a tenant.
 type Record struct {
 	Environment string  `json:"environment,omitempty"`
 	Tenant      string  `json:"tenant"`
 	Runtime     string  `json:"runtime"`
-	Queue       string  `json:"queue,omitempty"` // the LocalQueue, where Kueue admits jobs
+	Queue       string  `json:"queue,omitempty"` // the LocalQueue; empty if Kueue does not admit jobs
 	Fits        Verdict `json:"fits"`
-	Nodes       int     `json:"nodes"`   // the largest number while nothing else runs
-	Default     int     `json:"default"` // the number for a TrainJob that sets none
+	Nodes       int     `json:"nodes"`   // the maximum number of nodes if nothing else runs
+	Default     int     `json:"default"` // the number of nodes of a TrainJob that sets no number
 	Bound       string  `json:"bound"`   // the value that limits nodes, such as quota.cpu or limits.maxNodes
 }
 
-// Verdict is the largest kind of TrainJob that fits.
+// Verdict is the largest TrainJob that fits: the default TrainJob, a smaller one, or none.
 type Verdict string
 
-// Verdicts.
+// The values of Verdict.
 const (
 	Default Verdict = "default" // a TrainJob with the default number of nodes
 	Smaller Verdict = "smaller" // only a TrainJob with fewer nodes
 	Never   Verdict = "never"   // no TrainJob
 )
 
-// verdictOf returns the verdict on a job of which at most so many nodes fit.
+// verdictOf returns the verdict on a job if at most the given number of nodes fits.
 func verdictOf(nodes int, job sizing.Job) Verdict {
 	switch {
 	case nodes == 0:
@@ -101,23 +101,23 @@ func verdictOf(nodes int, job sizing.Job) Verdict {
 // Result is the capacity of a document.
 type Result struct {
 	Records  []Record
-	Bounds   []object.Bound // the comparisons, for packaging whose users change values later
+	Bounds   []object.Bound // the comparisons, which a Helm chart repeats because its users can change values later
 	Problems problem.List   // about TrainJobs that can never run
 	Notes    problem.List   // about TrainJobs that run only with fewer nodes than their default
 }
 
-// comparison compares the demands of runtimes with quotas and queues.
+// comparison holds the inputs and the result of one call of Compare.
 type comparison struct {
 	Result
 	document  *load.Document
 	values    map[string]any // the document as plain data
 	demands   map[string]demand
 	jobs      map[string]sizing.Job
-	available map[string]sizing.Queue // by ClusterQueue, where Kueue admits jobs
+	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Compare compares the demands of runtimes with the quotas and queues of tenants. The document is valid, and filled
-// is our CUE with it.
+// Compare returns the capacity of a document. It compares the demands of runtimes with the quotas and queues of
+// tenants. The document must be valid, and filled must be our CUE with this document filled in.
 func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
 	c := &comparison{document: d, values: document, jobs: map[string]sizing.Job{}}
 	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
@@ -145,7 +145,7 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 	return &c.Result, nil
 }
 
-// tenant compares the runtimes that a tenant lists with its quota and queues.
+// tenant compares the demands of the runtimes that a tenant lists with the quota and the queues of the tenant.
 func (c *comparison) tenant(name string, tenant map[string]any) error {
 	given := values.Mapping(tenant, "quota")
 	quota, err := sizing.ParseAmounts(given, 0)
@@ -175,7 +175,7 @@ func (c *comparison) tenant(name string, tenant map[string]any) error {
 	return nil
 }
 
-// record adds a record with the tighter of two sizes.
+// record adds a record with the smaller of two sizes: the size in the quota, and the size in the queue.
 func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
 	r.Nodes, r.Bound = inQuota.Nodes, quotaBound(inQuota.Limit)
 	if inQueue.Nodes < inQuota.Nodes {
@@ -185,8 +185,8 @@ func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Si
 	c.Records = append(c.Records, r)
 }
 
-// checkQuota reports the resources of which a TrainJob requests more than the quota: the smallest TrainJob, or else
-// the default one.
+// checkQuota reports the resources of which the smallest TrainJob requests more than the quota. As notes, it reports
+// the resources of which only the default TrainJob requests more.
 func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amounts, given map[string]any) {
 	exceeded := map[string]bool{}
 	for _, s := range job.Shortages(quota, 1) {

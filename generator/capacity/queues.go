@@ -13,8 +13,8 @@ import (
 // Rules about ClusterQueues.
 var (
 	LendingOverQuota     = problem.Rule{Name: "lending-over-quota", Doc: "A ClusterQueue lends at most its own quota"}
-	JobNeverAdmitted     = problem.Rule{Name: "job-never-admitted", Doc: "A queue of each tenant can admit the smallest TrainJob of each runtime that the tenant lists"}
-	DefaultNeverAdmitted = problem.Rule{Name: "default-job-never-admitted", Doc: "A queue of each tenant can admit the default TrainJob of each runtime that the tenant lists"}
+	JobNeverAdmitted     = problem.Rule{Name: "job-never-admitted", Doc: "Each tenant has a queue that can admit the smallest TrainJob of each runtime that the tenant lists"}
+	DefaultNeverAdmitted = problem.Rule{Name: "default-job-never-admitted", Doc: "Each tenant has a queue that can admit the default TrainJob of each runtime that the tenant lists"}
 )
 
 // clusterQueue is a ClusterQueue of the document.
@@ -74,7 +74,7 @@ func (q flavorQuota) lends(resource string) int64 {
 // lendingKey identifies a resource of a flavor in a cohort.
 type lendingKey struct{ cohort, flavor, resource string }
 
-// cohortLending is the amount that all queues of a cohort lend together.
+// cohortLending maps each resource of a flavor in a cohort to the amount that all queues of the cohort lend together.
 type cohortLending map[lendingKey]int64
 
 func lendingOf(queues map[string]clusterQueue) cohortLending {
@@ -90,7 +90,7 @@ func lendingOf(queues map[string]clusterQueue) cohortLending {
 	return all
 }
 
-// available returns the quota of a queue for a flavor, with what the queue can borrow from its cohort.
+// available returns the quota of a queue for a flavor, plus the amounts that the queue can borrow from its cohort.
 // Source: Kueue's potentialAvailable.
 func (l cohortLending) available(q flavorQuota, cohort string) sizing.Amounts {
 	available := maps.Clone(q.quota)
@@ -107,7 +107,7 @@ func (l cohortLending) available(q flavorQuota, cohort string) sizing.Amounts {
 	return available
 }
 
-// availableIn returns what each ClusterQueue could admit if nothing else ran in its cohort.
+// availableIn returns the resources that each ClusterQueue could admit if nothing else ran in its cohort.
 func availableIn(queues map[string]clusterQueue, flavors map[string]any) map[string]sizing.Queue {
 	all := lendingOf(queues)
 	available := map[string]sizing.Queue{}
@@ -123,7 +123,8 @@ func availableIn(queues map[string]clusterQueue, flavors map[string]any) map[str
 	return available
 }
 
-// readQueues computes what each ClusterQueue of the document could admit, and reports lending over its quota.
+// readQueues computes the resources that each ClusterQueue of the document could admit. It also reports each
+// ClusterQueue that lends more than its quota.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	queues, err := parseQueues(values.Mapping(spec, "clusterQueues"))

@@ -1,5 +1,5 @@
-// Package check compares a document with its schema and with the rules over several values. It reports every
-// problem at once, each with its position, what is allowed, and what the author probably meant.
+// Package check compares a document with its schema, and checks the rules that combine several values. All problems are
+// reported together, each with its position, the allowed values, and what the author probably meant.
 package check
 
 import (
@@ -28,20 +28,20 @@ var (
 type Checked struct {
 	*load.Document
 	Values   map[string]any // the document as plain data
-	Filled   cue.Value      // our CUE with the document
+	Filled   cue.Value      // the CUE of trainyard with the document filled in
 	Listed   map[string][]string
 	Capacity *capacity.Result
 	Notes    problem.List // about layers, the environment, rules and capacity
 }
 
-// Check checks the documents of all environments of a source. It remembers results that they share, and can be
-// used by several goroutines at a time.
+// Check validates the documents of all environments of a source. A Check remembers results that the environments share, and
+// several goroutines can use one Check at the same time.
 type Check struct {
-	verdicts sync.Map // by verdictKey: whether a field admits a scalar
-	valid    sync.Map // by mappingKey: the plain data of a valid mapping
+	verdicts sync.Map // from verdictKey to whether the field admits the scalar
+	valid    sync.Map // from mappingKey to the plain data of a valid mapping
 }
 
-// Document checks a document. If it has problems, the error is a problem.List.
+// Document checks a document against its schema and all rules. If the document has problems, the error is a problem.List.
 func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, error) {
 	w := c.walk(e, d)
 	if !w.ok {
@@ -57,7 +57,7 @@ func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, err
 	return checked, err
 }
 
-// Values compares a document with its schema, without rules. It returns the document as plain data.
+// Values compares a document with its schema, checks no rules, and returns the document as plain data.
 func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any, problem.List) {
 	w := c.walk(e, d)
 	return w.document, w.problems
@@ -81,7 +81,7 @@ func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
 	return walked{document, ok, w.problems, w.refused}
 }
 
-// listed returns the tenants that list each runtime, in their order.
+// listed maps each runtime to the tenants that list it, sorted by name.
 func listed(document map[string]any) map[string][]string {
 	by := map[string][]string{}
 	tenants := values.Mapping(document, "spec", "tenants")
@@ -95,17 +95,18 @@ func listed(document map[string]any) map[string][]string {
 	return by
 }
 
-// rules checks the rules over several values of a document.
+// rules checks the rules that combine several values of a document.
 type rules struct {
 	evaluator *evaluate.Evaluator
 	document  *load.Document
 	refused   refusals
-	filled    cue.Value // our CUE with the document
+	filled    cue.Value // the CUE of trainyard with the document filled in
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules of a document that has these problems with its schema. Its error is a problem.List with all
-// problems. A document with problems has no capacity.
+// check evaluates the rules of a document. The argument problems holds the mistakes that the comparison with the schema has
+// found. The error is a problem.List with these problems and those that the rules report. The capacity of the cluster is
+// compared only if the document matches its schema.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -123,7 +124,7 @@ func (r *rules) check(document map[string]any, problems problem.List) error {
 	return slices.Concat(found, r.capacity.Problems).Err()
 }
 
-// finding is a Finding of rules.cue.
+// finding is the Go type of #Finding in rules.cue.
 type finding struct {
 	Path    []string `json:"path"`
 	Message string   `json:"message"`
@@ -131,7 +132,8 @@ type finding struct {
 	Allowed []string `json:"allowed"`
 }
 
-// evaluate returns the findings of all rules at a path.
+// evaluate returns the problems that rules report. The path is that of the CUE field problems or notes, which contains the
+// rules.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`
@@ -148,7 +150,7 @@ func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	return problems, nil
 }
 
-// problem converts a finding of a rule.
+// problem converts a finding of a rule to a Problem with a position in the document.
 func (r *rules) problem(rule problem.Rule, f finding) problem.Problem {
 	text := f.Message
 	switch {

@@ -19,29 +19,29 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checker walks a document and its schema in parallel. CUE decides whether a scalar is valid. The walk is done here,
-// because CUE reports an unknown key only when nothing else is wrong, and a mistake in a disjunction many times.
+// checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go does the walk, because
+// CUE reports an unknown key only if nothing else is wrong, and reports one mistake in a disjunction many times.
 type checker struct {
 	*Check
 	schemas     *schemas
 	evaluator   *evaluate.Evaluator
 	definitions cue.Value      // the package that defines the document's schema
-	document    *document.Node // all of it, for values that refer to keys elsewhere
+	document    *document.Node // the whole document, for values that refer to keys elsewhere
 	problems    problem.List
 	lookups     int             // how often a value was compared with the rest of the document
-	respelled   map[string]bool // paths that mistyped keys were corrected to
-	refused     [][]string      // paths of values that are left out because they have been reported
+	respelled   map[string]bool // paths of the keys that replaced mistyped keys
+	refused     [][]string      // paths of values that are left out because a problem was reported for them
 }
 
-// Bounds on mappings and lists, because evaluation time grows with them.
+// The sizes of mappings and lists are limited, because the evaluation time grows with these sizes.
 const (
 	MaxKeys  = 256 // keys of a mapping
 	MaxItems = 64  // items of a list
 )
 
-// value checks a node and returns it as plain data without the values that it reports. ok is false if the rest is
-// incomplete, because a required key or an item of a list is missing. A key that the node lacks is reported at the
-// position key.
+// value checks a node and returns it as plain data, without the values that have problems. The result ok is false if the
+// data is incomplete because it lacks a required key or an item of a list. A missing key is reported at the position in
+// the argument key.
 func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -67,7 +67,7 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	return nil, false
 }
 
-// scalar returns a valid scalar as objects will contain it.
+// scalar returns a valid scalar in the spelling that generated objects contain.
 func (c *checker) scalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.admits(schema, n.Scalar) {
 		return nil, false
@@ -90,8 +90,8 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 	return valid, ok
 }
 
-// canonical spells a quantity as Kubernetes does. A controller that writes an object back, as Trainer 2.1 does, would
-// otherwise change 1024Mi into 1Gi and own the field from then on.
+// canonical returns a quantity in the spelling of Kubernetes. If generated objects used another spelling, a controller that
+// writes an object back, such as Trainer 2.1, would change 1024Mi into 1Gi and own the field from then on.
 func canonical(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
@@ -104,14 +104,14 @@ func canonical(scalar any) any {
 	return quantity.String()
 }
 
-// verdictKey identifies a scalar and the field that it was compared with.
+// verdictKey identifies one comparison of a scalar with the schema of a field.
 type verdictKey struct {
 	field  string
 	scalar any
 }
 
-// admits asks CUE whether a field admits a scalar, once for each field and value: names and quantities are repeated
-// often, for example in a list of many tenants.
+// admits reports whether a field admits a scalar. CUE decides this once for each pair of field and value, because names and
+// quantities are repeated often, for example in a document with many tenants.
 func (c *checker) admits(schema cue.Value, scalar any) bool {
 	f := c.schemas.fieldOf(schema)
 	if _, isText := scalar.(string); isText && f.anyString {
@@ -128,14 +128,14 @@ func (c *checker) admits(schema cue.Value, scalar any) bool {
 	return admits
 }
 
-// mappingKey identifies a mapping and the field that it was compared with.
+// mappingKey identifies one comparison of a mapping with the schema of a field.
 type mappingKey struct {
 	field   string
 	mapping *document.Node
 }
 
-// mappingOnce checks a mapping, unless it was found valid before: environments share most of their nodes. A mapping
-// that was compared with the rest of the document is checked in each environment.
+// mappingOnce checks a mapping, unless the check of another environment found the same mapping valid. Environments share
+// most nodes of their documents. A mapping that refers to other parts of the document is checked in each environment.
 func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	this := mappingKey{c.schemas.fieldOf(schema).name, n}
 	if valid, known := c.valid.Load(this); known {
@@ -149,8 +149,8 @@ func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Po
 	return valid, ok
 }
 
-// mapping checks the keys that a mapping has, and then those that it lacks. ok is false if a required key is missing or
-// left out.
+// mapping checks the keys of a mapping, and then reports the required keys that are missing. The result ok is false if a
+// required key is missing, or is left out because its value has a problem.
 func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	valid = map[string]any{}
 	keys := c.schemas.keysOf(schema)
@@ -196,7 +196,7 @@ func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Positio
 	}
 }
 
-// fieldsOf returns the schema of each key of a mapping. It does not exist for unknown keys.
+// fieldsOf returns the schema of each key of a mapping. For an unknown key, it returns a cue.Value that does not exist.
 func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	keys, fields := c.schemas.keysOf(schema), make([]cue.Value, len(n.Fields))
 	for i, f := range n.Fields {
@@ -208,8 +208,8 @@ func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping where the schema has @nonempty(), which asks for a known key, or
-// @nonempty(NOUN), which asks for a name that the author chooses.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). The first form
+// requires at least one key that the schema defines, the second at least one key that the author names.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
@@ -247,7 +247,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	c.breaks(rule, n.Position, path, "%s", complaint)
 }
 
-// add reports a value that breaks its schema, under the general rule wrong-value.
+// add reports a value that violates its schema, under the general rule wrong-value.
 func (c *checker) add(position problem.Position, path []string, format string, args ...any) {
 	c.breaks(problem.WrongValue, position, path, format, args...)
 }

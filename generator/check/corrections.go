@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports mistyped keys and replaces them by the keys that the author probably meant, which would otherwise be
-// reported as missing. Their values are not checked, since the guess may be wrong.
+// respell reports mistyped keys, and replaces each by the key that the author probably meant. Without the replacement, the
+// intended key would also be reported as missing. The value of a replaced key is not checked, because the guess may be wrong.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {
@@ -36,7 +36,8 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey returns the known key that is nearest to an unknown one, unless the mapping has it already.
+// correctKey returns the known key with the spelling nearest to an unknown key, or "". Known keys that the mapping already
+// contains are not considered.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -46,13 +47,14 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 	}
 	slices.Sort(free)
 	nearest := message.Nearest(key, free)
-	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // gpu is not cpu
+	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // for example gpu, which is not a misspelled cpu
 		return ""
 	}
 	return nearest
 }
 
-// unknown explains why a key is refused: it is not of the form that the author's own keys need, or it does not exist.
+// unknown returns the message about a refused key. Either the schema has no such key, or the author may choose keys here, and
+// the key does not have the required form.
 func (c *checker) unknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {
@@ -62,30 +64,30 @@ func (c *checker) unknown(schema cue.Value, key string) string {
 	if !ok {
 		return wording.Choice("unknown key", key, known)
 	}
-	form, _ := keys.String(0) // both are always given
+	form, _ := keys.String(0) // the attribute always gives a form
 	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))
 	for _, name := range known {
 		want += ", or " + name
 	}
-	if nearest := message.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // gpu is not cpu
+	if nearest := message.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // not for gpu, which is not a misspelled cpu
 		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))
 	}
 	return want + wording.Lookalike(key)
 }
 
-// correct returns the value that the author probably meant by a text, as it is written in YAML, or "".
+// correct returns the value that the author of a text probably meant, as YAML spells the value, or "" if there is no guess.
 func correct(text string, want constraint.Constraint) string {
 	if want.Kind == cue.BoolKind {
 		return booleans[strings.ToLower(text)]
 	}
 	nearest := message.Nearest(text, want.Strings())
-	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // all versions are equally near
+	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // a version, which differs equally from all other versions
 		return ""
 	}
 	return message.Quote(nearest)
 }
 
-// booleans are words for true and false in YAML 1.1.
+// booleans maps the words of YAML 1.1 for true and false to true and false.
 var booleans = map[string]string{
 	"y": "true", "yes": "true", "on": "true", "true": "true",
 	"n": "false", "no": "false", "off": "false", "false": "false",

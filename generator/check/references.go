@@ -14,8 +14,11 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// references checks the attributes of a list's schema: @nonempty() requires an item (checkNotEmpty does so for mappings),
-// @unique() distinct items, and @keyof(path,noun) keys of the mapping at a path of the document.
+// references checks a list against the attributes of its schema:
+//   - @nonempty() requires at least one item. For mappings, checkNotEmpty checks the same attribute.
+//   - @unique() requires that no item is repeated.
+//   - @keyof(path,noun) requires that each item is a key of the mapping at this path of the document. Messages use the
+//     noun for an item.
 func (c *checker) references(schema cue.Value, list *document.Node, valid []any, path []string) {
 	if mark := schema.Attribute("nonempty"); mark.Err() == nil && len(list.Items) == 0 {
 		c.add(list.Position, path, "want at least one item")
@@ -24,13 +27,13 @@ func (c *checker) references(schema cue.Value, list *document.Node, valid []any,
 		c.unique(list, path)
 	}
 	if mark := schema.Attribute("keyof"); mark.Err() == nil {
-		target, _ := mark.String(0) // both are always given
+		target, _ := mark.String(0) // the attribute always has both arguments
 		noun, _ := mark.String(1)
 		c.keysOf(target, noun, list, valid, path)
 	}
 }
 
-// unique refuses repeated items. The API server treats many lists of names as maps, and refuses repeated names.
+// unique refuses repeated items, because the API server treats many lists of names as maps and refuses repeated names.
 func (c *checker) unique(list *document.Node, path []string) {
 	seen := map[any]bool{}
 	for i, item := range list.Items {
@@ -63,7 +66,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 }
 
-// mappingAt returns the mapping at a path of the document; whole is false if some of its keys could not be read.
+// mappingAt returns the mapping at a path of the document, or nil. The result whole is false if some keys of this mapping
+// are unknown, because they could not be read or a key on the path was mistyped.
 func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 	n = c.document
 	keys := strings.Split(path, ".")

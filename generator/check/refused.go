@@ -6,11 +6,11 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// sharedSections are the keys of spec whose values decide on rules about all other sections. Without a refused value,
-// rules would use its default, and report consequences of a default that the author did not choose.
+// sharedSections are the keys of spec with values that rules about all other sections read. If such a value is left out,
+// these rules would use its default, and report consequences of a default that the author did not choose.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
-// refusals are the paths of values that were left out of a document because they have been reported.
+// refusals are the paths of values that were left out of a document because a problem was reported for each of them.
 type refusals [][]string
 
 // decideAll reports whether every rule may depend on a value that was left out.
@@ -20,7 +20,7 @@ func (r refusals) decideAll() bool {
 	})
 }
 
-// filter removes the findings about values that relate to one that was left out.
+// filter removes the findings that may be consequences of a value that was left out.
 func (r refusals) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {
@@ -31,8 +31,10 @@ func (r refusals) filter(found []finding) []finding {
 	})
 }
 
-// related returns the paths whose values relate to a value: one entry of a setting of a runtime, one tenant, one queue,
-// or one section of spec. Initializers relate to all storage of their runtime, and tenants to the delivery.
+// related returns the paths of the values that rules may compare with the value at a path. The first result is the part of the
+// document around this value, which is one entry in a setting of a runtime, one tenant, one queue, or one section of spec. If
+// the path is that of all storage of a runtime, the second result is the runtime's initializers. If the path is in the
+// delivery, the second result is the section of all tenants.
 func related(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -45,7 +47,8 @@ func related(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds a tenant whose list of runtimes was left out to all runtimes, because it may list any of them.
+// listAll adds a tenant to every runtime in listed if the tenant's own list of runtimes was left out, because that list may
+// contain any runtime.
 func (r refusals) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

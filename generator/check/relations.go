@@ -13,8 +13,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// relations are checks over several fields of one mapping. The schema names one with @check(NAME). Kubernetes
-// accepts most of these mistakes in a runtime and refuses the pods later.
+// relations maps names to checks that combine several fields of one mapping. The schema selects a check with the attribute
+// @check(NAME). Kubernetes would accept a runtime with most of the mistakes that these checks find, and refuse the pods of its
+// jobs later.
 var relations = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).requirement,
 	"fieldRequirement": (*checker).fieldRequirement,
@@ -27,7 +28,7 @@ var relations = map[string]func(*checker, *document.Node, []string){
 	"priorityClass":    (*checker).priorityClass,
 }
 
-// relate runs the check that the schema of a mapping names.
+// relate runs the check that the schema of a mapping selects with @check(NAME), if any.
 func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
 	if mark, ok := evaluate.Mark(schema, "check"); ok {
 		name, _ := mark.String(0)
@@ -35,7 +36,8 @@ func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
 	}
 }
 
-// requirement checks a selector: In and NotIn need values, Gt and Lt one number, and the other operators none.
+// requirement checks the values of a selector. The operators In and NotIn need values, Gt and Lt need one number, and the
+// other operators allow no values.
 // Source: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement of Kubernetes.
 func (c *checker) requirement(n *document.Node, path []string) {
 	operator := textOf(n.Get("operator"))
@@ -60,21 +62,23 @@ func (c *checker) requirement(n *document.Node, path []string) {
 	}
 }
 
-// fieldRequirement checks a selector by fields: it names one Kubernetes node.
+// fieldRequirement checks that a selector by fields names exactly one Kubernetes node.
 func (c *checker) fieldRequirement(n *document.Node, path []string) {
 	if given := itemsOf(n.Get("values")); len(given) != 1 {
 		c.add(n.Locate("values"), values.Extend(path, "values"), "want the name of one Kubernetes node, got %d names", len(given))
 	}
 }
 
-// nodeTerm refuses a term without requirements, which matches no node rather than every node.
+// nodeTerm refuses a term without requirements. A term without requirements matches no Kubernetes node, although an author may
+// expect it to match all Kubernetes nodes.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
 		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
 	}
 }
 
-// podTerm checks label keys: they extend a selector, and each is in one of the two lists.
+// podTerm checks that matchLabelKeys and mismatchLabelKeys are set only together with labelSelector, and that no key is in both
+// lists.
 // Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
 func (c *checker) podTerm(n *document.Node, path []string) {
 	match := map[string]bool{}
@@ -84,17 +88,18 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 	}
 	for i, key := range itemsOf(n.Get("mismatchLabelKeys")) {
 		if text := textOf(key); match[text] {
-			c.breaks(problem.Invalid, key.Position, values.Extend(values.Extend(path, "mismatchLabelKeys"), strconv.Itoa(i)), "not allowed: it is also in matchLabelKeys; remove one of them")
+			c.breaks(problem.Invalid, key.Position, values.Extend(values.Extend(path, "mismatchLabelKeys"), strconv.Itoa(i)), "not allowed: this key is also in matchLabelKeys; remove it from one of the lists")
 		}
 	}
 	for _, list := range []string{"matchLabelKeys", "mismatchLabelKeys"} {
 		if n.Get(list) != nil && n.Get("labelSelector") == nil {
-			c.add(n.Locate(list), values.Extend(path, list), "not allowed without labelSelector, which it extends")
+			c.add(n.Locate(list), values.Extend(path, list), "not allowed without labelSelector, because these keys extend it: add labelSelector, or remove this field")
 		}
 	}
 }
 
-// maxAnnotations bounds the size of all annotations of an object, with room for those that the cluster adds.
+// maxAnnotations is the maximum size in bytes of all annotations of an object together. This maximum is below the limit of
+// Kubernetes, to leave room for annotations that the cluster adds.
 // Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
 const maxAnnotations = 200 << 10
 

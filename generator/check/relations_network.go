@@ -16,15 +16,15 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// destination requires cidrs or namespaces: a network policy rule without either would allow everything.
+// destination requires cidrs or namespaces, because a rule of a network policy without either would allow all addresses.
 func (c *checker) destination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Incomplete {
-		c.add(n.Position, path, "want cidrs, namespaces or both: to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
+		c.add(n.Position, path, "want cidrs, namespaces or both; to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
 	}
 	c.location(n, path)
 }
 
-// location checks what destinations and other network locations have in common.
+// location checks the fields that destinations share with other network locations: pods, cidrs and ports.
 func (c *checker) location(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
 		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: these labels select pods of those namespaces")
@@ -39,19 +39,19 @@ func (c *checker) location(n *document.Node, path []string) {
 	}
 }
 
-// network checks a CIDR: the API server refuses, or warns about, host bits and IPv4 addresses in IPv6 form.
+// network checks a CIDR. The API server refuses host bits and IPv4 addresses in IPv6 form, or warns about them.
 // Source: IsValidCIDR of Kubernetes.
 func (c *checker) network(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admits(form, text) {
-		return // which has been reported
+		return // the wrong form has been reported already
 	}
 	network, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil || network.Addr().Is4In6():
 		c.breaks(problem.Invalid, n.Position, path, "want %s, got %s", constraint.Sentence(form), wording.Describe(n, cue.StringKind))
 	case network.Masked().String() != text:
-		c.breaks(problem.Invalid, n.Position, path, "want %s, the network of this address, got %s", network.Masked(), wording.Describe(n, cue.StringKind))
+		c.breaks(problem.Invalid, n.Position, path, "want %s, which is the network of this address, got %s", network.Masked(), wording.Describe(n, cue.StringKind))
 	}
 }
 
@@ -61,17 +61,17 @@ func (c *checker) portRange(n *document.Node, path []string) {
 	from, notFrom := strconv.Atoi(first)
 	to, notTo := strconv.ParseUint(last, 10, 16)
 	if !isRange || notFrom != nil || strings.Contains(last, "-") {
-		return // a single port, or a form that has been reported
+		return // a single port, or a wrong form that has been reported already
 	}
 	if notTo != nil || uint64(from) >= to {
 		c.breaks(problem.Invalid, n.Position, path, "want an ascending range of ports, up to 65535, got %s", wording.Describe(n, cue.StringKind))
 	}
 }
 
-// sshd is the port of sshd in every pod of a runtime.
+// sshd is the port on which sshd listens in every pod of a runtime.
 const sshd = 2222
 
-// mpi checks the ports of ranks: pods cannot use ports below 1024, and sshd listens on one port.
+// mpi checks the port range of ranks. Pods cannot use ports below 1024, and the port of sshd is already in use.
 func (c *checker) mpi(n *document.Node, path []string) {
 	ports, path := n.Get("ports"), values.Extend(path, "ports")
 	text := textOf(ports)
@@ -80,11 +80,11 @@ func (c *checker) mpi(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// The form has been reported.
+		// A wrong form has been reported already.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:
-		c.breaks(problem.Invalid, ports.Position, path, "want ports from 1024, because lower ports need privileges, got %s", wording.Describe(ports, cue.StringKind))
+		c.breaks(problem.Invalid, ports.Position, path, "want ports of at least 1024, because lower ports need privileges, got %s", wording.Describe(ports, cue.StringKind))
 	case from <= sshd && sshd <= to:
 		c.breaks(problem.Invalid, ports.Position, path, "want a range without port %d, where sshd listens, got %s", sshd, wording.Describe(ports, cue.StringKind))
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// published are the names of rules, by which users sort, track and silence findings. A renamed rule loses that history.
+// published lists the names of all rules. Users sort, track and silence findings by these names, so a renamed rule would
+// lose its history.
 var published = []string{
 	"allowance-without-isolation",
 	"applications-on-many-clusters",

@@ -10,7 +10,7 @@ import (
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // the fields of these definitions
-	lastSchema cue.Value           // the schema described last, such as that of the items of a list
+	lastSchema cue.Value           // the schema that was described last, such as the schema of the items of a list
 	lastField  field
 }
 
@@ -18,7 +18,7 @@ func newSchemas() *schemas {
 	return &schemas{mappings: map[string]keys{}, fields: map[cue.Value]field{}}
 }
 
-// keys are the keys that the schema of a mapping names.
+// keys are the keys that the schema of a mapping defines.
 type keys struct {
 	known    map[string]cue.Value
 	required []string // in the schema's order
@@ -47,14 +47,15 @@ func (s *schemas) keysOf(schema cue.Value) keys {
 	return read
 }
 
-// field describes the schema of a field.
+// field holds the properties of a field's schema that the check stage needs often.
 type field struct {
-	name      string // the definition that it refers to, or its own definition and key; empty without either
-	anyString bool   // it admits every string
-	quantity  bool   // it is a quantity, which Kubernetes spells in its own way
+	name      string // the definition to which the field refers, or else the definition and key of the field; empty for neither
+	anyString bool   // whether the field admits every string
+	quantity  bool   // whether the field is a quantity, which Kubernetes spells in its own way
 }
 
-// fieldOf describes a schema. It is read only once for fields of definitions, and for the same schema in a row.
+// fieldOf returns the description of a schema. The descriptions of all fields of definitions are cached. The last description
+// is also cached, because callers often pass the same schema several times in succession.
 func (s *schemas) fieldOf(schema cue.Value) field {
 	if schema == s.lastSchema {
 		return s.lastField
@@ -67,7 +68,8 @@ func (s *schemas) fieldOf(schema cue.Value) field {
 	return known
 }
 
-// readField describes a schema. The name is replaced if the schema refers to a definition.
+// readField reads the description of a schema. If the schema refers to a definition, the name of that definition replaces
+// the argument name.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// hidden are characters that are invisible, or that change the order in which other characters are displayed.
+// hidden lists the characters that are invisible, or that change the order in which other characters are displayed.
 var hidden = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x00AD, Hi: 0x00AD, Stride: 1},
 	{Lo: 0x200B, Hi: 0x200B, Stride: 1},
@@ -22,8 +22,8 @@ var hidden = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xFFFD, Hi: 0xFFFF, Stride: 1},
 }, LatinOffset: 1}
 
-// hasHiddenCharacter refuses text with characters that readers cannot see. They are pasted by mistake, or meant to
-// mislead a reviewer.
+// hasHiddenCharacter refuses text with characters that readers cannot see. Invisible characters are pasted by mistake, or are
+// meant to mislead a reviewer.
 func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
@@ -35,8 +35,8 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 	return false
 }
 
-// plainNumber matches the numbers that all versions of YAML read in the same way: 017 is fifteen in YAML 1.1, and
-// seventeen in YAML 1.2.
+// plainNumber matches the numbers that all versions of YAML read in the same way. For example, it does not match 017, which
+// is fifteen in YAML 1.1 and seventeen in YAML 1.2.
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
 // isAmbiguousNumber refuses a number that is not written in plain digits.
@@ -53,7 +53,8 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// ruleOf returns the rule for a value that is refused whether or not its schema admits it.
+// ruleOf returns the rule to report for a value with a forbidden character or spelling. The rule is Invalid if the schema
+// admits the value, and WrongValue if it does not.
 func (c *checker) ruleOf(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admits(schema, n.Scalar) {
 		return problem.Invalid

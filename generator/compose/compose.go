@@ -17,7 +17,7 @@ import (
 // fields.
 const maxObject = 1 << 20
 
-// job composes one request.
+// job is one request of a plan, and the result of this request.
 type job struct {
 	plan    *plan.Plan
 	request plan.Request
@@ -26,9 +26,9 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. Errors are those of single plans: a problem.List if an object is too large,
-// and otherwise a fault, because the documents have been checked. Requests of one cache group are composed one after
-// the other, because they can share shapes, and different groups in parallel.
+// Objects builds the objects of each plan. The list errs contains the error of each plan: a problem.List if an object
+// is too large, or otherwise a fault, because the documents have already been checked. Requests of one cache group are
+// composed one after the other, because they can share shapes. Different groups are composed in parallel.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job
@@ -98,7 +98,8 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects of a plan's jobs, and all their problems or the first fault.
+// collect returns the objects of a plan's jobs. If there are errors, it returns all problems of the jobs, or the first
+// fault.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

@@ -1,3 +1,3 @@
-// Package evaluate runs our CUE. An Evaluator holds it in a CUE context of its own, and a Pool shares
-// evaluators among goroutines, because a CUE context serves one goroutine at a time.
+// Package evaluate runs the CUE of trainyard. Each Evaluator loads this CUE into a CUE context of its own. A Pool lends
+// evaluators to goroutines, because a CUE context serves only one goroutine at a time.
 package evaluate

@@ -11,24 +11,25 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// platformPackage is the package that platform documents are filled into (platform.cue).
+// platformPackage is the CUE package into which platform documents are filled (platform.cue).
 const platformPackage = "generator/evaluate"
 
 var schemaPath = cue.ParsePath("schema")
 
-// Evaluator is our CUE in a context of its own. It is for one goroutine: reading a value may complete others.
+// Evaluator is the CUE of trainyard in a CUE context of its own. Only one goroutine at a time may use an Evaluator, because
+// CUE may change a value while a goroutine only reads another value.
 type Evaluator struct {
 	context     *cue.Context
 	definitions *definitions
 	packages    map[string]cue.Value
-	root        cue.Value // the package that documents are filled into
+	root        cue.Value // the package into which documents are filled
 	local       map[reflect.Type]any
 }
 
-// New loads the package that platform documents are filled into, which takes some 15 ms.
+// New returns an evaluator that has loaded the package into which platform documents are filled. Loading takes about 15 ms.
 func New(files fs.FS) (*Evaluator, error) { return NewOf(files, platformPackage) }
 
-// NewOf loads the package that documents of another kind are filled into.
+// NewOf returns an evaluator that has loaded another package, for documents that are not platform documents.
 func NewOf(files fs.FS, name string) (*Evaluator, error) {
 	e := &Evaluator{
 		context: cuecontext.New(), definitions: newDefinitions(files),
@@ -39,7 +40,7 @@ func NewOf(files fs.FS, name string) (*Evaluator, error) {
 	return e, err
 }
 
-// Package returns a package by its folder. It is loaded on first use.
+// Package returns the package in a folder, and loads this package on first use.
 func (e *Evaluator) Package(name string) (cue.Value, error) {
 	if v, ok := e.packages[name]; ok {
 		return v, nil
@@ -56,18 +57,18 @@ func (e *Evaluator) Package(name string) (cue.Value, error) {
 	return v, nil
 }
 
-// Root returns the package that documents are filled into, without a document.
+// Root returns the package into which documents are filled, before a document is filled in.
 func (e *Evaluator) Root() cue.Value { return e.root }
 
 // Schema returns the schema of a whole document.
 func (e *Evaluator) Schema() cue.Value { return e.root.LookupPath(schemaPath) }
 
-// Fill returns the root package with a document, as plain data.
+// Fill returns the root package with the given fields filled in, such as a document as plain data.
 func (e *Evaluator) Fill(fields map[string]any) cue.Value {
 	return e.root.FillPath(cue.Path{}, fields)
 }
 
-// Files returns the files of our CUE.
+// Files returns the source files of trainyard's CUE.
 func (e *Evaluator) Files() fs.FS { return e.definitions.files }
 
 // Admits reports whether a schema admits a scalar.
@@ -75,8 +76,8 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 	return schema.Unify(e.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 }
 
-// Local returns what a stage keeps with an evaluator, such as schemas that it has read. It calls create for
-// the first value of a type.
+// Local returns the value of type T that a stage stores in an evaluator, such as the schemas that the stage has read. If the
+// evaluator has no value of this type yet, Local stores the result of create.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {
@@ -87,7 +88,7 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode reads plain data from CUE. An error is a fault of trainyard: our CUE yields complete data.
+// Decode reads plain data from CUE. An error is a mistake in trainyard itself, because its CUE must yield complete data.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -99,7 +100,7 @@ func Decode(v cue.Value, into any, what string) error {
 	return nil
 }
 
-// Fields iterates over the regular, optional and required fields of a struct. It is empty for other values.
+// Fields iterates over the regular, optional and required fields of a struct. For any other value, the iterator is empty.
 func Fields(v cue.Value) *cue.Iterator {
 	fields, err := v.Fields(cue.Optional(true))
 	if err != nil {
@@ -108,7 +109,7 @@ func Fields(v cue.Value) *cue.Iterator {
 	return fields
 }
 
-// Descend follows the keys of a document through its schema.
+// Descend returns the schema of the value at a path of keys, or a value that does not exist if the schema has no such key.
 func Descend(schema cue.Value, keys ...string) cue.Value {
 	for _, key := range keys {
 		schema = schema.LookupPath(cue.MakePath(cue.Str(key).Optional()))
@@ -116,7 +117,7 @@ func Descend(schema cue.Value, keys ...string) cue.Value {
 	return schema
 }
 
-// Mark finds an attribute of a field, or of the definition that the field refers to.
+// Mark returns the attribute with a name, of a field or of the definition to which the field refers.
 func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	declarations := []cue.Value{v}
 	if root, path := v.ReferencePath(); root.Exists() {
@@ -132,8 +133,8 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of the values below keys that the author chooses, which @keys(FORM,SAMPLE) marks.
-// It does not exist for other mappings.
+// AnyField returns the schema of the values below keys that the author chooses. The attribute @keys(FORM,SAMPLE) marks
+// mappings with such keys. For other mappings, AnyField returns a value that does not exist.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

@@ -11,11 +11,12 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// module is the name of our CUE module in imports.
+// module is the prefix of import paths in trainyard's CUE module.
 const module = "github.com/trainyard/trainyard/"
 
-// definitions are the packages of our CUE, each parsed on first use. CUE's own loader also looks for modules,
-// versions, build tags and encodings, of which our CUE has none; that would be a third of the start time.
+// definitions loads the packages of trainyard's CUE, each on first use. CUE's own loader is not used, because it would take a
+// third of the start time. CUE's own loader also looks for modules, versions, build tags and encodings, and trainyard's CUE
+// has none of these.
 type definitions struct {
 	files   fs.FS
 	context *build.Context
@@ -28,17 +29,17 @@ func newDefinitions(files fs.FS) *definitions {
 	return d
 }
 
-// imported loads an imported package. It returns nil for CUE's own packages, which CUE finds itself.
+// imported loads an imported package, or returns nil for CUE's built-in packages, because CUE finds those itself.
 func (d *definitions) imported(_ token.Pos, name string) *build.Instance {
 	folder, isOurs := strings.CutPrefix(name, module)
 	if !isOurs {
 		return nil
 	}
-	instance, _ := d.instance(folder) // which has the error
+	instance, _ := d.instance(folder) // the instance also contains the error
 	return instance
 }
 
-// instance returns the package in a folder with everything that it imports.
+// instance returns the package in a folder, with all packages that it imports.
 func (d *definitions) instance(folder string) (*build.Instance, error) {
 	if known := d.loaded[folder]; known != nil {
 		return known, known.Err

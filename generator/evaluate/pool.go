@@ -11,25 +11,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Bounds on how many evaluators work at a time. Another one takes a sixth more CPU for the same work and
-// some 25 MB, and leaves the garbage collector no processor of its own: it must save about half a second.
+// Limits on the number of evaluators that work at a time. An additional evaluator costs a sixth more CPU for the same work
+// and about 25 MB, and leaves no processor free for the garbage collector. An additional evaluator is worthwhile only if it
+// saves about half a second.
 const (
 	maxEvaluators  = 8
 	runtimesToFill = 300 // runtimes in all environments, for each evaluator after the first
 )
 
-// Pool lends evaluators. It loads more of them on demand.
+// Pool lends evaluators to goroutines, and loads another evaluator if all others are in use.
 type Pool struct {
 	definitions fs.FS
 	mutex       sync.Mutex
 	idle        []*Evaluator
 }
 
-// NewPool returns a pool of evaluators of our CUE.
+// NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each calls do(0) to do(n-1), on several evaluators at a time where the number of runtimes makes that
-// worthwhile. It returns when the context ends; calls that have been started may still be running then.
+// Each calls the function do once for each number from 0 to n-1. The calls use several evaluators at a time if the number of
+// runtimes makes this worthwhile. If the context ends, Each returns even if some calls are still running.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group
@@ -52,11 +53,11 @@ func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, 
 	case err := <-done:
 		return cmp.Or(err, ctx.Err())
 	case <-ctx.Done():
-		return ctx.Err() // CUE cannot be interrupted, and its results are not needed any more
+		return ctx.Err() // the calls continue, because CUE cannot be interrupted, but their results are not needed any more
 	}
 }
 
-// take returns an evaluator for the caller alone.
+// take returns an evaluator that no other goroutine uses.
 func (p *Pool) take() (*Evaluator, error) {
 	p.mutex.Lock()
 	if last := len(p.idle) - 1; last >= 0 {

@@ -22,11 +22,11 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// schemasPath is the import path of the packages that a document can import, in addition to CUE's own.
+// schemasPath is the import path of the packages that a document can import, in addition to CUE's built-in packages.
 const schemasPath = "github.com/trainyard/trainyard/schemas/"
 
-// parseCUE evaluates a document written in CUE and reads the resulting data, which is then checked like
-// a document in YAML.
+// parseCUE evaluates a document written in CUE and reads the resulting data. This data is then checked in the same way as a
+// document in YAML.
 func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error) {
 	if err := document.Check(input.Name, input.Text); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error)
 	return node, r.problems.Err()
 }
 
-// refusedImports lists the imports that a document must not have. CUE's own packages cannot harm the machine,
-// but make it easy to compute forever.
+// refusedImports reports the imports that a document must not have. CUE's built-in packages cannot harm the machine, but a
+// document that imports them can easily compute for ever.
 func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
 	for imported := range file.ImportSpecs() {
@@ -69,7 +69,7 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 		}
 		want := "want a package of " + schemasPath
 		if own {
-			want += ", or --allow-cue-imports for those of CUE itself"
+			want += "; to import packages of CUE itself, set --allow-cue-imports"
 		}
 		problems = append(problems, problem.Problem{
 			Position: cuePosition(input, []token.Pos{imported.Path.Pos()}),
@@ -79,8 +79,9 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of our schemas; CUE finds its own. A document gets the names of their definitions
-// without constraints: the check stage reports violations in clearer messages than CUE, which lists every alternative.
+// importSchema finds the packages of trainyard's schemas. CUE finds its built-in packages itself. A document gets the names of
+// the definitions in these packages without their constraints, because the check stage reports violations in clearer messages
+// than CUE, which lists every alternative.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -97,7 +98,7 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 }
 
-// namesOf returns a package of our schemas in which every definition admits any value.
+// namesOf returns a package of trainyard's schemas in which every definition admits any value.
 func (l *Loader) namesOf(folder, path string) *build.Instance {
 	whole := load.Instances([]string{"."}, &load.Config{FS: l.Definitions, Dir: "/schemas/" + folder})[0]
 	names := &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent(whole.PkgName)}}}
@@ -124,8 +125,8 @@ func (l *Loader) namesOf(folder, path string) *build.Instance {
 	return instance
 }
 
-// cueProblems converts CUE's errors into one problem for each field of the document. For a value that fits no
-// alternative, CUE reports a conflict with each of them; only the first is kept.
+// cueProblems converts CUE's errors into one problem for each field of the document. If a value fits no alternative of a
+// disjunction, CUE reports a conflict with each alternative, and cueProblems keeps only the first conflict.
 func cueProblems(input Input, err error) problem.List {
 	var problems problem.List
 	seen := map[string]bool{}
@@ -151,7 +152,8 @@ func cueProblems(input Input, err error) problem.List {
 	return problems
 }
 
-// withPositions adds the position of the field, or of the field around it, to problems that CUE reports without one.
+// withPositions adds positions to problems that CUE reports without a position. The added position is that of the field, or
+// that of the nearest field around the problem.
 func withPositions(input Input, v cue.Value, err error) problem.List {
 	problems := cueProblems(input, err)
 	for i, p := range problems {
@@ -171,8 +173,8 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the last position in the user's own file, because a value usually follows the definition
-// that it violates.
+// cuePosition returns the last of the positions that are in the user's own file, because a value usually follows the
+// definition that the value violates.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {
@@ -183,7 +185,7 @@ func cuePosition(input Input, positions []token.Pos) problem.Position {
 	return last
 }
 
-// columnOf returns a column in characters. CUE counts bytes.
+// columnOf returns the column of a position in characters, because CUE counts columns in bytes.
 func columnOf(text []byte, p token.Pos) int {
 	start := p.Offset() - p.Column() + 1
 	if start < 0 || p.Offset() < start || p.Offset() > len(text) {
@@ -244,7 +246,7 @@ func (r *cueReader) mapping(n *document.Node, v cue.Value, path []string) {
 	}
 }
 
-// isDefinition reports whether a field is only a reference to a definition of our schemas, which has no value yet.
+// isDefinition reports whether a field is only a reference to a definition of trainyard's schemas, without a value of its own.
 func isDefinition(v cue.Value) bool {
 	if v.IncompleteKind() != cue.TopKind {
 		return false

@@ -12,19 +12,19 @@ import (
 
 // Document is the document of one environment.
 type Document struct {
-	Environment string         // empty where the document has no environments
+	Environment string         // empty if the document has no environments
 	Root        *document.Node // with the environment's patch applied to spec
 	Problems    problem.List   // of the text and of the environment
 	Notes       problem.List   // about layers and the environment
 }
 
-// EnvironmentError reports an environment that the document does not have.
+// EnvironmentError reports that a requested environment is missing in the document.
 type EnvironmentError struct {
 	Name  string
 	Known []string // the environments of the document
 }
 
-// Error names the environment and the existing ones.
+// Error names the missing environment, and the nearest or all environments of the document.
 func (e *EnvironmentError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("environment %q: the document has no environments", e.Name)
@@ -32,8 +32,8 @@ func (e *EnvironmentError) Error() string {
 	return wording.Choice(fmt.Sprintf("unknown environment %q", e.Name), e.Name, e.Known)
 }
 
-// Environments returns one document for each of the environments wanted, ordered by name, or for all if none
-// is wanted. A document without environments is its only one.
+// Environments returns one document for each wanted environment, ordered by name. If wanted is empty, all environments are
+// wanted. If the document has no environments, Environments returns only the document itself.
 func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	environments := s.root.Get("spec").Get("environments")
 	if environments == nil || environments.Kind != document.Mapping || len(environments.Fields) == 0 {
@@ -58,14 +58,16 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	return documents, s.checkSize(documents)
 }
 
-// Bounds on keys and values. People write a few thousand, and CUE can take 40 kB for each. At the bound a document
-// takes some four seconds and half a gigabyte, and all environments together ten seconds.
+// Limits on the number of keys and values. Documents that people write have a few thousand, and CUE can need 40 kB of memory
+// for each. A document at the limit takes about four seconds and half a gigabyte of memory. All environments together take
+// about ten seconds at their limit.
 const (
 	maxNodes    = 25_000 // of one environment, with the rest of spec
 	maxAllNodes = 50_000 // of all environments, each with the rest of spec
 )
 
-// checkSize bounds each environment and all of them together, because a short text can define many large environments.
+// checkSize limits the size of each environment and of all environments together, because a short text can define many large
+// environments.
 func (s *Source) checkSize(documents []*Document) error {
 	all, largest := 0, 0
 	for _, d := range documents {
@@ -76,7 +78,7 @@ func (s *Source) checkSize(documents []*Document) error {
 	case largest > maxNodes:
 		return s.tooMany([]string{"spec"}, "%d keys and values in one environment: want at most %d; split the document", largest, maxNodes)
 	case len(documents) > 1 && all > maxAllNodes:
-		return s.tooMany([]string{"spec", "environments"}, "%d environments, each with the rest of spec, are %d keys and values: want at most %d in all; split the document", len(documents), all, maxAllNodes)
+		return s.tooMany([]string{"spec", "environments"}, "%d environments, each with the rest of spec, have %d keys and values: want at most %d for all environments together; split the document", len(documents), all, maxAllNodes)
 	}
 	return nil
 }
@@ -100,8 +102,8 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns the document with empty environments: their names are checked with it, and their
-// contents where they are applied.
+// withoutPatches returns the document with empty environments. The names of the environments are checked as part of this
+// document, and the content of each environment is checked after it is merged into spec.
 func (s *Source) withoutPatches(environments *document.Node) *document.Node {
 	empty := environments
 	for _, f := range environments.Fields {
@@ -134,7 +136,7 @@ func (s *Source) environment(unpatched *document.Node, f document.Field) *Docume
 	return d
 }
 
-// Sections names the runtimes and tenants of the document, such as runtime/mpi and tenant/team-a.
+// Sections returns the sorted names of the runtimes and tenants of the document, such as runtime/mpi and tenant/team-a.
 func (d *Document) Sections() []string {
 	var names []string
 	for kind, field := range map[string]string{"runtime": "runtimes", "tenant": "tenants"} {

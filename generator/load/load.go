@@ -21,40 +21,40 @@ import (
 
 // Input is a platform document, or a layer of one, as the user wrote it.
 type Input struct {
-	Name string // file name for messages; *.json is read as JSON, *.cue as CUE, other names as YAML
+	Name string // file name for messages; *.json is read as JSON, *.cue as CUE, and any other file as YAML
 	Text []byte // at most 1 MiB
 }
 
-// CUEEvaluator evaluates a document written in CUE where its time and memory are limited. It returns the output
-// of WriteEvaluated there.
+// CUEEvaluator evaluates a document written in CUE in a process with limited time and memory, and returns what WriteEvaluated
+// writes in that process.
 type CUEEvaluator func(ctx context.Context, input Input, allowImports bool) ([]byte, error)
 
-// Loader reads documents.
+// Loader reads the layers of documents in YAML, JSON and CUE.
 type Loader struct {
-	Definitions  fs.FS        // our CUE module, whose schemas documents can import
+	Definitions  fs.FS        // the CUE module of trainyard, with the schemas that documents can import
 	CUE          CUEEvaluator // nil evaluates CUE in this process, without limits
 	AllowImports bool         // whether documents in CUE can import CUE's own packages
 }
 
-// Source is a document made of all its layers.
+// Source is a document that is merged from all its layers.
 type Source struct {
 	root     *document.Node
-	problems problem.List // in texts that could be read nevertheless
+	problems problem.List // in texts that could be read in spite of these problems
 	notes    problem.List // about layers
 }
 
-// maxText bounds the text of all layers together, in bytes. Some texts take a second to read for each MiB.
+// maxText limits the text of all layers together, in bytes. Reading can take a second for each MiB of text.
 const maxText = 4 << 20
 
-// Load reads layers, of which later ones override earlier ones. If a layer cannot be read, the error is a
-// problem.List with the problems of all layers.
+// Load reads and merges layers. Later layers override earlier layers. If a layer cannot be read, the error is a problem.List
+// with the problems of all layers.
 func (l *Loader) Load(ctx context.Context, layers []Input) (*Source, error) {
 	s := &Source{}
 	readable, size := true, 0
 	var empty problem.List
 	for _, input := range layers {
 		if size += len(input.Text); size > maxText {
-			return nil, append(s.problems, atStart(input, fmt.Sprintf("more than %d MiB of text, with the layers before it", maxText>>20))).WithRule(problem.Syntax).Err()
+			return nil, append(s.problems, atStart(input, fmt.Sprintf("more than %d MiB of text in this layer and the layers before it", maxText>>20))).WithRule(problem.Syntax).Err()
 		}
 		layer, err := l.parse(ctx, input)
 		if err := s.collect(err); err != nil {
@@ -96,7 +96,8 @@ func (l *Loader) parse(ctx context.Context, input Input) (*document.Node, error)
 	return document.Decode(input.Name, text)
 }
 
-// WriteEvaluated evaluates a document written in CUE, in the process that a CUEEvaluator started for it.
+// WriteEvaluated evaluates a document written in CUE, and writes the result. A CUEEvaluator starts a process for each document,
+// and that process calls WriteEvaluated.
 func (l *Loader) WriteEvaluated(w io.Writer, input Input) error {
 	n, err := l.parseCUE(cuecontext.New(), input)
 	var problems problem.List
@@ -106,7 +107,7 @@ func (l *Loader) WriteEvaluated(w io.Writer, input Input) error {
 	return document.Encode(w, n, problems)
 }
 
-// merge adds a layer over the earlier ones. It reports false if the layer is no mapping.
+// merge applies a layer to the result of the earlier layers, and returns false if the layer is not a mapping.
 func (s *Source) merge(layer *document.Node) bool {
 	if layer.Kind != document.Mapping && !layer.Unreadable {
 		s.problems = append(s.problems, problem.Problem{
@@ -124,8 +125,8 @@ func (s *Source) merge(layer *document.Node) bool {
 	return true
 }
 
-// reportEmpty adds a note for each layer without content, such as a file with comments only. At least one
-// layer must have content.
+// reportEmpty adds a note for each layer without content, such as a file that contains only comments. If no layer has content,
+// these notes become problems.
 func (s *Source) reportEmpty(empty problem.List) error {
 	consequence := ": this layer changes nothing"
 	if s.root == nil {
@@ -141,7 +142,7 @@ func (s *Source) reportEmpty(empty problem.List) error {
 	return nil
 }
 
-// collect keeps the problems of a text, and returns any other error.
+// collect adds the problems of a problem.List to the source, and returns any other error.
 func (s *Source) collect(err error) error {
 	var problems problem.List
 	if err == nil || !errors.As(err, &problems) {
@@ -151,12 +152,12 @@ func (s *Source) collect(err error) error {
 	return nil
 }
 
-// atStart is a problem at the start of a file.
+// atStart returns a problem with the position of the first character of a file.
 func atStart(input Input, message string) problem.Problem {
 	return problem.Problem{Position: problem.Position{File: input.Name, Line: 1, Column: 1}, Message: message}
 }
 
-// Runtimes counts the runtimes of the document, without those that only environments add.
+// Runtimes returns the number of runtimes in the document, without the runtimes that only an environment adds.
 func (s *Source) Runtimes() int {
 	if mapping := s.root.Get("spec").Get("runtimes"); mapping != nil {
 		return len(mapping.Fields)

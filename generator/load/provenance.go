@@ -9,15 +9,15 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Value is one value of a document and its place in the layer that sets it.
+// Value is one value of a document, with its position in the layer that sets the value.
 type Value struct {
 	Path     string           `json:"path"`  // such as spec.runtimes.a.image
-	Keys     []string         `json:"-"`     // the path key by key; an item of a list is its index
+	Keys     []string         `json:"-"`     // the keys of the path; for an item of a list, the key is its index
 	Value    any              `json:"value"` // string, bool, int64, float64; an empty map or list
 	Position problem.Position `json:"position"`
 }
 
-// Values lists the values of the document in its own order, without environments and without defaults.
+// Values lists the values that the document sets, in the order of the document. The list omits spec.environments and defaults.
 func (d *Document) Values() []Value {
 	return slices.DeleteFunc(valuesOf(d.Root, nil), func(v Value) bool {
 		return len(v.Keys) > 1 && v.Keys[0] == "spec" && v.Keys[1] == "environments"

@@ -1,22 +1,22 @@
 package object
 
-// Bound is an upper limit for sums of a document's values. The values of a chart can differ from the document's,
-// so a chart checks each bound again. Bounds cover only fields that are parameters of objects. They do not cover
-// queues, because a queue chooses between flavors.
+// Bound is an upper limit for sums of values in a document. A Helm chart checks each bound again at installation, because the
+// values of a chart can differ from those of the document. Bounds cover only fields that are parameters of objects. Bounds do
+// not cover queues, because a queue chooses between flavors.
 type Bound struct {
 	Limit Amount
-	Sums  []*Sum // none may exceed Limit; several bounds share a sum
+	Sums  []*Sum // no sum may exceed Limit; several bounds can share a sum
 }
 
-// Sum is an amount of a resource that pods request together, or another amount with a limit.
+// Sum is an amount of a resource that several pods request together, or another sum of values that has a limit.
 type Sum struct {
-	Path      string // of the document section that it belongs to, such as spec.runtimes.mpi
-	Requester string // as messages name it, such as: the smallest TrainJob of mpi (a launcher and a node)
+	Path      string // path of the section of the document to which the sum belongs, such as spec.runtimes.mpi
+	Requester string // the words for the pods in messages, such as: the smallest TrainJob of mpi (a launcher and a node)
 	Amounts   []Amount
 }
 
-// Amount is a value of the document.
+// Amount is one term of a Sum, which is a value of the document or a constant.
 type Amount struct {
-	Path  string // of the field, equal to the Key of its parameters; empty for a constant
+	Path  string // path of the field, equal to the Key of its parameters; empty for a constant
 	Value any    // a number, or a Kubernetes quantity
 }

@@ -1,38 +1,39 @@
 package object
 
-// Delivery holds the settings of a document that bundle formats read. Empty fields have the defaults of the format.
+// Delivery holds the settings of a document that bundle formats read. For an empty field, a format uses its own default.
 type Delivery struct {
-	ArgoCD  *ArgoCD           `json:"argocd"` // spec.delivery.argocd; nil where Argo CD delivers nothing
+	ArgoCD  *ArgoCD           `json:"argocd"` // spec.delivery.argocd; nil if Argo CD delivers nothing
 	Helm    Helm              `json:"helm"`   // spec.delivery.helm
 	OLM     OLM               `json:"olm"`    // spec.delivery.olm
 	Target  Target            // spec.target
-	Tenants map[string]Tenant // by name, the tenants that keep TrainJobs in Git; empty where Argo CD delivers nothing
-	Kinds   map[string]Kind   // by name, every kind that trainyard can generate for the cluster; empty where Argo CD delivers nothing
+	Tenants map[string]Tenant // by name, the tenants that store TrainJobs in Git; empty if Argo CD delivers nothing
+	Kinds   map[string]Kind   // by name, every kind that trainyard can generate for the cluster; empty if Argo CD delivers nothing
 	Bounds  []Bound           // limits on values that a chart checks again at installation
 
-	Annotations map[string]string // the document's annotations whose keys OCI images use, org.opencontainers.image.*
+	Annotations map[string]string // the document's annotations that OCI images define, org.opencontainers.image.*
 }
 
-// ArgoCD is the location of the bundle, and how Argo CD applies it.
+// ArgoCD holds the location of the bundle, and settings of the Applications that apply the bundle.
 type ArgoCD struct {
 	RepoURL   string `json:"repoURL"`
 	Path      string `json:"path"`      // the folder in the repository that holds the bundle of each environment
-	Revision  string `json:"revision"`  // HEAD by default, or the bundle's tag where RepoURL is an OCI artifact
-	Namespace string `json:"namespace"` // Argo CD's own
+	Revision  string `json:"revision"`  // HEAD by default, or the bundle's tag if RepoURL is an OCI artifact
+	Namespace string `json:"namespace"` // the namespace of Argo CD
 	Cluster   string `json:"cluster"`   // an address or a name; by default, the cluster that runs Argo CD
 	Automated *bool  `json:"automated"` // true by default
 
-	// Clusters are several clusters that get the same objects, by their names in the document; it replaces Cluster.
+	// Clusters holds several clusters that get the same objects, by their names in the document. If Clusters is set, Cluster is
+	// empty.
 	Clusters map[string]ArgoCDCluster `json:"clusters"`
 }
 
 // ArgoCDCluster is one of several clusters that get the same objects.
 type ArgoCDCluster struct {
 	Cluster  string `json:"cluster"`  // an address or a name
-	Revision string `json:"revision"` // by default, the revision of all clusters
+	Revision string `json:"revision"` // by default, the Revision in ArgoCD
 }
 
-// Helm holds the settings of a chart.
+// Helm holds the settings of a Helm chart.
 type Helm struct {
 	Version string `json:"version"` // 0.1.0 by default
 }
@@ -42,35 +43,35 @@ type OLM struct {
 	Manifests []string `json:"manifests"` // kinds that OLM applies itself, as separate manifests
 }
 
-// Target is the cluster that the objects are for, as far as the document specifies it.
+// Target describes the cluster for which the objects are generated. Fields that the document does not set are empty.
 type Target struct {
 	Kubernetes string `json:"kubernetes"` // the oldest version, such as 1.33
 	OpenShift  bool   `json:"openshift"`
 	Trainer    string `json:"trainer"` // a minor version, such as 2.3
 }
 
-// Kind is a kind of Kubernetes objects.
+// Kind describes a kind of Kubernetes objects, such as ClusterRole.
 type Kind struct {
 	Group     string `json:"group"`
-	Cluster   bool   `json:"cluster"`   // whether its objects are cluster-scoped
-	OpenShift bool   `json:"openshift"` // whether it exists on OpenShift only
+	Cluster   bool   `json:"cluster"`   // whether objects of the kind are cluster-scoped
+	OpenShift bool   `json:"openshift"` // whether only OpenShift has the kind
 }
 
-// Tenant is a team that keeps TrainJobs in Git.
+// Tenant is a team that stores its TrainJobs in Git.
 type Tenant struct {
 	Repositories []string      `json:"repositories"`
-	Applications *Applications `json:"applications"` // nil where Argo CD creates no Applications for the team
+	Applications *Applications `json:"applications"` // nil if Argo CD creates no Applications for the team
 	Editors      Subjects      `json:"editors"`
 	Viewers      Subjects      `json:"viewers"`
 }
 
-// Applications are folders of a team's repositories, each of which gets an Application.
+// Applications selects folders in the repositories of a team. Argo CD creates one Application for each folder.
 type Applications struct {
 	Folders  []string `json:"folders"`
 	Revision string   `json:"revision"` // HEAD by default
 }
 
-// Subjects are the people who hold a role.
+// Subjects are the groups of people who have a role.
 type Subjects struct {
 	Groups []string `json:"groups"` // as the identity provider names them
 }

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ID names an object within a cluster.
+// ID identifies an object within a cluster.
 type ID struct {
 	schema.GroupVersionKind
-	Namespace string // empty for objects that belong to the whole cluster
+	Namespace string // empty for cluster-scoped objects
 	Name      string
 }
 
-// String gives the ID as group/version, kind and name, for messages.
+// String returns the kind, the namespace if any, and the name, such as "Role team-a/editors", for messages.
 func (id ID) String() string {
 	if id.Namespace == "" {
 		return fmt.Sprintf("%s %s", id.Kind, id.Name)
@@ -26,19 +26,20 @@ func (id ID) String() string {
 	return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name)
 }
 
-// Origin is the origin of an object, as two positions of the form file:line:column.
+// Origin holds the two sources of an object, as positions of the form file:line:column.
 type Origin struct {
-	Input      string // the section of the user's document that asks for it
-	Definition string // the CUE that defines it
+	Input      string // the section of the user's document because of which the object is generated
+	Definition string // the CUE that defines the object
 }
 
-// Parameter is a scalar of an object that can get another value without any other change, such as a value of a chart.
+// Parameter is a scalar of an object that can get another value while all other fields stay the same. For example, a chart
+// makes it one of the chart's values.
 type Parameter struct {
-	Key    string          // the path of the field in the document that sets it, the same for all objects
-	Whole  bool            // whether Key is a whole path, and not relative to the section that asks for the object
-	Path   []any           // its path in the object: keys (string) and indexes (int) from the root
-	Doc    string          // its meaning, in one sentence
-	Schema json.RawMessage // the JSON Schema of its value in the document
+	Key    string          // the path of the field in the document that sets the parameter, the same for all objects
+	Whole  bool            // whether Key is a complete path; if not, Key is relative to the section that requests the object
+	Path   []any           // the path of the parameter in the object: keys (string) and indexes (int) from the root
+	Doc    string          // the meaning of the parameter, in one sentence
+	Schema json.RawMessage // the JSON Schema of the parameter's value in the document
 }
 
 // Object is one generated Kubernetes object.
@@ -46,19 +47,20 @@ type Object struct {
 	id         ID
 	origin     Origin
 	shape      *Shape
-	values     []any // of the shape's parameters
+	values     []any // the values of the shape's parameters
 	base       string
 	parameters []Parameter
 }
 
-// New returns an object with content as decoded JSON (maps, slices, strings, booleans, int64, float64 and nil). It fails if
-// apiVersion, kind or name is missing.
+// New returns an object with the given fields, which are decoded JSON (maps, slices, strings, booleans, int64, float64 and
+// nil). New fails if apiVersion, kind or name is missing.
 func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, error) {
 	return Make(NewShape(runtime.DeepCopyJSON(fields), nil), nil, origin, "", parameters)
 }
 
-// Make returns an object of a shape with the values of its parameters. The keys of documented parameters are relative to base,
-// a dotted path in the document, and can be shared by objects.
+// Make returns an object of a shape, with the values of the shape's parameters. The argument parameters lists the parameters
+// that users can set. The keys in this list are relative to base, which is a dotted path in the document, so that several
+// objects can share one list.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error
@@ -79,7 +81,7 @@ func (o Object) identify() (ID, error) {
 	return ID{GroupVersionKind: group.WithKind(kind), Namespace: namespace, Name: name}, nil
 }
 
-// text returns a text of the object, or "".
+// text returns one of the object's texts, such as its name, or "".
 func (o Object) text(at shapeText) string {
 	if at.parameter < 0 {
 		return at.text
@@ -88,14 +90,14 @@ func (o Object) text(at shapeText) string {
 	return text
 }
 
-// ID returns the object's name within a cluster.
+// ID returns the identity of the object within a cluster.
 func (o Object) ID() ID { return o.id }
 
-// Origin returns where the object comes from.
+// Origin returns the positions in the document and in CUE from which the object comes.
 func (o Object) Origin() Origin { return o.origin }
 
 // Shape returns the shape of the object, and the values of its parameters in the order of the shape. Callers must not change
-// them.
+// these results.
 func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
 
 // Label returns the value of one of the object's labels, or "".

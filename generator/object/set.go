@@ -7,14 +7,13 @@ import (
 	"slices"
 )
 
-// Set is an ordered set of objects, which every format renders. Its order does not depend on the order of the input:
-// namespaces come first, because other objects can only be applied to existing namespaces, and the rest is ordered by group,
-// kind, namespace and name.
+// Set is an ordered set of objects. The order does not depend on the order of the input. Namespaces come first, because other
+// objects can only be applied to existing namespaces. The other objects are ordered by group, kind, namespace and name.
 type Set struct {
 	objects []Object
 }
 
-// NewSet orders objects. It fails if two share an ID.
+// NewSet returns a set of objects, or an error if two objects are the same object in a cluster.
 func NewSet(objects ...Object) (Set, error) {
 	sorted := slices.Clone(objects)
 	slices.SortStableFunc(sorted, func(a, b Object) int { return compare(a.id, b.id) })
@@ -26,7 +25,8 @@ func NewSet(objects ...Object) (Set, error) {
 	return Set{objects: sorted}, nil
 }
 
-// compare ignores the version, because two versions of a kind are the same object in a cluster.
+// compare returns the order of two IDs. The version is ignored, because an object in a cluster is the same object in all
+// versions of its kind.
 func compare(a, b ID) int {
 	return cmp.Or(
 		cmp.Compare(rank(a), rank(b)),
@@ -44,13 +44,13 @@ func rank(id ID) int {
 	return 1
 }
 
-// All ranges over the objects in order.
+// All returns an iterator over the objects in the order of the set.
 func (s Set) All() iter.Seq[Object] { return slices.Values(s.objects) }
 
-// Len counts the objects.
+// Len returns the number of objects in the set.
 func (s Set) Len() int { return len(s.objects) }
 
-// Select returns the set of the objects for which want returns true.
+// Select returns the set of those objects for which the function want returns true.
 func (s Set) Select(want func(Object) bool) Set {
 	var selected []Object
 	for _, o := range s.objects {

@@ -49,7 +49,7 @@ func TestSetRefusesTwins(t *testing.T) {
 	v1 := made(t, "example.com/v1", "Thing", "", "a")
 	v2 := made(t, "example.com/v2", "Thing", "", "a")
 	if _, err := NewSet(v1, v2); err == nil {
-		t.Error("two versions of one object made a set")
+		t.Error("NewSet() accepts the same object in two versions, want an error")
 	}
 }
 

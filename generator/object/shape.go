@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Shape is an object without the values of its parameters. Objects of a shape differ in these values only.
+// Shape is an object without the values of its parameters. Objects of the same shape differ only in these values.
 type Shape struct {
-	fields     map[string]any // with the parameters of the object that the shape was built from
+	fields     map[string]any // the fields of the object from which the shape was built
 	parameters [][]any        // paths of the parameters: keys (string) and indexes (int) from the root
 
 	apiVersion, kind, name, namespace shapeText
@@ -18,13 +18,15 @@ type Shape struct {
 	derived sync.Map // by the key of Derive
 }
 
-// shapeText is a text of the objects of a shape: a parameter, or the same in all of them.
+// shapeText is a text in the objects of a shape, such as their name. The text is either a parameter, or equal in all objects of
+// the shape.
 type shapeText struct {
 	parameter int // index of the parameter; -1 for none
 	text      string
 }
 
-// NewShape takes the content of one object, as decoded JSON, and the paths of its parameters. It keeps both.
+// NewShape returns a shape from the content of one object, as decoded JSON, and the paths of the object's parameters. The shape
+// uses both arguments without copying them.
 func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	s := &Shape{fields: fields, parameters: parameters, labels: map[string]shapeText{}}
 	s.apiVersion, s.kind = s.textAt(fields, "apiVersion"), s.textAt(fields, "kind")
@@ -37,7 +39,7 @@ func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	return s
 }
 
-// textAt returns the text at a path, whose last key is one of the fields.
+// textAt returns the text at a path. The last key of the path is one of the fields.
 func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	key, _ := path[len(path)-1].(string)
 	text, _ := fields[key].(string)
@@ -51,8 +53,8 @@ func (s *Shape) Fields() map[string]any { return s.fields }
 // Parameters returns the paths of the parameters, which callers must not change.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
-// Derive returns the result of derive, which it calls once for each shape and key. Results that depend only on the shape
-// are thus computed once for all objects and sets that share it.
+// Derive returns the result of the function derive, and stores this result for the shape and key. A result that depends only
+// on the shape is thus computed once for all objects and sets that share the shape.
 func (s *Shape) Derive(key any, derive func() any) any {
 	if known, ok := s.derived.Load(key); ok {
 		return known
@@ -61,11 +63,11 @@ func (s *Shape) Derive(key any, derive func() any) any {
 	return derived
 }
 
-// withValues returns the content of the object with these values of the parameters.
+// withValues returns the content of the object that has these values of the parameters.
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With copies decoded JSON with other values at some paths, which must exist: keys (string) and indexes (int). The values
-// are not copied.
+// With copies decoded JSON and replaces the values at some paths. A path consists of keys (string) and indexes (int), and must
+// exist. The new values are not copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {
@@ -74,7 +76,8 @@ func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	return fields
 }
 
-// At returns the value at a path of decoded JSON, or nil if there is none: keys (string) and indexes (int).
+// At returns the value at a path of decoded JSON, or nil if there is no value. A path consists of keys (string) and indexes
+// (int).
 func At(node any, path []any) any {
 	for _, step := range path {
 		node = below(node, step)

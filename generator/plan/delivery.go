@@ -15,11 +15,11 @@ import (
 
 var kindsPath = cue.ParsePath("kinds")
 
-// kindsPackage lists the kinds of objects that trainyard can generate.
+// kindsPackage is the CUE package with the list of all kinds of objects that trainyard can generate.
 const kindsPackage = "policies/delivery"
 
-// readDelivery reads the settings that bundle formats need. Where Argo CD applies the objects, it asks builders to
-// annotate them for Argo CD.
+// readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the field
+// argocd in the input of every builder, so that builders annotate the objects for Argo CD.
 func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	spec := values.Mapping(p.Values, "spec")
 	d := &p.plan.Delivery
@@ -45,8 +45,8 @@ func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	return p.readKinds(e)
 }
 
-// convert sets the fields of a struct from a mapping of the document, which has been checked. Fields that the mapping
-// lacks become empty.
+// convert sets the fields of a struct from a mapping of a checked document. Fields that are missing in the mapping become
+// empty.
 func convert(from map[string]any, to any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, to); err != nil {
 		return problem.Fault("reading settings of the delivery", err)
@@ -54,7 +54,7 @@ func convert(from map[string]any, to any) error {
 	return nil
 }
 
-// readTenants reads the tenants that have repositories.
+// readTenants reads the settings of the tenants that set repositories.
 func (p *planner) readTenants(tenants map[string]any) error {
 	p.plan.Delivery.Tenants = map[string]object.Tenant{}
 	for name := range tenants {
@@ -71,7 +71,7 @@ func (p *planner) readTenants(tenants map[string]any) error {
 	return nil
 }
 
-// imageAnnotations returns the annotations with keys that OCI images use.
+// imageAnnotations returns the annotations of the document that OCI images define, such as org.opencontainers.image.source.
 func imageAnnotations(all map[string]any) map[string]string {
 	found := map[string]string{}
 	for key, value := range all {
@@ -82,7 +82,8 @@ func imageAnnotations(all map[string]any) map[string]string {
 	return found
 }
 
-// readKinds reads the kinds that the cluster can have.
+// readKinds reads the kinds that trainyard can generate for this cluster. Kinds of OpenShift are dropped if the cluster does
+// not run OpenShift.
 func (p *planner) readKinds(e *evaluate.Evaluator) error {
 	kinds, err := e.Package(kindsPackage)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package plan decides which objects a checked document becomes: which builder makes each object, of which input,
-// and in which namespaces.
+// Package plan decides which objects are generated from a checked document. For each object, it chooses the builder, the
+// input of the builder and the target namespaces.
 package plan
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// The packages of builders. A package is loaded for documents that need it.
+// The packages of builders. A package is loaded only for documents that need its builders.
 const (
 	runtimeObjects    = "generator/objects/runtime"
 	queueObjects      = "generator/objects/queue"
@@ -30,7 +30,7 @@ const noNamespace = ""
 
 var requestsPath = cue.ParsePath("requests")
 
-// Plan lists the objects of a document.
+// Plan lists the objects to generate from a document, with the settings that bundle formats need.
 type Plan struct {
 	Document *load.Document
 	Name     string // the document's metadata.name
@@ -39,19 +39,19 @@ type Plan struct {
 	Notes    problem.List
 }
 
-// Request asks for an object in each of its target namespaces.
+// Request describes an object to generate in each of its target namespaces.
 type Request struct {
-	From       []string       // the section of the document that asks for it
-	Builder    Builder        // the CUE that builds it
+	From       []string       // path of the section of the document because of which the object is generated
+	Builder    Builder        // the CUE that builds the object
 	CacheGroup string         // requests of one group and builder can share shapes
-	Namespaces []string       // tenants that get the object, or noNamespace
-	Input      map[string]any // of the builder
+	Namespaces []string       // namespaces of the tenants that get the object, or noNamespace
+	Input      map[string]any // the input of the builder
 }
 
-// Builder names CUE that builds objects.
+// Builder identifies the CUE that builds one kind of object.
 type Builder struct {
-	Package string // its folder
-	Name    string // its key in the package's builders
+	Package string // the folder of the package
+	Name    string // the key in the field builders of the package
 }
 
 // planner plans the objects of one document.
@@ -60,7 +60,7 @@ type planner struct {
 	plan *Plan
 }
 
-// New plans the objects of a document. The evaluator is the one that checked it.
+// New returns the plan of a checked document. The argument e must be the evaluator that checked this document.
 func New(e *evaluate.Evaluator, c *check.Checked) (*Plan, error) {
 	name, _ := values.Mapping(c.Values, "metadata")["name"].(string)
 	p := planner{c, &Plan{Document: c.Document, Name: name, Notes: c.Notes}}
@@ -72,10 +72,10 @@ func New(e *evaluate.Evaluator, c *check.Checked) (*Plan, error) {
 	return p.plan, nil
 }
 
-// add adds a request.
+// add appends a request to the plan.
 func (p *planner) add(r Request) { p.plan.Requests = append(p.plan.Requests, r) }
 
-// addListed adds the requests of requests.cue and queues.cue.
+// addListed adds the requests that requests.cue and queues.cue list.
 func (p *planner) addListed(*evaluate.Evaluator) error {
 	for entries := evaluate.Fields(p.Filled.LookupPath(requestsPath)); entries.Next(); {
 		var r struct {
@@ -98,5 +98,5 @@ func (p *planner) addListed(*evaluate.Evaluator) error {
 	return nil
 }
 
-// sortedKeys returns the keys of a mapping in order.
+// sortedKeys returns the keys of a mapping in alphabetical order.
 func sortedKeys[T any](mapping map[string]T) []string { return slices.Sorted(maps.Keys(mapping)) }

@@ -17,13 +17,13 @@ var (
 	localQueuesPath = cue.ParsePath("localQueues")
 )
 
-// policies are the policies that build objects about tenants, by name.
+// policies holds all policies that build objects about tenants, by name.
 type policies struct {
 	Tenants  map[string]policy `json:"tenants"`  // build an object for each tenant
 	Platform map[string]policy `json:"platform"` // build one object for all tenants
 }
 
-// policy lists the keys of a tenant that a policy uses, as policies/tenant/tenant.cue describes.
+// policy lists the keys of a tenant that a policy uses. The file policies/tenant/tenant.cue explains each list.
 type policy struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`
@@ -33,7 +33,7 @@ type policy struct {
 	ClusterWide      bool     `json:"clusterWide"`
 }
 
-// readPolicies reads the policies, once for each evaluator.
+// readPolicies returns the policies, which it reads once for each evaluator.
 func readPolicies(e *evaluate.Evaluator) (*policies, error) {
 	all := evaluate.Local(e, func() *policies { return &policies{} })
 	if all.Tenants != nil {
@@ -46,14 +46,14 @@ func readPolicies(e *evaluate.Evaluator) (*policies, error) {
 	return all, evaluate.Decode(builders.LookupPath(policiesPath), all, "policies")
 }
 
-// tenantSettings are the tenants of a document as policies see them (tenants.cue).
+// tenantSettings holds the settings that policies can read for the tenants of a document (tenants.cue).
 type tenantSettings struct {
 	platform string
 	tenants  map[string]map[string]any
 	shared   map[string]any
 }
 
-// addTenants adds the requests of policies and of queues of tenants.
+// addTenants adds the requests for the objects of all policies, and for the queues of tenants.
 func (p *planner) addTenants(e *evaluate.Evaluator) error {
 	if len(values.Mapping(p.Values, "spec", "tenants")) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (p *planner) addTenants(e *evaluate.Evaluator) error {
 	return p.addLocalQueues()
 }
 
-// requests lists the objects of all policies.
+// requests returns the requests for the objects of all policies.
 func (p *policies) requests(s tenantSettings) []Request {
 	var requests []Request
 	add := func(name, tenant string, policy policy, from ...string) {
@@ -97,7 +97,7 @@ func (p *policies) requests(s tenantSettings) []Request {
 	return requests
 }
 
-// concerns reports whether a tenant sets a key that causes an object of the policy.
+// concerns reports whether a tenant sets a key for which the policy builds an object.
 func (p policy) concerns(settings map[string]any) bool {
 	return slices.ContainsFunc(slices.Concat(p.OnSettings, p.OnSubjects, p.OnPresence), func(key string) bool {
 		_, ok := settings[key]
@@ -105,8 +105,8 @@ func (p policy) concerns(settings map[string]any) bool {
 	})
 }
 
-// input returns the settings that the policy uses. It leaves out all others, so that tenants that differ only in
-// them share shapes.
+// input returns the settings that the policy uses, and leaves out all others. Tenants that differ only in other settings
+// therefore share shapes.
 func (p policy) input(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{
@@ -139,7 +139,7 @@ func (p policy) subjects(settings map[string]any) []any {
 	return all
 }
 
-// addLocalQueues adds the requests of queues of tenants, where Kueue admits jobs.
+// addLocalQueues adds the requests for queues of tenants, if Kueue admits jobs.
 func (p *planner) addLocalQueues() error {
 	var local struct {
 		Enabled bool   `json:"enabled"`

@@ -2,16 +2,16 @@ package problem
 
 import "fmt"
 
-// FaultError is an error in trainyard itself, which no input should be able to cause.
+// FaultError reports a mistake in trainyard itself. No input of a user should be able to cause this error.
 type FaultError struct {
 	Doing string // the step that failed, as a gerund
 	Err   error
 }
 
-// Fault returns a FaultError.
+// Fault returns a FaultError for the step that failed, such as "reading the schema", and the error of this step.
 func Fault(doing string, err error) error { return &FaultError{Doing: doing, Err: err} }
 
-// Error gives the step and its error on one line.
+// Error returns the step and the error of this step on one line.
 func (f *FaultError) Error() string { return fmt.Sprintf("%s: %v", f.Doing, f.Err) }
 
 // Unwrap returns the cause.

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// maxNamed limits how many tenants or runtimes a folded problem names. A list of at most so many problems is not folded.
+// maxNamed is the maximum number of tenants or runtimes that a folded problem names. Up to this number of equal problems are
+// not folded.
 const maxNamed = 3
 
-// Fold replaces many problems with the same rule and message by the first of them, with the number of positions and the
-// names of their tenants or runtimes.
+// Fold shortens a list with many problems of the same rule and message. Only the first of these problems remains, and its
+// message gets the number of positions and the names of the tenants or runtimes.
 func (l List) Fold() List {
 	type key struct {
 		rule    Rule
@@ -37,7 +38,8 @@ func (l List) Fold() List {
 	return folded
 }
 
-// owners names the tenants or the runtimes of problems. It returns "" if the problems belong to both or to neither.
+// owners names the tenants or the runtimes to which problems belong. The result is "" if some problems belong to neither, or
+// if some belong to tenants and others to runtimes.
 func owners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// DecodeError returns the path and the message of a type error of encoding/json, with the names that YAML has for types. For
-// any other error, it returns the error's own message.
+// DecodeError returns the path and the message of a type error of encoding/json. The message uses the names of types in YAML,
+// such as mapping. For any other error, DecodeError returns the error's own message and no path.
 func DecodeError(err error) (path, message string) {
 	var other *json.UnmarshalTypeError
 	if !errors.As(err, &other) {
@@ -22,16 +22,16 @@ func DecodeError(err error) (path, message string) {
 	return other.Field, "want " + cmp.Or(wanted[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// wanted names the YAML types that decode into kinds of Go. All other kinds are integers.
+// wanted maps Go kinds to the names of the YAML types that decode into them. All kinds that are not listed are integers.
 var wanted = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",
 }
 
-// given maps the type names of encoding/json to those of YAML.
+// given maps the type names of encoding/json to the type names of YAML.
 var given = map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping", "number": "a number"}
 
-// Describe names the type of a mapping or list, and returns a shortened scalar.
+// Describe returns a short text for a value in a message. The text is "a mapping" or "a list", or the shortened scalar.
 func Describe(value any) string {
 	switch value := value.(type) {
 	case map[string]any:

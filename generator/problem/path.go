@@ -6,7 +6,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Path writes keys as spec.runtimes.a.env.HOME, quoting those that would be ambiguous.
+// Path joins keys to a path such as spec.runtimes.a.env.HOME. Keys that would make the path ambiguous are quoted, such as keys
+// that contain a dot.
 func Path(keys []string) string {
 	shown := make([]string, len(keys))
 	for i, key := range keys {

@@ -1,5 +1,5 @@
-// Package problem has the type of the problems in a user's input. There is one problem per cause, with the position in the
-// file to fix. The package does not find or print problems.
+// Package problem defines the type of the problems in a user's input. Each cause is one problem, with the position at which
+// the user must fix the file. Other packages find and print problems.
 package problem
 
 import (
@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// Position is a position in an input file. Line and Column start at 1; columns count characters. The zero value means that
-// there is no position.
+// Position is a line and a column in an input file. Line and Column start at 1, and Column counts characters. The zero value
+// means that the position is unknown.
 type Position struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -33,21 +33,22 @@ func printable(name string) string {
 	}, name)
 }
 
-// Rule is a type of problem. Programs can rely on its name, which does not change.
+// Rule identifies a type of problem. The names of rules do not change, so programs can rely on them.
 type Rule struct {
 	Name string `json:"name,omitempty"` // such as unknown-key
-	Doc  string `json:"doc,omitempty"`  // the problem or the requirement, in one sentence without a full stop
+	Doc  string `json:"doc,omitempty"`  // the requirement, or the consequence for a note, in one sentence without a full stop
 }
 
-// Syntax is the rule for a text that cannot be read, in whole or in part.
+// Syntax is the rule for a text that cannot be read completely.
 var Syntax = Rule{"syntax", "A file contains valid YAML, JSON or CUE"}
 
-// Problem is one problem of an input.
+// Problem is one mistake in an input, or a note about it.
 type Problem struct {
 	Position
 	// Rule is the type of the problem.
 	Rule Rule `json:"rule,omitzero"`
-	// Path is the path of the value in the document, such as spec.runtimes.a.image. It is empty for the whole file.
+	// Path is the path of the value in the document, such as spec.runtimes.a.image. If the problem concerns the whole file, Path
+	// is empty.
 	Path string `json:"path,omitempty"`
 	// Message describes the problem and what is allowed, in one line without a full stop.
 	Message string `json:"message"`
@@ -61,8 +62,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s: %s", p.Position, p.Path, p.Message)
 }
 
-// List is all problems of an input. As an error, it lists what a user has to fix before trainyard can generate objects.
-type List []Problem //nolint:errname // a list first, an error only when it is not empty
+// List holds all problems of an input. As an error, it lists what a user must fix before trainyard can generate objects.
+type List []Problem //nolint:errname // primarily a list, and an error only if it is not empty
 
 // Error returns one line per problem.
 func (l List) Error() string {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// killWithParent does nothing: the time limit ends a child that outlives its parent.
+// killWithParent does nothing, because only Linux can kill a child when its parent ends.
 func killWithParent(*exec.Cmd) {}
 
-// limitCPU does nothing: the time limit also limits CPU time.
+// limitCPU does nothing, because the limit on time also limits CPU time.
 func limitCPU(int, time.Duration) {}
 
-// residentMemory returns 0: the memory is unknown.
+// residentMemory returns 0, because the memory is unknown on this operating system.
 func residentMemory(int) int64 { return 0 }

@@ -1,6 +1,6 @@
-// Package sandbox runs a program as a child process with limits on time, memory and output. The program can be one that
-// nothing can stop from inside, such as the evaluation of untrusted CUE. It reads its input and writes its output, and is
-// killed when it exceeds a limit.
+// Package sandbox runs a program as a child process with limits on time, memory and output. This also stops programs
+// that cannot stop themselves, such as an evaluation of untrusted CUE. The program reads its input from standard input,
+// writes its output to standard output, and is killed when it exceeds a limit.
 package sandbox
 
 import (
@@ -30,7 +30,7 @@ func (l *LimitError) Error() string { return "took more than " + l.What }
 // pollInterval is the interval between memory checks. A program can allocate some tens of megabytes in one interval.
 const pollInterval = 10 * time.Millisecond
 
-// maxStderr limits how much of a child's standard error is kept, in bytes.
+// maxStderr is the number of bytes of a child's standard error that are stored.
 const maxStderr = 2000
 
 // Run starts a program with an empty environment and an input, and returns its output. If the child exceeds a limit, the
@@ -70,7 +70,8 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 	case err == nil:
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
-		// The clock by which the kernel kills a child is ahead of the reported time: by a quarter on a busy machine.
+		// The kernel kills a child by a clock that is ahead of the reported CPU time. On a busy machine, it is ahead by
+		// a quarter.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))
@@ -98,15 +99,15 @@ func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	}
 }
 
-// buffer keeps the first bytes of a stream. It is not a bytes.Buffer, because io.Copy would use its ReadFrom, which has no
-// limit.
+// buffer stores the first bytes of a stream. A bytes.Buffer is not possible here, because io.Copy would use its method
+// ReadFrom, which has no limit.
 type buffer struct {
 	bytes []byte
 	max   int    // bytes; 0 for no limit
-	full  func() // called when there is more, if not nil; else the rest is dropped
+	full  func() // called if the stream is longer than max; if nil, the rest of the stream is dropped
 }
 
-// Write keeps bytes up to the limit.
+// Write stores bytes up to the limit.
 func (b *buffer) Write(p []byte) (int, error) {
 	switch available := b.max - len(b.bytes); {
 	case b.max <= 0 || len(p) <= available:

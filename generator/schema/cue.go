@@ -15,10 +15,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// schemaFolder is the package that defines #Platform.
+// schemaFolder is the folder of the CUE package that defines #Platform.
 const schemaFolder = "schemas/platform"
 
-// writeCUE writes the package as one file, which imports only CUE's own packages.
+// writeCUE writes the schema package as one file, which imports only CUE's built-in packages.
 func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	names, err := fs.Glob(e.Files(), path.Join(schemaFolder, "*.cue"))
 	if err != nil {
@@ -46,7 +46,7 @@ func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	return format.Source(append([]byte(head), body.Bytes()...))
 }
 
-// cutHead removes the package clause and the imports of a file.
+// cutHead splits a file into its imports and the text after the package clause and the imports.
 func cutHead(name string, text []byte) (imports []string, body []byte, err error) {
 	file, err := parser.ParseFile(name, text, parser.ParseComments)
 	if err != nil {

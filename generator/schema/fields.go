@@ -10,19 +10,19 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 )
 
-// Field is one field of a document.
+// Field describes one field of a document.
 type Field struct {
 	Path     string `json:"path"`     // such as spec.runtimes.NAME.image; NAME stands for a key that the author chooses, [] for an item of a list
 	Want     string `json:"want"`     // the allowed values, in words
-	Doc      string `json:"doc"`      // its meaning, unit and default
-	Source   string `json:"source"`   // the origin of its rule
-	Required bool   `json:"required"` // whether its mapping is incomplete without it
+	Doc      string `json:"doc"`      // the meaning, unit and default of the field
+	Source   string `json:"source"`   // the document or code from which the rule of the field comes
+	Required bool   `json:"required"` // whether the mapping that contains the field is incomplete without it
 
-	// The default, unless it depends on other values of the document; nil if there is none.
+	// Default is nil if the field has no default, or if its default depends on other values of the document.
 	Default any `json:"default,omitempty"`
 }
 
-// Fields lists every field of a document in the order of the schema, each mapping before its fields.
+// Fields lists all fields of a document in the order of the schema. In this order, a mapping precedes its own fields.
 func Fields(e *evaluate.Evaluator) []Field { return describeFields(e.Schema(), "") }
 
 func describeFields(schema cue.Value, path string) []Field {
@@ -45,11 +45,12 @@ func describeFields(schema cue.Value, path string) []Field {
 	return found
 }
 
-// nameStep stands for a key that the author chooses in the path of a field.
+// nameStep represents any key that the author chooses, in the path of a field.
 const nameStep = ".NAME"
 
-// elementOf returns the schema that has the fields below a value: that of the items of a list, of the values below
-// keys that the author chooses, or of the value itself.
+// elementOf returns the schema with the fields below a value. For a list, it is the schema of the items. For a mapping with
+// keys that the author chooses, it is the schema of the values below these keys. For any other value, it is the schema of
+// the value itself.
 func elementOf(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
 		return item, "[]"
@@ -63,7 +64,7 @@ func elementOf(v cue.Value) (inner cue.Value, step string) {
 	return v, ""
 }
 
-// wantOf describes the allowed values, including those of list items and of chosen keys.
+// wantOf describes the allowed values, including the values of list items and of keys that the author chooses.
 func wantOf(v cue.Value) string {
 	want := constraint.Of(v).String()
 	switch inner, step := elementOf(v); {
@@ -77,14 +78,14 @@ func wantOf(v cue.Value) string {
 	return want
 }
 
-// sourceOf splits a comment from its last sentence, which names the source of the rule.
+// sourceOf splits a comment into its text and the source of the rule, which the last sentence names after "Source:".
 func sourceOf(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// defaultOf reads @default(VALUE): the value of a field in a document that sets neither the field nor the other
-// fields that its comment names.
+// defaultOf reads the attribute @default(VALUE) of a field. The field has this value if a document sets neither the field nor
+// the other fields that the comment of the field names.
 func defaultOf(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

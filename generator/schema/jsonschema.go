@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// The $id of each schema. Nothing refers to them, so no tool needs the network to resolve them.
+// The values of $id in the schemas. Nothing refers to these addresses, so no tool needs the network to resolve them.
 const (
 	schemaID      = "https://trainyard.dev/schemas/v1alpha1/platform.json"
 	layerSchemaID = "https://trainyard.dev/schemas/v1alpha1/platform-layer.json"
@@ -34,11 +34,11 @@ func writeJSONSchema(e *evaluate.Evaluator, complete bool) ([]byte, error) {
 	return indented(root)
 }
 
-// exporter writes our CUE as JSON Schema. Attributes of the CUE become keywords where JSON Schema has equivalents; the
-// check stage checks all of them.
+// exporter writes the CUE schema as JSON Schema. A CUE attribute becomes a keyword if JSON Schema has an equivalent keyword.
+// The check stage checks all attributes.
 //
-// A schema is complete or that of a layer. In a layer no key is required and null removes a key, but items of lists are
-// complete, because layers replace lists.
+// Each exported schema describes either a complete mapping or a layer. In a layer, no key is required, and null removes a key.
+// Items of lists are complete even in a layer, because a layer replaces whole lists.
 type exporter struct {
 	evaluator   *evaluate.Evaluator
 	at          string // the prefix of references
@@ -46,7 +46,7 @@ type exporter struct {
 	unread      []string // constraints without equivalent keywords
 }
 
-// err reports constraints that could not be written.
+// err reports the constraints for which JSON Schema has no keyword, if any.
 func (x *exporter) err() error {
 	if len(x.unread) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (x *exporter) err() error {
 	return problem.Fault("writing the schema", fmt.Errorf("JSON Schema has no keyword for %s", strings.Join(x.unread, ", ")))
 }
 
-// value returns a reference where our CUE has one, or else the constraints of the value.
+// value returns a reference if the CUE value refers to a definition. If not, it returns the constraints of the value.
 func (x *exporter) value(v cue.Value, complete bool) *jsonschema.Schema {
 	if name := referred(v); name != "" {
 		return x.reference(name, complete)
@@ -70,7 +70,7 @@ func (x *exporter) value(v cue.Value, complete bool) *jsonschema.Schema {
 	return demanded.JSONSchema()
 }
 
-// referred returns the name of the definition that a value refers to, or "".
+// referred returns the name of the definition to which a value refers, or "".
 func referred(v cue.Value) string {
 	root, path := v.ReferencePath()
 	if steps := path.Selectors(); root.Exists() && len(steps) == 1 && steps[0].IsDefinition() {
@@ -79,7 +79,7 @@ func referred(v cue.Value) string {
 	return ""
 }
 
-// reference returns a reference to a definition, and defines it on first use.
+// reference returns a reference to a definition, and writes the definition on first use.
 func (x *exporter) reference(name string, complete bool) *jsonschema.Schema {
 	of := definition(x.evaluator.Schema(), name)
 	key := name
@@ -87,19 +87,19 @@ func (x *exporter) reference(name string, complete bool) *jsonschema.Schema {
 		key += "Layer"
 	}
 	if x.definitions.Get(key) == nil {
-		x.definitions.Set(key, &jsonschema.Schema{}) // for definitions that refer to themselves
+		x.definitions.Set(key, &jsonschema.Schema{}) // ends the recursion for definitions that refer to themselves
 		x.definitions.Set(key, x.define(name, of, complete))
 	}
 	return &jsonschema.Schema{Ref: x.at + key}
 }
 
-// define writes a definition.
+// define returns the JSON Schema of a CUE definition.
 func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.Schema {
 	switch base := layerOf(of); {
 	case base != "":
 		base := definition(x.evaluator.Schema(), base)
 		s := x.mapping(base, false)
-		s.Properties.Remove(layersOf(base)) // no layer holds layers
+		s.Properties.Remove(layersOf(base)) // a layer cannot contain layers
 		return describeSchema(s, of)
 	case of.IncompleteKind() != cue.StructKind:
 		s := describeSchema(x.value(of, complete), of)
@@ -111,8 +111,8 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered writes a mapping that contains layers of itself. If it has layers, each of them can provide a required
-// key.
+// unlessLayered returns the schema of a mapping that can contain layers of itself. If the mapping contains layers, its own
+// required keys can be missing, because each layer can provide them.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersOf(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
@@ -123,7 +123,7 @@ func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	}
 }
 
-// layerOf returns the definition of which a mapping is a layer, from its mark @layer(NAME), or "".
+// layerOf returns the NAME in the attribute @layer(NAME) of a mapping, or "". The mapping is a layer of the definition NAME.
 func layerOf(v cue.Value) string {
 	mark, ok := evaluate.Mark(v, "layer")
 	if !ok {
@@ -132,7 +132,7 @@ func layerOf(v cue.Value) string {
 	return mark.Contents()
 }
 
-// layersOf returns the field of a mapping that contains layers of it, or "".
+// layersOf returns the name of the field in which a mapping contains layers of itself, or "".
 func layersOf(v cue.Value) string {
 	for fields := evaluate.Fields(v); fields.Next(); {
 		if layerOf(evaluate.AnyField(fields.Value())) != "" {
@@ -181,7 +181,7 @@ func (x *exporter) names(v cue.Value, known []string) *jsonschema.Schema {
 	if !ok {
 		return nil
 	}
-	form, _ := keys.String(0) // always given
+	form, _ := keys.String(0) // the attribute always gives a form
 	formed := x.reference(form, true)
 	if len(known) == 0 {
 		return formed
@@ -198,8 +198,8 @@ func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: x.marked(element, true), MaxItems: check.MaxItems}
 }
 
-// field returns the schema of a field with its own description, which editors show instead of the description of the
-// definition that it refers to.
+// field returns the schema of a field, with the description of the field itself. Editors show this description instead of
+// the description of the definition to which the field refers.
 func (x *exporter) field(v cue.Value, complete bool) *jsonschema.Schema {
 	s := describeSchema(orNull(x.marked(v, complete), complete), v)
 	if form := constraint.Of(v).Doc; form != "" {
@@ -211,7 +211,7 @@ func (x *exporter) field(v cue.Value, complete bool) *jsonschema.Schema {
 	return s
 }
 
-// marked adds the keywords for attributes.
+// marked returns the schema of a value, with keywords for the attributes @nonempty() and @unique().
 func (x *exporter) marked(v cue.Value, complete bool) *jsonschema.Schema {
 	s, isList := x.value(v, complete), v.IncompleteKind() == cue.ListKind
 	if mark := v.Attribute("nonempty"); mark.Err() == nil {
@@ -227,7 +227,7 @@ func (x *exporter) marked(v cue.Value, complete bool) *jsonschema.Schema {
 	return s
 }
 
-// orNull allows null in a layer, which removes the value.
+// orNull also allows null if the schema is that of a layer, because null in a layer removes the value.
 func orNull(s *jsonschema.Schema, complete bool) *jsonschema.Schema {
 	if complete {
 		return s
@@ -235,7 +235,7 @@ func orNull(s *jsonschema.Schema, complete bool) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
 }
 
-// describeSchema adds the doc comment as description, and the source of the rule as a comment.
+// describeSchema adds the doc comment of a CUE value as description, and the source of the rule as $comment.
 func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	var source string
 	s.Description, source = sourceOf(paragraph(v))
@@ -245,7 +245,8 @@ func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	return s
 }
 
-// examples returns the words after "such as" in the comment of a definition that the definition admits.
+// examples returns examples from the comment of a definition. Each word after "such as" is an example if the definition admits
+// the word.
 func (x *exporter) examples(of cue.Value, comment string) []any {
 	_, list, _ := strings.Cut(comment, " such as ")
 	list, _, _ = strings.Cut(list, ": ")

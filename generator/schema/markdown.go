@@ -10,18 +10,18 @@ import (
 
 const markdownHead = `# The platform document
 
-A platform is described by one document, YAML, JSON or CUE, of at most 1 MiB for each of its
-[layers](documents.md). ` + "`trainyard vet`" + ` checks it and reports every problem at once, and [an editor](editors.md) shows many of them while you type. This
-page is the output of ` + "`trainyard schema --format markdown`" + `; ` + "`make update`" + ` writes it.
+One document in YAML, JSON or CUE describes a platform. Each of its [layers](documents.md) can have at most 1 MiB.
+` + "`trainyard vet`" + ` checks the document and reports all problems together. [An editor](editors.md) shows many of these problems while
+you type. This page is the output of ` + "`trainyard schema --format markdown`" + `, and ` + "`make update`" + ` writes the page.
 
-NAME stands for a key that you choose, [] for an item of a list. Fields in **bold** are required in their mapping.
-A default applies unless another field changes it, as its meaning explains.
+In the name of a field, NAME stands for a key that you choose, and [] for an item of a list. Fields in **bold** are required
+in their mapping. If another field changes a default, the column "meaning" explains how.
 
 | field | value | default | meaning | source |
 |---|---|---|---|---|
 `
 
-// writeMarkdown writes the reference with a row for each field.
+// writeMarkdown writes the reference page, which is a table with a row for each field.
 func writeMarkdown(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(markdownHead)
@@ -35,7 +35,7 @@ func writeMarkdown(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// defaultText writes a default as YAML flow syntax.
+// defaultText returns the default of a field in YAML flow syntax, or "" if the field has none.
 func defaultText(f Field) string {
 	switch f.Default.(type) {
 	case nil:

@@ -5,12 +5,12 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// openAPI is an OpenAPI document with schemas and without paths.
+// openAPI is an OpenAPI document that has schemas, but no paths.
 type openAPI struct {
 	Version    string            `json:"openapi"`
 	Info       openAPIInfo       `json:"info"`
 	Dialect    string            `json:"jsonSchemaDialect"`
-	Paths      struct{}          `json:"paths"` // empty; older readers require the key
+	Paths      struct{}          `json:"paths"` // always empty; older programs that read OpenAPI require the key
 	Components openAPIComponents `json:"components"`
 }
 
@@ -23,7 +23,7 @@ type openAPIComponents struct {
 	Schemas *jsonschema.Properties `json:"schemas"`
 }
 
-// writeOpenAPI writes the schemas Platform and PlatformLayer. Since version 3.1 a schema is JSON Schema.
+// writeOpenAPI writes the schemas Platform and PlatformLayer as JSON Schema, which OpenAPI uses since version 3.1.
 func writeOpenAPI(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	x := exporter{evaluator: e, at: "#/components/schemas/"}
 	for _, complete := range []bool{true, false} {

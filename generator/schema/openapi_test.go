@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// TestOpenAPIIsValid loads the document with an OpenAPI library and checks examples with its schemas.
+// TestOpenAPIIsValid loads the exported OpenAPI document with an OpenAPI library, and checks examples with the schemas in it.
 func TestOpenAPIIsValid(t *testing.T) {
 	text, err := Write(evaluator(t), "openapi", false)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 	}{
 		"an example":                       {"Platform", example("vanilla"), true},
 		"an example with environments":     {"Platform", example("acme"), true},
-		"a layer is no document":           {"Platform", "spec: {target: {openshift: null}}", false},
+		"a layer is not a document":        {"Platform", "spec: {target: {openshift: null}}", false},
 		"a layer":                          {"PlatformLayer", "spec: {target: {openshift: null}}", true},
 		"a key that is in another mapping": {"PlatformLayer", "spec: {openshift: true}", false},
 		"a value out of bounds":            {"PlatformLayer", "spec: {ceilings: {maxNodes: 0}}", false},
@@ -70,7 +70,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 	for _, f := range Fields(evaluator(t)) {
 		comment := strings.ReplaceAll(f.Doc, `"`, "")
 		if value := defaultText(f); f.Default != nil && !strings.Contains(comment, strings.Trim(value, "{}")+" by default") && !strings.Contains(comment, value+", the default") {
-			t.Errorf("%s: want %q by default in: %s", f.Path, value, f.Doc)
+			t.Errorf("%s: want a comment with %q by default, got: %s", f.Path, value, f.Doc)
 		}
 	}
 }

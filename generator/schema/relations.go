@@ -5,8 +5,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas add the relations between fields that @check(NAME) names to the schema of a complete mapping. Violations
-// that JSON Schema cannot express are reported under the rule invalid-value.
+// relationSchemas maps the NAME in an attribute @check(NAME) to a function. The function adds the relations between fields to
+// the schema of a complete mapping. The check stage reports violations that JSON Schema cannot express under the rule
+// invalid-value.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },
@@ -34,7 +35,7 @@ func locationSchema(s *jsonschema.Schema) {
 	}
 }
 
-// requirementSchema adds the number of values that each operator needs.
+// requirementSchema adds, for each operator, how many values a selector with this operator needs.
 func requirementSchema(s *jsonschema.Schema) {
 	some, none := filledList("values"), with("values", &jsonschema.Schema{Enum: []any{[]any{}}})
 	number := with("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(check.Digits.String())}}))
@@ -53,14 +54,14 @@ func requirementSchema(s *jsonschema.Schema) {
 	}
 }
 
-// with returns the schema of a mapping with constraints on one field.
+// with returns the schema of a mapping in which one field must match the schema s.
 func with(field string, s *jsonschema.Schema) *jsonschema.Schema {
 	properties := &jsonschema.Properties{}
 	properties.Set(field, s)
 	return &jsonschema.Schema{Properties: properties}
 }
 
-// filledList requires a field that is a list with at least one item.
+// filledList returns a schema that requires a field with a list of at least one item.
 func filledList(field string) *jsonschema.Schema {
 	s := with(field, &jsonschema.Schema{MinItems: 1})
 	s.Required = []string{field}

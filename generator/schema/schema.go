@@ -1,4 +1,4 @@
-// Package schema exports the schema of platform documents: for editors, for other tools and as a reference.
+// Package schema exports the schema of platform documents, for editors, for other tools and for readers.
 package schema
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// Format is a format of the exported schema.
+// Format is one of the formats in which the schema can be exported, such as JSON Schema or OpenAPI.
 type Format struct {
 	Name   string
-	Doc    string // its purpose
-	Layers bool   // whether it has a schema of layers
+	Doc    string // the purpose of the format
+	Layers bool   // whether the format also has a schema of layers
 	write  func(e *evaluate.Evaluator, complete bool) ([]byte, error)
 }
 
@@ -30,7 +30,8 @@ func Formats() []Format {
 	}
 }
 
-// Write writes the schema of whole documents, or of layers, which can be incomplete.
+// Write returns the schema of whole documents in a format. If layers is true, it returns the schema of layers, which can be
+// incomplete documents.
 func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	formats := Formats()
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == format })
@@ -40,13 +41,13 @@ func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	return formats[i].write(e, !layers)
 }
 
-// definition returns a definition of the package that defines a schema.
+// definition returns the definition with a name from the CUE package that contains a schema.
 func definition(schema cue.Value, name string) cue.Value {
 	root, _ := schema.ReferencePath()
 	return root.LookupPath(cue.MakePath(cue.Def(name)))
 }
 
-// indented writes JSON for people, with "<" in patterns left as it is.
+// indented writes JSON with indentation, and does not escape the character "<" in patterns.
 func indented(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -10,7 +10,7 @@ import (
 	"cuelabs.dev/go/oci/ociregistry/ociref"
 )
 
-// renamer renames images. Its keys are complete names, with registry and tag.
+// renamer renames images. The keys of digests are complete names of images, with registry and tag.
 type renamer struct {
 	digests map[string]listedDigest
 	listed  map[string][]string // images with digests as the document writes them, by repository
@@ -21,7 +21,8 @@ type renamer struct {
 // listedDigest is the digest of an image in the document.
 type listedDigest struct{ image, digest string }
 
-// image is an image reference with its defaults: nginx is docker.io/library/nginx, with the tag latest.
+// image is an image reference in which all defaults are filled in. For example, nginx becomes docker.io/library/nginx
+// with the tag latest.
 type image struct {
 	repository, tag string
 	digest          bool // whether the reference has a digest
@@ -61,7 +62,7 @@ func parse(text string) (image, bool) {
 
 func (i image) name() string { return i.repository + ":" + i.tag }
 
-// canonical is a registry, or a folder of one, with docker.io for index.docker.io.
+// canonical returns the name of a registry or of a folder in a registry, with docker.io in place of index.docker.io.
 func canonical(folder string) string {
 	if rest, found := strings.CutPrefix(folder, "index.docker.io"); found && (rest == "" || rest[0] == '/') {
 		return "docker.io" + rest
@@ -69,7 +70,7 @@ func canonical(folder string) string {
 	return folder
 }
 
-// rename returns the new name of an image. Text that is no image reference, such as a placeholder, keeps its name.
+// rename returns the new name of an image. Text that is not an image reference, such as $(IMAGE), stays the same.
 func (r *renamer) rename(written string) (string, error) {
 	known, ok := parse(written)
 	if !ok {
@@ -94,7 +95,8 @@ func (r *renamer) rename(written string) (string, error) {
 	return moved, nil
 }
 
-// mirrored replaces the longest registry or folder that has a mirror. An image in a mirror keeps its name.
+// mirrored replaces the longest registry or folder that has a mirror. The name of an image that already is in a mirror
+// stays the same.
 func (r *renamer) mirrored(written string, known image) string {
 	longest := ""
 	for from, to := range r.mirrors {
@@ -111,7 +113,7 @@ func (r *renamer) mirrored(written string, known image) string {
 	return r.mirrors[longest] + strings.TrimPrefix(known.repository, longest) + strings.TrimPrefix(written, repository(written))
 }
 
-// repository is a reference without its tag and its digest.
+// repository returns a reference without its tag and its digest.
 func repository(written string) string {
 	written, _, _ = strings.Cut(written, "@")
 	if tag := strings.LastIndex(written, ":"); tag > strings.LastIndex(written, "/") {

@@ -1,5 +1,5 @@
-// Package transform changes labels, images and Argo CD annotations of objects that trainyard did not generate. It keeps all other text,
-// including comments and the order of keys. Applying the same changes again changes nothing.
+// Package transform changes labels, images and Argo CD annotations of objects that trainyard did not generate. All
+// other text stays the same, including comments and the order of keys. Applying the same changes again changes nothing.
 package transform
 
 import (
@@ -14,22 +14,22 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Changes are the changes that a Transformer document requests (transform.cue).
+// Changes holds what a Transformer document requests. The file transform.cue computes these values.
 type Changes struct {
 	Labels        map[string]string   `json:"labels"`
-	DefaultLabels map[string]string   `json:"defaultLabels"` // set where the object does not have the label
+	DefaultLabels map[string]string   `json:"defaultLabels"` // set if the object does not have the label
 	SharedLabel   string              `json:"sharedLabel"`   // an object with this label gets no labels
 	Digests       map[string]string   `json:"digests"`       // by image
-	Mirrors       map[string]string   `json:"mirrors"`       // by registry, or folder of one
+	Mirrors       map[string]string   `json:"mirrors"`       // by registry, or by folder in a registry
 	Kinds         map[string]Kind     `json:"kinds"`
 	ImageLists    map[string][]string `json:"imageLists"` // path of the image in an item, by the key of the list
 	ImageFields   []ImageField        `json:"imageFields"`
 }
 
-// Kind contains the annotations of objects of one kind.
+// Kind contains the annotations for objects of one kind.
 type Kind struct {
 	Group       string            `json:"group"`
-	Annotations map[string]string `json:"annotations"` // set where the object does not have the annotation
+	Annotations map[string]string `json:"annotations"` // set if the object does not have the annotation
 }
 
 // ImageField is a field that names an image, in objects of one kind.
@@ -43,7 +43,7 @@ type ImageField struct {
 // Rules of this package.
 var (
 	missingDigest = problem.Rule{Name: "image-without-digest", Doc: "An image has a digest if the Transformer lists digests for its repository"}
-	unusedDigest  = problem.Rule{Name: "unused-digest", Doc: "A digest in the Transformer is for an image that an object names"}
+	unusedDigest  = problem.Rule{Name: "unused-digest", Doc: "Each digest in the Transformer belongs to an image that an object names"}
 )
 
 // Problem is a problem in one object.
@@ -52,8 +52,8 @@ type Problem struct {
 	problem.Problem
 }
 
-// Apply changes objects. Each object is a mapping, and so are its metadata, labels and annotations. Apply returns the
-// problems of the objects, and a note for each digest that no object uses.
+// Apply changes objects. Each object must be a mapping, and its metadata, labels and annotations must be mappings too.
+// Apply returns the problems of the objects, and a note for each digest that no object uses.
 func (c Changes) Apply(objects []*yaml.RNode) (wrong []Problem, notes problem.List) {
 	images := newRenamer(c)
 	for i, object := range objects {
@@ -95,8 +95,8 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 	}
 }
 
-// set sets a label or an annotation. The setters of kyaml and kustomize lose the comment of an old value, and the
-// quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
+// set sets a label or an annotation. It does not use the setters of kyaml and kustomize, because they lose the comment
+// of an old value, and the quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
 func set(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {
@@ -121,7 +121,8 @@ func set(object *yaml.RNode, field, key, value string) {
 	*node = *text
 }
 
-// quoted is a string, in quotes if YAML 1.1 or 1.2 would read another type without them.
+// quoted returns a string node. The string is in quotes if YAML 1.1 or 1.2 would otherwise read a value of another
+// type.
 func quoted(value string) *yaml.Node {
 	n := yaml.NewStringRNode(value).YNode()
 	if yaml.IsYaml1_1NonString(n) {
@@ -150,7 +151,7 @@ func (c Changes) renameImages(object *yaml.RNode, images *renamer) problem.List 
 	return wrong
 }
 
-// visitImageLists visits the images in lists of containers and volumes, at any depth.
+// visitImageLists calls visit for each image in a list of containers or volumes, at any depth.
 func (c Changes) visitImageLists(n *yaml.Node, at []string, visit func([]string, *yaml.Node)) {
 	if n.Kind == yaml.SequenceNode {
 		for i, item := range n.Content {
@@ -170,7 +171,7 @@ func (c Changes) visitImageLists(n *yaml.Node, at []string, visit func([]string,
 	}
 }
 
-// visitStrings visits the strings at a path of patterns.
+// visitStrings calls visit for each string at a path. Each step of the path is a pattern for a key.
 func visitStrings(n *yaml.Node, at, patterns []string, visit func([]string, *yaml.Node)) {
 	if len(patterns) == 0 {
 		if yaml.IsYNodeString(n) {

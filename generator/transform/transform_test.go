@@ -26,7 +26,8 @@ func changes(t *testing.T, spec string) transform.Changes {
 	return c
 }
 
-// apply applies the changes twice and returns the result and the messages. The second time must change nothing.
+// apply applies the changes twice, and returns the result and the messages of the first time. The second time must
+// change nothing.
 func apply(t *testing.T, c transform.Changes, object string) (changed string, messages []string) {
 	t.Helper()
 	apply := func(text string) (string, []transform.Problem, problem.List) {
@@ -45,7 +46,7 @@ func apply(t *testing.T, c transform.Changes, object string) (changed string, me
 		messages = append(messages, n.Path+": "+n.Message)
 	}
 	if again, _, _ := apply(changed); again != changed {
-		t.Errorf("a second time, Apply changes\n%sto\n%s", changed, again)
+		t.Errorf("want no change when Apply runs a second time, got a change from\n%sto\n%s", changed, again)
 	}
 	return changed, messages
 }
@@ -134,7 +135,7 @@ func TestImages(t *testing.T) {
 		"an image in a mirror keeps its name":   {images: `{mirrors: {quay.io: quay.io/cache}}`, image: "quay.io/a/b", want: "quay.io/cache/a/b"},
 		"a digest of the image in the mirror":   {images: `{mirrors: {quay.io: m.example}, digests: {"m.example/a/b:1": DIGEST}}`, image: "quay.io/a/b:1", want: "m.example/a/b@" + digest},
 		"a digest and a mirror":                 {images: `{mirrors: {quay.io: m.example:5000}, digests: {"quay.io/a/b:1": DIGEST}}`, image: "quay.io/a/b:1", want: "m.example:5000/a/b@" + digest},
-		"a placeholder keeps its name":          {images: `{mirrors: {docker.io: m.example}}`, image: "$(IMAGE)", want: "$(IMAGE)"},
+		"other text stays the same":             {images: `{mirrors: {docker.io: m.example}}`, image: "$(IMAGE)", want: "$(IMAGE)"},
 		"a number is no image":                  {images: `{mirrors: {docker.io: m.example}}`, image: "3", want: "3"},
 		"a registry without a dot needs a port": {images: `{mirrors: {"registry:5000": m.example}}`, image: "registry:5000/a:1", want: "m.example/a:1"},
 		"localhost can be a mirror":             {images: `{mirrors: {quay.io: localhost/x}}`, image: "quay.io/a", want: "localhost/x/a"},

@@ -17,14 +17,15 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Rules for objects that somebody may have changed after they were generated.
+// Rules for objects that people may have changed after trainyard generated them.
 var (
 	unknownField = problem.Rule{Name: "unknown-field", Doc: "An object has only fields of its type"}
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
 )
 
-// Fields verifies the fields of an object that somebody else may have written. Unknown fields are returned apart, because a newer
-// version of the type may define them. It reports nothing for kinds whose type is not known completely.
+// Fields verifies the fields of an object that people may have written. Unknown fields are returned in a list of their own,
+// because a newer version of the type may define them. If trainyard does not know the complete type of the object, both lists
+// are empty.
 func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
@@ -39,13 +40,14 @@ func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	for _, err := range found {
 		var field sigsjson.FieldError
 		if errors.As(err, &field) {
-			unknown = append(unknown, problem.Problem{Rule: unknownField, Path: field.FieldPath(), Message: "unknown field: " + kind + " has no field of this name"})
+			unknown = append(unknown, problem.Problem{Rule: unknownField, Path: field.FieldPath(), Message: "unknown field: " + kind + " has no field with this name"})
 		}
 	}
 	return nil, unknown
 }
 
-// wrongField reports the first value of an object that does not decode. Decoders report Go types, and often no path.
+// wrongField reports the first value of an object that cannot be decoded, with the path of the value. The error of the decoder
+// is not used, because it names Go types and often has no path.
 func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Problem {
 	root, err := decodedJSON(fields)
 	if err != nil {
@@ -58,7 +60,7 @@ func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Pro
 	return problem.Problem{Rule: wrongType, Path: problem.Path(path), Message: "wrong type for this field of " + kind.Kind + ": got " + problem.Describe(value)}
 }
 
-// decodedJSON copies a value as JSON, with numbers as they are written.
+// decodedJSON copies a value by writing and reading JSON. Numbers keep their spelling in JSON.
 func decodedJSON(value any) (copied any, err error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -70,7 +72,7 @@ func decodedJSON(value any) (copied any, err error) {
 	return copied, err
 }
 
-// bisect finds the value that keeps a tree from decoding, by removing parts of the tree.
+// bisect finds the value that prevents the decoding of a tree, by removing parts of the tree until decoding succeeds.
 func bisect(root any, decodes func() bool) (path []string, value any) {
 	for value = root; ; {
 		keys := keysOf(value)
@@ -119,7 +121,7 @@ func remove(value any, keys []string) map[string]any {
 	return removed
 }
 
-// restore puts back what remove removed.
+// restore puts back the fields or items that remove has removed.
 func restore(value any, removed map[string]any) {
 	for key, item := range removed {
 		switch value := value.(type) {

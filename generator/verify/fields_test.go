@@ -8,17 +8,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// typeErrors are objects and the problems that Fields finds in them.
+// typeErrors lists objects, and for each the problems that Fields finds in it.
 var typeErrors = map[string]struct{ object, want string }{
 	"nothing":                  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nbinaryData: {x: aGk=}", ""},
-	"a kind of others":         {"apiVersion: example.com/v1\nkind: ConfigMap\ndata: 3", ""},
-	"a type that we know less": {"apiVersion: grafana.integreatly.org/v1beta1\nkind: GrafanaDashboard\nspec: {folderUID: a}", ""},
-	"no time":                  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {creationTimestamp: yesterday}", `metadata.creationTimestamp: wrong type for this field of ConfigMap: got "yesterday"`},
-	"no base64":                {"apiVersion: v1\nkind: ConfigMap\nbinaryData: {a: aGk=, b: \"###\"}", `binaryData.b: wrong type for this field of ConfigMap: got "###"`},
-	"no quantity":              {"apiVersion: v1\nkind: ResourceQuota\nspec: {hard: {cpu: lots, memory: 1Gi}}", `spec.hard.cpu: wrong type for this field of ResourceQuota: got "lots"`},
+	"a kind of other projects": {"apiVersion: example.com/v1\nkind: ConfigMap\ndata: 3", ""},
+	"an incomplete type":       {"apiVersion: grafana.integreatly.org/v1beta1\nkind: GrafanaDashboard\nspec: {folderUID: a}", ""},
+	"a wrong time":             {"apiVersion: v1\nkind: ConfigMap\nmetadata: {creationTimestamp: yesterday}", `metadata.creationTimestamp: wrong type for this field of ConfigMap: got "yesterday"`},
+	"wrong base64":             {"apiVersion: v1\nkind: ConfigMap\nbinaryData: {a: aGk=, b: \"###\"}", `binaryData.b: wrong type for this field of ConfigMap: got "###"`},
+	"a wrong quantity":         {"apiVersion: v1\nkind: ResourceQuota\nspec: {hard: {cpu: lots, memory: 1Gi}}", `spec.hard.cpu: wrong type for this field of ResourceQuota: got "lots"`},
 	"one item of a list":       {"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nspec: {ingress: [{}, {ports: [{port: 1}, {endPort: 99999999999}]}]}", `spec.ingress.1.ports.1.endPort: wrong type for this field of NetworkPolicy: got 99999999999`},
-	"two":                      {"apiVersion: v1\nkind: ConfigMap\nmetadata: [a]\ndata: {x: 5}", `metadata: wrong type for this field of ConfigMap: got a list`},
-	"an unknown field":         {"apiVersion: v1\nkind: Namespace\nspec: {a: 1}", `spec.a: unknown field: Namespace has no field of this name`},
+	"two wrong values":         {"apiVersion: v1\nkind: ConfigMap\nmetadata: [a]\ndata: {x: 5}", `metadata: wrong type for this field of ConfigMap: got a list`},
+	"an unknown field":         {"apiVersion: v1\nkind: Namespace\nspec: {a: 1}", `spec.a: unknown field: Namespace has no field with this name`},
 }
 
 func TestFieldsLocatesProblems(t *testing.T) {

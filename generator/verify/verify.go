@@ -1,4 +1,5 @@
-// Package verify decodes objects strictly into the types of their upstream projects, whoever wrote the objects.
+// Package verify decodes objects strictly into the Go types of their upstream projects. The objects are generated objects, or
+// objects that people have written or changed.
 package verify
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Objects verifies one object of each shape: other objects of the shape differ only in checked scalars. An error is a
-// fault of trainyard.
+// Objects verifies one object of each shape, because other objects of the same shape differ only in scalars that have been
+// checked. An error is a mistake in trainyard itself.
 func Objects(sets ...object.Set) error {
 	verified := map[*object.Shape]bool{}
 	for _, set := range sets {
@@ -43,7 +44,8 @@ func verify(kind schema.GroupVersionKind, fields map[string]any) error {
 	return err
 }
 
-// decode decodes an object into the type of its kind. Unknown fields are returned, and are no error.
+// decode decodes an object into the Go type of its kind. Unknown fields are returned in a result of their own, because unknown
+// fields are not an error.
 func decode(fields any, kind schema.GroupVersionKind) (unknown []error, err error) {
 	text, err := json.Marshal(fields)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package panels provides the panels and Prometheus queries of trainyard's dashboards as data, for programs that show
-// them outside Grafana: trainyard's server, its web dashboard and the SDK. The dashboards are written in CUE, in
-// grafana/dashboards, and panels.json is generated from them.
+// panels outside Grafana. These programs are trainyard's server, its web dashboard and the SDK. The dashboards are
+// written in CUE, in grafana/dashboards, and panels.json is generated from them.
 package panels
 
 import (
@@ -14,18 +14,18 @@ import (
 //go:embed panels.json
 var JSON []byte
 
-// Dashboard is a dashboard with its panels, in order.
+// Dashboard is a dashboard with its panels, in display order.
 type Dashboard struct {
-	Name        string   `json:"name"` // permanent, such as trainjob
+	Name        string   `json:"name"` // the permanent name, such as trainjob
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Variables   []string `json:"variables"` // labels that queries contain as $label: matched with =~ for several values, with = for one
+	Variables   []string `json:"variables"` // labels that queries contain as $label; queries match several values with =~, and one value with =
 	Panels      []Panel  `json:"panels"`
 }
 
 // Panel is a panel with its Prometheus queries.
 type Panel struct {
-	Key         string   `json:"key"` // row and panel, such as gpus/tensor; permanent
+	Key         string   `json:"key"` // the permanent keys of row and panel, such as gpus/tensor
 	Row         string   `json:"row"` // the title of its row
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
@@ -44,7 +44,7 @@ type Panel struct {
 	Queries     []Query  `json:"queries"`
 }
 
-// Step rates all values from a number upwards. The first step applies to all values below the second step.
+// Step rates all values from the number From upwards. The first step applies to all values below the second step.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral

@@ -1,5 +1,5 @@
-// Package cases defines policy tests: TrainJobs with the expected result of a platform's admission rules, which are evaluated
-// without a cluster.
+// Package cases defines policy tests. A policy test contains TrainJobs, and the results that a platform's admission
+// rules must have for them. The rules are evaluated without a cluster.
 package cases
 
 import (
@@ -22,18 +22,19 @@ const somebody = "somebody"
 type Case struct {
 	// Name describes the case in a sentence.
 	Name string `json:"name"`
-	// Tenant is the namespace that the TrainJob is submitted to.
+	// Tenant is the namespace to which the TrainJob is submitted.
 	Tenant string `json:"tenant"`
 	// User submits the TrainJob. The default, "somebody", is not exempt from any rule.
 	User string `json:"user,omitempty"`
-	// Before is the TrainJob before an update. Without it, the TrainJob is created.
+	// Before is the TrainJob before an update. If Before is not set, the TrainJob is created.
 	Before map[string]any `json:"before,omitempty"`
 	// TrainJob is the submitted TrainJob. Its apiVersion, kind, name and namespace are optional.
 	TrainJob map[string]any `json:"trainJob"`
-	// Admitted expects that the TrainJob is admitted. Refused lists the rules that must refuse it, in their order. Exactly one of both is set.
+	// If Admitted is true, the TrainJob must be admitted. Otherwise, Refused lists the rules that must refuse the
+	// TrainJob, in the order of evaluation.
 	Admitted bool     `json:"admitted,omitempty"`
 	Refused  []string `json:"refused,omitempty"`
-	// Says is a text that the message of the first of these rules must contain.
+	// Says is a text that must be in the message of the first rule in Refused.
 	Says string `json:"says,omitempty"`
 }
 

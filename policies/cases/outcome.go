@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Request asks an evaluator to evaluate the policies among some objects on cases.
+// Request contains cases, and the objects with the policies that an evaluator applies to the cases.
 type Request struct {
 	Objects []map[string]any `json:"objects"`
 	Cases   []Case           `json:"cases"`
@@ -27,8 +27,8 @@ type Outcome struct {
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Mismatch describes how an outcome differs from the expectation of a case, and returns the case's key with that expectation. Both are empty if
-// the outcome is as expected.
+// Mismatch compares an outcome with the expectation of a case. If they differ, it returns the key of the case with that
+// expectation, and a description of the difference. Otherwise, both results are empty.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:

@@ -10,13 +10,13 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// versionsOf are the versions of Trainer for each file of policies/testdata.
+// versionsOf maps each file of policies/testdata to the versions of Trainer for which its cases apply.
 var versionsOf = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy tests that guard refuses and admits the cases of the policy's own tests by the same rules. The cases
-// include updates and exempt users.
+// TestCasesOfThePolicy tests that the rules of guard have the results that the cases in policies/testdata expect of the
+// policy. The cases include updates and exempt users.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {
@@ -50,19 +50,19 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	return guardtest.Rules(t, reader, parameters, c)
 }
 
-// TestSlotConfigurationMismatch tests the edge case of that name: more processes per node than the runtime allows, set by the TrainJob or
-// by Trainer's default.
+// TestSlotConfigurationMismatch tests TrainJobs with more processes per node than the runtime allows. The number of
+// processes comes from the TrainJob or from Trainer's default.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for name, tc := range map[string]struct {
 		trainer map[string]any
 		want    []string
 	}{
-		"the limit":                     {map[string]any{"numProcPerNode": int64(8)}, nil},
-		"one more than the limit":       {map[string]any{"numProcPerNode": int64(9)}, []string{"process-limit"}},
-		"zero":                          {map[string]any{"numProcPerNode": int64(0)}, []string{"process-limit"}},
-		"one for each of too many GPUs": {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(9)}}}, []string{"process-limit", "gpu-limit"}},
-		"one for each of enough GPUs":   {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(8)}}}, nil},
+		"the limit":                             {map[string]any{"numProcPerNode": int64(8)}, nil},
+		"one more than the limit":               {map[string]any{"numProcPerNode": int64(9)}, []string{"process-limit"}},
+		"zero":                                  {map[string]any{"numProcPerNode": int64(0)}, []string{"process-limit"}},
+		"one process for each of too many GPUs": {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(9)}}}, []string{"process-limit", "gpu-limit"}},
+		"one process for each of enough GPUs":   {map[string]any{"resourcesPerNode": map[string]any{"limits": map[string]any{"nvidia.com/gpu": int64(8)}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := cases.Case{Tenant: "team-vision", TrainJob: map[string]any{

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFieldsAreThoseOfTrainer compares the field schemas with the CRD of each version of Trainer: all allowed fields must exist,
-// and all existing fields must be reviewed.
+// TestFieldsAreThoseOfTrainer compares the field schemas with the CRD of each version of Trainer. All allowed fields
+// must exist in the CRD, and all fields of the CRD must be reviewed.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
@@ -59,13 +59,13 @@ func compareFields(t *testing.T, path string, guarded fieldSchema, schema apiext
 	switch guarded := guarded.(type) {
 	case list:
 		if schema.Items == nil {
-			t.Errorf("%s is a list here, but not in Trainer", path)
+			t.Errorf("%s is a list in this package, but not in the CRD of Trainer", path)
 			return
 		}
 		compareFields(t, path+"[]", guarded.of, *schema.Items.Schema)
 	case mapping:
 		if schema.AdditionalProperties == nil {
-			t.Errorf("%s is a mapping here, but not in Trainer", path)
+			t.Errorf("%s is a mapping in this package, but not in the CRD of Trainer", path)
 		}
 	case object:
 		compareObject(t, path, guarded, schema)
@@ -77,13 +77,13 @@ func compareObject(t *testing.T, path string, guarded object, schema apiextensio
 	for _, key := range guarded.allowed() {
 		below, ok := schema.Properties[key]
 		if !ok {
-			t.Errorf("%s: Trainer has no field %s", path, key)
+			t.Errorf("%s: this package allows the field %s, but Trainer has no such field", path, key)
 			continue
 		}
 		compareFields(t, path+"."+key, guarded.fields[key], below)
 	}
 	if guarded.rule == RuleDisallowedVolume || guarded.rule == RuleDisallowedVariableSource {
-		return // all other fields are refused
+		return // this rule refuses all fields that are not listed, so they need no review
 	}
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
 		if _, ok := guarded.fields[key]; !ok {

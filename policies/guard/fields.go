@@ -2,9 +2,10 @@ package guard
 
 import "maps"
 
-// Schemas are built on demand, because most runs of a program that links this package read no TrainJob.
+// Schemas are built on demand, because programs that link this package usually read no TrainJob.
 
-// trainJob returns the schema of a TrainJob: the fields of spec that all versions of Trainer have, and those given.
+// trainJob returns the schema of a TrainJob. Its spec has the fields of all versions of Trainer, and the given fields
+// of one version.
 func trainJob(versionFields fields) object {
 	spec := fields{
 		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": text}),
@@ -37,13 +38,13 @@ func trainer(numProcPerNode fieldSchema) object {
 		"image": text, "command": list{text}, "args": list{text}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
-			"claims": forbidden("the limits do not count devices of claims: leave it out, and request the devices in limits"),
+			"claims": forbidden("the limits of this platform do not count devices of claims: leave it out, and request the devices in limits"),
 		}),
 	})
 }
 
 // variables returns the schema of a container's environment variables. Unknown fields of a variable break the given
-// rule, and unknown sources RuleDisallowedVariableSource.
+// rule. Unknown sources of a variable break RuleDisallowedVariableSource.
 func variables(rule Rule) fieldSchema {
 	key := object{rule, fields{"name": text, "key": text, "optional": boolean}}
 	return list{object{rule, fields{

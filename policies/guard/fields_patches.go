@@ -6,7 +6,7 @@ func patchObject(f fields) object { return object{RuleDisallowedPatchField, f} }
 
 const orOtherRuntime = ": leave it out, or use a runtime that has it"
 
-// patchMetadata returns the schema of patched metadata: of pods, Jobs and the JobSet.
+// patchMetadata returns the schema of the metadata that a patch can set on pods, Jobs and the JobSet.
 func patchMetadata() fieldSchema {
 	return patchObject(fields{
 		"labels": mapping{text}, "annotations": mapping{text},
@@ -20,10 +20,10 @@ func patchMetadata() fieldSchema {
 func podSpec(versionFields fields) fieldSchema {
 	spec := fields{
 		"volumes": list{volume()}, "containers": list{container(versionFields)}, "initContainers": list{container(versionFields)}, "nodeSelector": mapping{text},
-		"affinity":           forbidden("it replaces the whole affinity of the runtime" + orOtherRuntime),
-		"tolerations":        forbidden("they replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
+		"affinity":           forbidden("a patch would replace the whole affinity of the runtime" + orOtherRuntime),
+		"tolerations":        forbidden("a patch would replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
 		"schedulingGates":    forbidden("only Kueue sets scheduling gates: leave it out"),
-		"serviceAccountName": forbidden("it gives a job the rights of another account" + orOtherRuntime),
+		"serviceAccountName": forbidden("another ServiceAccount would give the job other rights" + orOtherRuntime),
 		"imagePullSecrets":   forbidden("the runtime decides the image and how to pull it" + orOtherRuntime),
 	}
 	maps.Copy(spec, versionFields)
@@ -41,9 +41,9 @@ func container(versionFields fields) fieldSchema {
 func volumeMount() fieldSchema {
 	return patchObject(fields{
 		"name": text, "mountPath": text, "subPath": text, "readOnly": boolean,
-		"mountPropagation":  forbidden("no training needs it: leave it out"),
-		"subPathExpr":       forbidden("no training needs it: write subPath, or leave it out"),
-		"recursiveReadOnly": forbidden("no training needs it: leave it out"),
+		"mountPropagation":  forbidden("no training needs this field: leave it out"),
+		"subPathExpr":       forbidden("no training needs this field: write subPath, or leave it out"),
+		"recursiveReadOnly": forbidden("no training needs this field: leave it out"),
 	})
 }
 
@@ -67,10 +67,10 @@ func volume() fieldSchema {
 				"serviceAccountToken": noIdentity, "clusterTrustBundle": noIdentity, "podCertificate": noIdentity,
 			}}},
 		}},
-		"hostPath":  forbidden("it gives access to the cluster node and to files that others left there" + orClaim),
-		"nfs":       forbidden("it gives access to storage of others" + orClaim),
-		"csi":       forbidden("it gives access to storage of others" + orClaim),
-		"ephemeral": forbidden("it creates a claim that is not deleted in time" + orClaim),
+		"hostPath":  forbidden("this volume gives access to the cluster node and to files that others left there" + orClaim),
+		"nfs":       forbidden("this volume can give access to storage of others" + orClaim),
+		"csi":       forbidden("this volume can give access to storage of others" + orClaim),
+		"ephemeral": forbidden("this volume creates a claim that is not deleted in time" + orClaim),
 	}}
 }
 

@@ -32,7 +32,7 @@ func FuzzCheck(f *testing.F) {
 			job, _ := reader.Read(fields)
 			for _, d := range Check(job, p) {
 				if d.Rule == "" || d.Path == "" || d.Message == "" {
-					t.Errorf("a denial without rule, path or message: %+v", d)
+					t.Errorf("want a rule, a path and a message in each denial, got %+v", d)
 				}
 			}
 		}

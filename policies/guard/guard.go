@@ -44,22 +44,22 @@ func Rules() []Definition {
 	return []Definition{
 		{RuleUnlistedRuntime, "A TrainJob may only use runtimes that its tenant lists", unlistedRuntime},
 		{RuleJobNameLength, "A TrainJob's name must be short enough for the names of its pods", withRuntime(jobNameLength)},
-		{RuleDisallowedField, "Only reviewed TrainJob fields may be set", disallowed(RuleDisallowedField)},
+		{RuleDisallowedField, "A TrainJob may only set fields that trainyard has reviewed", disallowed(RuleDisallowedField)},
 		{RuleNodeLimit, "A TrainJob may not request more nodes than its runtime allows", withRuntime(nodeLimit)},
 		{RuleProcessLimit, "A TrainJob may not request more processes per node than its runtime allows", withRuntime(processLimit)},
 		{RuleGPULimit, "A TrainJob may not request more GPUs per node than its runtime allows", withRuntime(gpuLimit)},
-		{RuleMissingResources, "A TrainJob that sets resourcesPerNode must include CPU and memory where Trainer drops those of the runtime", withRuntime(missingResources)},
-		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices where the network is encrypted, because RDMA traffic is not", unencryptedRDMA},
+		{RuleMissingResources, "A TrainJob that sets resourcesPerNode must include CPU and memory if Trainer drops those of the runtime", withRuntime(missingResources)},
+		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices if the network is encrypted, because RDMA traffic would not be encrypted", unencryptedRDMA},
 		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because its nodes run that image", withRuntime(imageMismatch)},
 		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},
-		{RuleDisallowedVariableSource, "Variables may only come from reviewed sources", disallowed(RuleDisallowedVariableSource)},
+		{RuleDisallowedVariableSource, "Environment variables may only come from sources that trainyard has reviewed", disallowed(RuleDisallowedVariableSource)},
 		{RuleUnknownManager, "A TrainJob may only be managed by a controller that runs TrainJobs", unknownManager},
-		{RuleSSHKeyAccess, "A TrainJob may not read the SSH keys of jobs, because such a key opens all pods of its job", sshKeyAccess},
-		{RuleDisallowedPatchField, "Only reviewed fields may be patched", disallowed(RuleDisallowedPatchField)},
+		{RuleSSHKeyAccess, "A TrainJob may not read the SSH keys of jobs, because such a key gives access to all pods of a job", sshKeyAccess},
+		{RuleDisallowedPatchField, "Patches may only set fields that trainyard has reviewed", disallowed(RuleDisallowedPatchField)},
 		{RuleDisallowedVolume, "Patches may only add volumes from the TrainJob's own namespace, under names that the runtime does not use", disallowedVolume},
 		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
 		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},
-		{RuleUnlistedNodeLabel, "Patches may only select nodes by labels that the platform lists", unlistedNodeLabel},
+		{RuleUnlistedNodeLabel, "Patches may only select cluster nodes by labels that the platform lists", unlistedNodeLabel},
 	}
 }
 
@@ -80,7 +80,7 @@ type Denial struct {
 	Message string // what is wrong, and what to change
 }
 
-// String formats the denial like the API server's message.
+// String formats the denial in the form of the API server's message.
 func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Message) }
 
 // Check evaluates all rules for a new TrainJob. The TrainJob is allowed if there are no denials.
@@ -107,8 +107,8 @@ func disallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	}
 }
 
-// withRuntime adapts a check that compares a TrainJob with its runtime. RuleUnlistedRuntime denies TrainJobs
-// of other runtimes, so the check is skipped for them.
+// withRuntime adapts a check that compares a TrainJob with its runtime. The check is skipped for runtimes that the
+// tenant may not use, because RuleUnlistedRuntime already denies their TrainJobs.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtime(job.Runtime)

@@ -41,8 +41,8 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 	return p
 }
 
-// submitted is a TrainJob: its metadata and spec, with defaults that are allowed, and a pod template, which becomes a patch
-// in the form of each version of Trainer.
+// submitted contains the parts of a TrainJob. Defaults replace an empty metadata and a missing runtimeRef. The pod
+// template becomes a patch, in the form of each version of Trainer.
 type submitted struct{ metadata, spec, pod string }
 
 func (s submitted) job(t testing.TB, version string) map[string]any {
@@ -85,7 +85,7 @@ func parse(t testing.TB, text string) map[string]any {
 	return fields
 }
 
-// check reads a TrainJob without type errors, and evaluates the rules.
+// check reads a TrainJob, which must have no type errors, and evaluates the rules.
 func check(t testing.TB, version string, fields map[string]any, p Parameters) []Denial {
 	t.Helper()
 	reader, err := ReaderFor(version)
@@ -139,13 +139,13 @@ func (tc ruleCase) check(t *testing.T, version string, p Parameters) {
 		}
 		for _, d := range denials {
 			if d.Rule != tc.rule || !strings.HasPrefix(d.Path, tc.at) || !strings.Contains(d.Message, tc.says) || !advises(d.Message) {
-				t.Errorf("%+v is denied with %v, want %s at %s that says %q and what to change", s, d, tc.rule, tc.at, tc.says)
+				t.Errorf("%+v is denied with %v, want a denial by %s at %s that contains %q and what to change", s, d, tc.rule, tc.at, tc.says)
 			}
 		}
 	}
 }
 
-// advises reports whether a message contains what to change.
+// advises reports whether a message advises the user what to change.
 func advises(message string) bool {
 	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "it has none"}, func(word string) bool {
 		return strings.Contains(message, word)
@@ -209,7 +209,7 @@ func TestTypeErrorsAreNotDenials(t *testing.T) {
 
 func TestReaderForRefusesUnknownVersions(t *testing.T) {
 	if _, err := ReaderFor("1.9"); err == nil || !strings.Contains(err.Error(), "2.1, 2.2, 2.3") {
-		t.Errorf("ReaderFor(1.9) = %v, want an error that names the versions there are", err)
+		t.Errorf("ReaderFor(1.9) = %v, want an error that lists the supported versions", err)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Job holds the values of a TrainJob that the rules check. Strings are empty and pointers nil for unset fields.
+// Job holds the values of a TrainJob that the rules check. For unset fields, strings are empty and pointers are nil.
 type Job struct {
-	// Name is metadata.name. If only generateName is set, it is a placeholder as long as the generated name.
+	// Name is metadata.name. If only generateName is set, Name is a text of the same length as the generated name.
 	Name string
 	// Runtime is spec.runtimeRef, with the API server's defaults.
 	Runtime RuntimeRef
@@ -26,8 +26,9 @@ type Job struct {
 	Processes *intstr.IntOrString
 	// Limits and Requests are the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
-	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime: if one of them is set,
-	// and Trainer is older than 2.3. Trainer 2.3 merges them into the runtime's resources.
+	// Replaces is empty if Limits and Requests are merged into the runtime's resources, as in Trainer 2.3. In older
+	// versions, they replace all resources of the runtime if one of them is set. Replaces is then the version of
+	// Trainer.
 	Replaces string
 	// Env are the names of the trainer's variables.
 	Env []Named

@@ -10,15 +10,16 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Parameters are the limits and lists that the rules compare a tenant's TrainJobs with.
+// Parameters are the limits and lists with which the rules compare a tenant's TrainJobs.
 type Parameters struct {
 	// Runtimes are the runtimes that the tenant lists, by name.
 	Runtimes map[string]Runtime
-	// Own holds the limits for TrainingRuntimes that the tenant creates. It is nil if the tenant may not create any.
+	// Own holds the limits for TrainingRuntimes that the tenant creates. It is nil if the tenant may not create
+	// TrainingRuntimes.
 	Own *Runtime
 	// Exempt are the users who can submit any TrainJob.
 	Exempt []string
-	// Labels and Annotations are the keys that patches may set, and NodeLabels the keys that node selectors may use.
+	// Labels and Annotations are the keys that patches may set. NodeLabels are the keys that node selectors may use.
 	Labels, Annotations, NodeLabels []string
 	// Managers are the allowed values of managedBy.
 	Managers []string
@@ -36,14 +37,14 @@ type Runtime struct {
 	GPUs           map[string]int64
 	// Resources are the amounts of CPU and memory that the runtime gives to each node, by resource name.
 	Resources map[string]string
-	// MaxName is the highest length of a TrainJob's name, in characters.
+	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
 }
 
 // basicResources are the resources that every node needs.
 var basicResources = []string{"cpu", "memory"}
 
-// ownRuntime replaces the runtime's name in the keys for runtimes that the tenant creates.
+// ownRuntime is used in place of a runtime's name, in the keys of the limits for runtimes that the tenant creates.
 const ownRuntime = "_own"
 
 // ReadParameters reads the data of a tenant's parameter ConfigMap, which has one key for each value.
@@ -157,7 +158,7 @@ func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader
 	return Parameters{}, Reader{}, &NoParametersError{tenant}
 }
 
-// runtime returns the limits for a runtime, and whether the tenant may use it.
+// runtime returns the limits for the given runtime, and whether the tenant may use this runtime.
 func (p Parameters) runtime(ref RuntimeRef) (Runtime, bool) {
 	if ref.Group != v1alpha1.TrainerGroup {
 		return Runtime{}, false

@@ -16,7 +16,8 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces is the version if a TrainJob's resources replace all resources of the runtime, else "".
+	// replaces is the version of Trainer if a TrainJob's resources replace all resources of the runtime, and otherwise
+	// "".
 	replaces string
 	// patches finds the patches in the spec of a TrainJob.
 	patches func(spec value) patches
@@ -106,7 +107,8 @@ func (j *Job) readTrainer(trainer value) {
 	j.Env = namesIn(each(trainer.get("env").items(), "name"))
 }
 
-// numberOrWord converts a value of any type. The schema has reported other types than numbers and words.
+// numberOrWord converts a value to a number or a word. Values of other types also become words, because the schema has
+// already reported them.
 func numberOrWord(v any) *intstr.IntOrString {
 	if n, ok := wholeNumber(v); ok && isInt32(v) {
 		number := intstr.FromInt32(int32(n)) //nolint:gosec // isInt32 has checked the range

@@ -16,8 +16,9 @@ type Request struct {
 	TrainJob, Before map[string]any
 }
 
-// Check evaluates the rules for a request. It allows all requests of exempt users, and all updates that change nothing of the
-// spec but suspend. It ignores patches that the TrainJob had before an update. It also returns the values of wrong types.
+// Check evaluates the rules for a request. It allows all requests of exempt users, and all updates that change no field
+// of spec except suspend. It ignores patches that the TrainJob had before an update. It also returns the values of
+// wrong types.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) || request.Before != nil && request.keepsSpec() {
 		return nil, nil
@@ -26,7 +27,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	return Check(job, p), typeErrors
 }
 
-// keepsSpec reports whether an update changes nothing of the spec but suspend.
+// keepsSpec reports whether an update changes no field of spec except suspend.
 func (r Request) keepsSpec() bool {
 	was, is := maps.Clone(specOf(r.Before)), maps.Clone(specOf(r.TrainJob))
 	delete(was, "suspend")
@@ -34,8 +35,8 @@ func (r Request) keepsSpec() bool {
 	return reflect.DeepEqual(was, is)
 }
 
-// withoutOldPatches returns the TrainJob with an empty patch in place of each patch that it had before, because Kueue can have written
-// such a patch.
+// withoutOldPatches replaces each patch that the TrainJob had before the update with an empty patch. The rules do not
+// apply to old patches, because Kueue can have written them.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{"podTemplateOverrides", "runtimePatches"} {

@@ -16,7 +16,8 @@ var (
 	trainerPath = specPath.Child("trainer")
 )
 
-// unlistedRuntime: a tenant uses the runtimes that it lists. It uses its own TrainingRuntimes only with the grant manage-runtimes.
+// unlistedRuntime: a tenant may use the runtimes that it lists. With the grant manage-runtimes, it may also use its own
+// TrainingRuntimes.
 func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	if _, ok := p.runtime(job.Runtime); ok {
 		return nil
@@ -36,7 +37,8 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	return forbid(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printable(job.Runtime.Kind), printable(job.Runtime.Name), offer)
 }
 
-// imageMismatch: up to Trainer 2.3, a TrainJob's image is only used for the launcher, and nodes run the image of the runtime.
+// imageMismatch: up to Trainer 2.3, only the launcher runs the image of a TrainJob, and the nodes run the image of the
+// runtime.
 func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
@@ -56,7 +58,7 @@ func reservedVariable(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Env, isReserved, "%s controls where ranks run, which the runtime decides: leave it out")
 }
 
-// unknownManager: no controller runs a TrainJob with another manager.
+// unknownManager: if managedBy has another value, no controller runs the TrainJob.
 func unknownManager(job Job, p Parameters) field.ErrorList {
 	if job.ManagedBy == nil || slices.Contains(p.Managers, *job.ManagedBy) {
 		return nil
@@ -64,7 +66,7 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 	return forbid(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), printable(*job.ManagedBy))
 }
 
-// sshKeyAccess: the SSH key of a job opens all of its pods.
+// sshKeyAccess: the SSH key of a job gives access to all pods of that job.
 func sshKeyAccess(job Job, _ Parameters) field.ErrorList {
 	holdsKey := func(secret string) bool { return strings.HasSuffix(secret, "-mpi-ssh-auth") }
 	return forbidEach(job.Secrets, holdsKey, "Secret %s holds the SSH key of a job: leave it out, because Trainer mounts the key of this job itself")

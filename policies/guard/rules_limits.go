@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// jobNameLength: Trainer accepts a longer name, but JobSet cannot create its pods, and the job never starts.
+// jobNameLength: Trainer accepts a longer name, but JobSet then cannot create the pods, so the job never starts.
 func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	if got := int64(len(job.Name)); got > runtime.MaxName {
-		return forbid(field.NewPath("metadata", "name"), "want at most %d characters, because the names of pods begin with it, got %d", runtime.MaxName, got)
+		return forbid(field.NewPath("metadata", "name"), "want at most %d characters, got %d, because the names of the pods begin with the name of the TrainJob", runtime.MaxName, got)
 	}
 	return nil
 }
 
-// nodeLimit: Trainer accepts any number up to version 2.3.
+// nodeLimit: up to version 2.3, Trainer accepts any number of nodes.
 func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
@@ -29,8 +29,8 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	return forbid(trainerPath.Child("numNodes"), "want 1 to %d, which is what %s allows, got %d", runtime.MaxNodes, printable(job.Runtime.Name), *job.Nodes)
 }
 
-// processLimit: Trainer 2.1 also accepts words, for runtimes without MPI. If neither the TrainJob nor the runtime sets a
-// number, Trainer can use the number of GPUs.
+// processLimit: for runtimes without MPI, Trainer 2.1 also accepts words such as auto. If neither the TrainJob nor the
+// runtime sets a number, Trainer can start one process for each GPU.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, which is what %s allows", runtime.MaxProcPerNode, printable(job.Runtime.Name))
@@ -49,8 +49,8 @@ func processLimit(job Job, runtime Runtime) field.ErrorList {
 	return nil
 }
 
-// defaultProcesses returns the number of processes that Trainer starts on a node by default. If the runtime's
-// number is 1, that is one process for each GPU.
+// defaultProcesses returns the number of processes that Trainer starts on a node by default. If numProcPerNode of the
+// runtime is 1, Trainer starts one process for each GPU.
 func defaultProcesses(amounts map[string]resource.Quantity, runtime Runtime) resource.Quantity {
 	var most resource.Quantity
 	for name, amount := range amounts {
@@ -75,8 +75,8 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 // gpuNames matches the names of resources that are GPUs or slices of GPUs.
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
-// gpus counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace those of the runtime with the same
-// name, and are added to all others. Before, they replace all.
+// gpus counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace the runtime's GPUs of the same resource
+// name, and are added to all other GPUs of the runtime. In earlier versions, they replace all GPUs of the runtime.
 func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
@@ -92,7 +92,7 @@ func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) 
 	return sum
 }
 
-// highest computes an amount from the limits and from the requests, and returns the higher one.
+// highest computes one amount from the limits and one from the requests, and returns the higher amount.
 func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
 	limits, requests := of(job.Limits), of(job.Requests)
 	if limits.Cmp(requests) > 0 {
@@ -101,8 +101,8 @@ func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) r
 	return requests
 }
 
-// missingResources: a full cluster node evicts pods without CPU and memory requests first, and a ResourceQuota on CPU or memory
-// refuses such pods.
+// missingResources: a full cluster node first evicts pods without CPU and memory requests, and a ResourceQuota on CPU
+// or memory refuses such pods.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil
@@ -118,16 +118,17 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if len(missing) == 0 {
 		return nil
 	}
-	return forbid(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime where a TrainJob sets its own: write %s too, or other amounts",
+	return forbid(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: write %s too, or other amounts",
 		job.Replaces, strings.Join(missing, ", "))
 }
 
-// rdmaNames matches the names of RDMA devices: rdma/hca_shared_devices_a, openshift.io/mlnx_ib, vpc.amazonaws.com/efa.
+// rdmaNames matches the names of RDMA devices, such as rdma/hca_shared_devices_a, openshift.io/mlnx_ib,
+// vpc.amazonaws.com/efa.
 var rdmaNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)rdma|infiniband|(^|[/_.-])(ib|hca|efa|roce)([0-9_.-]|$)`)
 })
 
-// unencryptedRDMA: MPI uses RDMA devices wherever it finds them.
+// unencryptedRDMA: MPI uses all RDMA devices that it finds, and the network encryption does not cover RDMA traffic.
 func unencryptedRDMA(job Job, p Parameters) field.ErrorList {
 	if p.Encryption == "none" {
 		return nil

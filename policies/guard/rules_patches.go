@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. A volume of a patch with such a name would
-// replace the runtime's volume.
+// runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. If a patch could add a volume with
+// such a name, that volume would replace the runtime's volume.
 var runtimeVolumes = []string{"mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
 
 // storagePrefix begins the volume names of a runtime's storage.
 const storagePrefix = "storage-"
 
-// isRuntimeVolume reports whether a volume of the runtime can have that name.
+// isRuntimeVolume reports whether a runtime can have a volume with the given name.
 func isRuntimeVolume(volume string) bool {
 	return slices.Contains(runtimeVolumes, volume) || strings.HasPrefix(volume, storagePrefix)
 }
@@ -24,13 +24,14 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// runtimeVolumeMount: the runtime can mount only one folder of an export, or mount it read-only. Another mount
-// of the same volume would bypass that.
+// runtimeVolumeMount: the runtime can limit the mount of a volume to one folder, or make it read-only. Another mount of
+// the same volume would bypass this limit.
 func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
-	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which mounts what jobs may use of it: leave it out, or mount another volume")
+	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }
 
-// unlistedLabel: network policies, sidecar injectors and schedulers select pods by labels and annotations.
+// unlistedLabel: labels and annotations are limited, because network policies, sidecar injectors and schedulers select
+// pods by them.
 func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	return append(
 		unlisted(job.Labels, p.Labels, "the labels that this platform lets jobs set", "labels"),
@@ -40,7 +41,7 @@ func unlistedLabel(job Job, p Parameters) field.ErrorList {
 
 // unlistedNodeLabel: a nodeSelector could move jobs away from the cluster nodes that the runtime selects.
 func unlistedNodeLabel(job Job, p Parameters) field.ErrorList {
-	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that this platform lets jobs select nodes by", "nodeLabels")
+	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that node selectors may use on this platform", "nodeLabels")
 }
 
 func unlisted(names []Named, listed []string, list, key string) field.ErrorList {

@@ -29,7 +29,7 @@ type findings struct {
 	disallowed []DisallowedField // these fields break a rule
 }
 
-// object is an object with a fixed set of fields. Any other field breaks the rule.
+// object describes an object with a fixed set of fields. Any other field breaks its rule.
 type object struct {
 	rule   Rule
 	fields fields
@@ -69,12 +69,12 @@ func (o object) allowed() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.fields)), func(key string) bool { return is[forbidden](o.fields[key]) })
 }
 
-// forbidden is a field of Trainer that must not be set: the reason, and what to do instead.
+// forbidden describes a field of Trainer that must not be set. Its text is the reason, and what to do instead.
 type forbidden string
 
 func (forbidden) check(value, *findings) {}
 
-// list is a list whose items have one schema.
+// list describes a list in which all items have the same schema.
 type list struct{ of fieldSchema }
 
 func (l list) check(v value, f *findings) {
@@ -90,7 +90,7 @@ func (l list) check(v value, f *findings) {
 	}
 }
 
-// mapping has keys that the user chooses, and values of one schema.
+// mapping describes a mapping with keys that the user chooses. All values have the same schema.
 type mapping struct{ of fieldSchema }
 
 func (m mapping) check(v value, f *findings) {

@@ -11,14 +11,14 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// value is a value of decoded JSON with its path in the TrainJob. A field or item that is missing, or is looked up
-// in a value of another type, is a value without content.
+// value is a value of decoded JSON with its path in the TrainJob. If a field or item is missing, or is looked up in a
+// value of another type, the result is a value without content.
 type value struct {
 	content any
 	path    *field.Path
 }
 
-// get follows a path of keys.
+// get returns the value at a path of keys.
 func (v value) get(keys ...string) value {
 	for _, key := range keys {
 		fields, _ := v.content.(map[string]any)
@@ -75,7 +75,7 @@ func (v value) keys() []string {
 	return slices.Sorted(maps.Keys(fields))
 }
 
-// each follows a path of keys in several values, and returns the values that exist.
+// each looks up a path of keys in several values, and returns the values that exist.
 func each(in []value, keys ...string) []value {
 	var found []value
 	for _, v := range in {

@@ -32,7 +32,7 @@ func trainer23() Reader {
 	return Reader{
 		trainJob: patchedTrainJob(fields{
 			"securityContext":               runtimesSecurityContext,
-			"terminationGracePeriodSeconds": forbidden("pods that outlive their job keep its GPUs: leave it out"),
+			"terminationGracePeriodSeconds": forbidden("with a long grace period, pods would outlive their job and occupy its GPUs: leave it out"),
 		}),
 		patches: runtimePatches,
 	}
@@ -40,7 +40,8 @@ func trainer23() Reader {
 
 const runtimesSecurityContext = forbidden("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
 
-// patchedTrainJob returns the schema of a TrainJob that patches its runtime. The given fields of pod specs depend on the version.
+// patchedTrainJob returns the schema of a TrainJob that patches its runtime. podFields are the fields of pod specs that
+// differ between versions of Trainer.
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})

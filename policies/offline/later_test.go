@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// later are TrainJobs with an unknown field named LATER, and the rules that refuse it.
+// later contains the specs of TrainJobs that have an unknown field named LATER, and the rule that refuses this field.
 var later = map[string]struct{ rule, spec string }{
 	"a job":                        {"disallowed-field", `LATER: a`},
 	"a reference":                  {"disallowed-field", `runtimeRef: {name: mpi-openmpi-cpu, LATER: a}`},
@@ -66,8 +66,9 @@ func ofPod(fields string) string {
 	return ofJob(`name: node, template: {spec: {template: {` + fields + `}}}`)
 }
 
-// TestFieldsOfLaterTrainersAreRefused tests that the policy refuses fields that a later Trainer adds anywhere. An API server cannot test
-// this, because the CRDs of today drop these fields.
+// TestFieldsOfLaterTrainersAreRefused tests that the policy refuses unknown fields at every level, because a later
+// version of Trainer may add them. A test with an API server could not check this, because the current CRDs drop
+// unknown fields.
 func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -77,7 +78,7 @@ func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for field, refused := range map[string]bool{"brandNew": true, "": false} {
 				if got := broken(t, policies, tc.spec, field); strings.Contains(got, tc.rule) != refused || !refused && got != "" {
-					t.Errorf("with the field %q, %s breaks %q, want %s: %t", field, tc.spec, got, tc.rule, refused)
+					t.Errorf("with the field %q, %s breaks the rules %q, want the rule %s among them: %t", field, tc.spec, got, tc.rule, refused)
 				}
 			}
 		})

@@ -38,7 +38,8 @@ type Policies struct {
 	parameters map[string]*unstructured.Unstructured // ConfigMaps, by NAMESPACE/NAME
 }
 
-// Compile compiles the policies among some objects. It also uses the bindings and ConfigMaps, and ignores all others.
+// Compile compiles the policies among some objects. It also uses the bindings and ConfigMaps among the objects, and
+// ignores all other objects.
 func Compile(objects []map[string]any) (*Policies, error) {
 	all := &Policies{compiled: map[string]*policy{}, parameters: map[string]*unstructured.Unstructured{}}
 	for _, fields := range objects {

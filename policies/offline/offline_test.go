@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestCases tests that the policy refuses each case by the expected rules, with the expected message.
+// TestCases tests that the policy admits or refuses each case as expected, by the expected rules and with the expected
+// message.
 func TestCases(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -33,7 +34,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// expect tests that the policy and guard refuse a case by the expected rules. Guard uses the platform's version of Trainer.
+// expect checks that both the policy and guard refuse a case by the expected rules. Guard uses the platform's version
+// of Trainer.
 func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
 	t.Helper()
 	outcome, err := policies.Run(t.Context(), c)
@@ -103,7 +105,7 @@ func TestNamesOfRuntimeVolumesAreReserved(t *testing.T) {
 	if len(names) < 4 {
 		t.Fatalf("runtimes have only the volumes %v, want at least 4", names)
 	}
-	for _, name := range append(names, "mpi-ssh-auth", "mpi-hostfile") { // Trainer's own
+	for _, name := range append(names, "mpi-ssh-auth", "mpi-hostfile") { // the volumes of Trainer itself
 		t.Run(name, func(t *testing.T) {
 			patch := map[string]any{"targetJobs": []any{map[string]any{"name": "node"}}, "spec": map[string]any{
 				"volumes": []any{map[string]any{"name": name, "emptyDir": map[string]any{}}},

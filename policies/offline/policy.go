@@ -18,8 +18,9 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// policy is a ValidatingAdmissionPolicy with compiled expressions. Each validation has the message of the same index.
-// The API server's own type for this (plugin/policy/validating) would more than double the size of the program.
+// policy is a ValidatingAdmissionPolicy with compiled expressions. A validation and its message have the same index.
+// The corresponding type of the API server (plugin/policy/validating) is not used, because it would more than double
+// the size of the program.
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
 	conditions, validations, messages cel.ConditionEvaluator
@@ -84,8 +85,8 @@ func (p *policy) matches(attributes *admission.VersionedAttributes) bool {
 	})
 }
 
-// evaluate returns the messages of all validations that deny a request. A validation that cannot be evaluated denies it too,
-// as failurePolicy Fail demands.
+// evaluate returns the messages of all validations that deny a request. A validation that cannot be evaluated also
+// denies the request, as failurePolicy Fail demands.
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
@@ -126,7 +127,8 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	return denials
 }
 
-// message returns the message of a validation, by the rules of the API server: an empty, long or multi-line message expression is ignored.
+// message returns the message of a validation. Like the API server, it ignores a message expression if the result is
+// empty, too long, or has several lines.
 func (p *policy) message(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/policies/cases"
 )
 
-// Serve reads a cases.Request from in and writes the cases.Response to out, both as JSON. The response reports errors of the request.
+// Serve reads a cases.Request from in and writes the cases.Response to out, both as JSON. If the request fails, the
+// response contains the error.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	outcomes, err := evaluate(ctx, in)
 	response := cases.Response{Outcomes: outcomes}
@@ -66,7 +67,7 @@ func (p *Policies) Run(ctx context.Context, c cases.Case) (cases.Outcome, error)
 
 // ruleOf returns the rule in a message such as "spec.trainer.numNodes: node-limit: want ...".
 func ruleOf(message string) string {
-	if rest, found := strings.CutPrefix(message, "breaks the rule "); found { // the default message, if the usual one is too long
+	if rest, found := strings.CutPrefix(message, "breaks the rule "); found { // the default message, which replaces a message that is too long
 		rule, _, _ := strings.Cut(rest, " ")
 		return rule
 	}

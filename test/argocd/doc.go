@@ -1,4 +1,5 @@
-// Package argocd applies bundles of the format argocd with the real Argo CD. Its repo-server reads a Git server and a
-// registry on the loopback interface, and runs a plugin. Its application-controller applies objects to a real API server, and its
-// applicationset-controller creates Applications. The tests take minutes, and need Redis and a build of Argo CD: `make argocd`.
+// Package argocd applies bundles of the format argocd with the real Argo CD. The repo-server of Argo CD reads a Git
+// server and a registry on the loopback interface, and runs a plugin. The application-controller applies objects to a
+// real API server, and the applicationset-controller creates Applications. The tests need Redis and a build of Argo
+// CD, and take minutes. `make argocd` runs them.
 package argocd

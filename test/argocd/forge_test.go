@@ -13,8 +13,9 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// forge is a Git server with a host name that no DNS has. Clients use its proxy and trust its certificate. Git's setting
-// url.BASE.insteadOf is not enough, because the library with which Argo CD lists branches does not read it.
+// forge is a Git server with a host name that DNS does not know. Clients reach it through a proxy, and trust its
+// certificate. Git's setting url.BASE.insteadOf cannot replace the proxy, because the library with which Argo CD
+// lists branches does not read this setting.
 type forge struct{ proxy, certificate string }
 
 // newForge serves an empty repository as https://HOST/platform.git until the test ends.
@@ -42,11 +43,11 @@ func newForge(t *testing.T, host string) forge {
 	return forge{proxy: proxy.URL, certificate: certificate}
 }
 
-// connector is a proxy that connects to one server, by the server's name.
+// connector returns a proxy that connects clients to one server, and refuses requests for other host names.
 func connector(name, address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect || r.Host != name {
-			http.Error(w, r.Host+" is not to be had here", http.StatusBadGateway)
+			http.Error(w, r.Host+" is not reachable through this proxy", http.StatusBadGateway)
 			return
 		}
 		there, err := net.Dial("tcp", address)
@@ -57,7 +58,7 @@ func connector(name, address string) http.HandlerFunc {
 		defer func() { _ = there.Close() }()
 		here, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
-			return // whoever asked is gone
+			return // the client has closed the connection
 		}
 		defer func() { _ = here.Close() }()
 		go func() { _, _ = io.Copy(there, here) }() // ends with the connection

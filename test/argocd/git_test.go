@@ -13,7 +13,7 @@ import (
 // backend is the path of git-http-backend, Git's own HTTP server.
 const backend = "/usr/lib/git-core/git-http-backend"
 
-// repository is a Git repository with a working copy, which a server publishes.
+// repository is a Git repository on a server, with a working copy.
 type repository struct {
 	dir string // the working copy
 	url string
@@ -30,7 +30,7 @@ func newRepository(t *testing.T) repository {
 	return repository{dir: dir, url: server.URL + "/platform.git"}
 }
 
-// newBare creates an empty repository in a folder, and returns an HTTP handler that lets everybody read and push.
+// newBare creates an empty repository in a folder, and returns an HTTP handler that lets all clients read and push.
 func newBare(t *testing.T, served string) http.Handler {
 	t.Helper()
 	bare := filepath.Join(served, "platform.git")

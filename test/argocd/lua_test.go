@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// settings is the ConfigMap of an example for Argo CD.
+// settings is the path of the ConfigMap argocd-cm in the bundle of an example.
 const settings = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
 
 // withLibraries lets scripts use Lua's standard libraries, as the tests of Argo CD's own scripts do.
@@ -59,21 +59,23 @@ func jobSet(status string) string {
 	return "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a, namespace: b}, status: " + status + "}"
 }
 
-// TestHealth runs the health checks in Argo CD itself, with and without Lua's standard libraries, which an admin can allow.
+// TestHealth runs the health checks in Argo CD itself. It runs them with and without Lua's standard libraries,
+// because admins can enable these libraries.
 func TestHealth(t *testing.T) {
 	for libraries, more := range map[string]string{"without libraries": "", "with libraries": withLibraries} {
 		for name, tc := range health {
 			t.Run(name+" "+libraries, func(t *testing.T) {
-				said := ask(t, more, tc.object, "health")
-				if want := "STATUS: " + tc.status + "\nMESSAGE: " + tc.message + "\n"; said != want {
-					t.Errorf("Argo CD reports\n%swant\n%s", said, want)
+				output := runArgoCD(t, more, tc.object, "health")
+				if want := "STATUS: " + tc.status + "\nMESSAGE: " + tc.message + "\n"; output != want {
+					t.Errorf("Argo CD reports\n%swant\n%s", output, want)
 				}
 			})
 		}
 	}
 }
 
-// TestTrainJobsAreSuspendedAndResumed checks the actions suspend and resume, which are disabled for TrainJobs that have ended.
+// TestTrainJobsAreSuspendedAndResumed checks the actions suspend and resume. Both actions are disabled for TrainJobs
+// that have ended.
 func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	running := trainJob("{}")
 	suspended := strings.Replace(running, "suspend: false", "suspend: true", 1)
@@ -84,40 +86,41 @@ func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 		"one that has ended": {ended, "true", "true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := strings.Fields(ask(t, "", tc.object, "list-actions"))
+			output := strings.Fields(runArgoCD(t, "", tc.object, "list-actions"))
 			want := []string{"NAME", "DISABLED", "resume", tc.resume, "suspend", tc.suspend}
-			if strings.Join(said, " ") != strings.Join(want, " ") {
-				t.Errorf("Argo CD offers %v, want %v", said, want)
+			if strings.Join(output, " ") != strings.Join(want, " ") {
+				t.Errorf("Argo CD offers %v, want %v", output, want)
 			}
 		})
 	}
-	if said := ask(t, "", running, "run-action", "suspend"); !strings.Contains(said, "suspend: true") {
-		t.Errorf("suspending says %s", said)
+	if output := runArgoCD(t, "", running, "run-action", "suspend"); !strings.Contains(output, "suspend: true") {
+		t.Errorf("the action suspend returns %s", output)
 	}
-	if said := ask(t, "", suspended, "run-action", "resume"); !strings.Contains(said, "suspend: false") {
-		t.Errorf("resuming says %s", said)
+	if output := runArgoCD(t, "", suspended, "run-action", "resume"); !strings.Contains(output, "suspend: false") {
+		t.Errorf("the action resume returns %s", output)
 	}
 }
 
-// TestFieldsOfKueueAreNoDifference checks that Argo CD ignores the fields that Kueue writes. Otherwise it would revert them for ever.
+// TestFieldsOfKueueAreNoDifference checks that Argo CD ignores the fields that Kueue writes. Otherwise Argo CD would
+// revert these fields again and again.
 func TestFieldsOfKueueAreNoDifference(t *testing.T) {
 	job := `{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: true, runtimeRef: {name: mpi},
 		runtimePatches: [{manager: kueue.x-k8s.io/manager, time: "2026-01-01T00:00:00Z"}, {manager: somebody}], podTemplateOverrides: [{targetJobs: [{name: node}]}]}}`
-	said := ask(t, "", job, "ignore-differences")
+	output := runArgoCD(t, "", job, "ignore-differences")
 	for _, gone := range []string{"suspend: true", "kueue.x-k8s.io/manager", "podTemplateOverrides"} {
-		if !strings.Contains(said, gone) {
-			t.Errorf("Argo CD does not ignore %s:\n%s", gone, said)
+		if !strings.Contains(output, gone) {
+			t.Errorf("Argo CD does not ignore %s:\n%s", gone, output)
 		}
 	}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		if strings.HasPrefix(line, "<") && strings.Contains(line, "somebody") {
-			t.Errorf("Argo CD ignores the fields of another manager:\n%s", said)
+			t.Errorf("Argo CD ignores the fields of another manager:\n%s", output)
 		}
 	}
 }
 
-// ask runs Argo CD's own command, which applies the settings to an object.
-func ask(t *testing.T, more, object string, question ...string) string {
+// runArgoCD runs a command of Argo CD that applies the settings to an object, and returns its output.
+func runArgoCD(t *testing.T, more, object string, question ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	file, cm := filepath.Join(dir, "object.yaml"), filepath.Join(dir, "argocd-cm.yaml")
@@ -141,11 +144,11 @@ func ask(t *testing.T, more, object string, question ...string) string {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
-	var said strings.Builder
+	var output strings.Builder
 	for line := range strings.Lines(string(out)) {
 		if !strings.HasPrefix(line, "{") { // a log
-			said.WriteString(line)
+			output.WriteString(line)
 		}
 	}
-	return said.String()
+	return output.String()
 }

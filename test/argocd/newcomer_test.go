@@ -24,8 +24,8 @@ const person = `[user]
 	proxy = %s
 `
 
-// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. It starts with Argo CD, a cluster with Trainer, and an empty
-// repository at the address in the page.
+// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. At the start there are Argo CD, a
+// cluster with Trainer, and an empty repository at the address in the page.
 func TestNewcomerFollowsThePage(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "docs/argocd.md"))
 	if err != nil {
@@ -52,13 +52,13 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 	w.expectDelivered(t, "dev")
 }
 
-// expectDelivered checks that Argo CD has applied the pushed commit, with all objects of an environment.
+// expectDelivered checks that Argo CD has applied the pushed commit and tracks all objects of an environment.
 func (w *world) expectDelivered(t *testing.T, environment string) {
 	t.Helper()
 	delivered := w.inSync(w.head(t))
 	w.eventuallyNamed(t, "acme-"+environment, "the platform is applied", func(app *unstructured.Unstructured) error {
 		if got, want := len(resources(app)), w.objectFiles(t, environment); got != want {
-			return fmt.Errorf("Argo CD has %d objects, and the bundle %d", got, want)
+			return fmt.Errorf("Argo CD has %d objects, and the bundle has %d objects", got, want)
 		}
 		return delivered(app)
 	})

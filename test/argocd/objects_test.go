@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestObjectsAreTaken applies the resources of the examples for Argo CD itself with strict validation, by the CRDs of Argo CD and of the
-// OpenShift GitOps operator.
+// TestObjectsAreTaken applies the resources for Argo CD itself from the examples, such as Applications, to an API
+// server. The API server has the CRDs of Argo CD and of the OpenShift GitOps operator, and validates all fields.
 func TestObjectsAreTaken(t *testing.T) {
 	cp := controlplane.Start(t)
 	crds := []string{
@@ -45,7 +45,7 @@ func TestObjectsAreTaken(t *testing.T) {
 			}
 			changes, err := cp.ApplyAgain(t.Context(), objs...)
 			if err != nil || len(changes) > 0 {
-				t.Errorf("another apply changes %v, %v", changes, err)
+				t.Errorf("a second apply changes %v, error %v", changes, err)
 			}
 		})
 	}

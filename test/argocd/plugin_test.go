@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPluginFitsArgoCD adds the plugin's component to Argo CD's own manifests, and applies the result to the API server.
+// TestPluginFitsArgoCD adds the kustomize component of the plugin to the manifests of Argo CD, and applies the result
+// to the API server.
 func TestPluginFitsArgoCD(t *testing.T) {
 	dir := t.TempDir()
 	install, err := os.ReadFile(filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "install.yaml"))

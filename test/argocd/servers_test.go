@@ -19,7 +19,7 @@ import (
 // timeout is the time for a server to start, and for Argo CD to reach an expected state.
 const timeout = 4 * time.Minute
 
-// servers are the servers of an Argo CD, which run until the test ends.
+// servers holds the settings of the servers of one Argo CD. The servers run until the test ends.
 type servers struct {
 	cp                *controlplane.ControlPlane
 	logs, plugins     string // folders; plugins has a socket for each plugin
@@ -27,7 +27,7 @@ type servers struct {
 	environment       []string
 }
 
-// startArgoCD starts Redis and two of Argo CD's servers, with more in their environment.
+// startArgoCD starts Redis, the repo-server and the application-controller, with additional environment variables.
 func startArgoCD(t *testing.T, cp *controlplane.ControlPlane, environment ...string) servers {
 	t.Helper()
 	s := servers{cp: cp, logs: t.TempDir(), plugins: t.TempDir(), redis: freePort(t), repoServer: freePort(t), environment: environment}
@@ -51,7 +51,8 @@ func (s servers) startSets(t *testing.T) {
 		"--probe-addr", "127.0.0.1:"+probes, "--metrics-addr", "127.0.0.1:"+freePort(t), "--webhook-addr", "127.0.0.1:"+freePort(t)))
 }
 
-// startPlugin starts the server of a plugin, with one folder of its settings and one of its programs.
+// startPlugin starts the server of a plugin. The folder settings contains its configuration, and the folder programs
+// is added to PATH.
 func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	t.Helper()
 	cmd := s.component(t, "argocd-cmp-server", "--config-dir-path", settings)
@@ -59,7 +60,8 @@ func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	s.serve(t, "plugin", address{"unix", filepath.Join(s.plugins, name+".sock")}, cmd)
 }
 
-// component returns the command of one of Argo CD's servers. One program contains all servers, and its name selects one.
+// component returns the command of one of Argo CD's servers. One program contains all servers, and the variable
+// ARGOCD_BINARY_NAME selects one of them.
 func (s servers) component(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "argocd"), args...)
@@ -71,7 +73,7 @@ func (s servers) component(t *testing.T, name string, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// address is the address of a server.
+// address is a TCP address or the path of a Unix socket.
 type address struct{ network, address string }
 
 func port(number string) address { return address{"tcp", "127.0.0.1:" + number} }

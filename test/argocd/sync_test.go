@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TRAINYARD_ARGOCD") == "" {
-		fmt.Println("TRAINYARD_ARGOCD is not set: `make argocd` runs these tests") //nolint:forbidigo // there is no test yet to say it
+		fmt.Println("TRAINYARD_ARGOCD is not set: `make argocd` runs these tests") //nolint:forbidigo // no test can report it yet
 		os.Exit(0)
 	}
 	os.Exit(controlplane.Main(m))
@@ -33,8 +33,9 @@ var (
 	runtimeKind = schema.GroupVersionKind{Group: v1alpha1.TrainerGroup, Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
 )
 
-// TestArgoCDKeepsThePlatform follows a platform: Argo CD applies it, changes nothing afterwards, reverts manual changes, and deletes
-// objects that leave Git, except namespaces. It deletes runtimes only after a confirmation.
+// TestArgoCDKeepsThePlatform checks how Argo CD treats a platform over time. Argo CD applies the platform, changes
+// nothing afterwards, and reverts manual changes. It deletes objects that are removed from Git, but keeps namespaces,
+// and deletes runtimes only after a confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
 	w.eventually(t, "the platform is applied", w.inSync(w.head(t)))
@@ -53,14 +54,14 @@ func (w *world) expectAllObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := len(resources(app)), w.objectFiles(t, "prod"); got != want {
-		t.Errorf("Argo CD has %d objects, and the bundle %d", got, want)
+		t.Errorf("Argo CD has %d objects, and the bundle has %d objects", got, want)
 	}
 	if conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions"); len(conditions) > 0 {
-		t.Errorf("Argo CD has something to say: %v", conditions)
+		t.Errorf("the Application has conditions %v, want none", conditions)
 	}
 }
 
-// expectRest refreshes, and checks that Argo CD changes nothing.
+// expectRest makes Argo CD read Git again, and checks that Argo CD applies nothing.
 func (w *world) expectRest(t *testing.T) {
 	t.Helper()
 	finished := func() string {
@@ -77,7 +78,7 @@ func (w *world) expectRest(t *testing.T) {
 		w.eventually(t, "nothing differs", w.inSync(w.head(t)))
 	}
 	if after := finished(); after != before {
-		t.Errorf("Argo CD applied again at %s, after it had at %s and nothing had changed", after, before)
+		t.Errorf("Argo CD applied the platform again at %s, although nothing had changed since %s", after, before)
 	}
 }
 
@@ -93,7 +94,7 @@ func (w *world) expectHealing(t *testing.T) {
 	if err := w.Client().Patch(t.Context(), quota, edited); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually(t, "the quota is mended", func(*unstructured.Unstructured) error {
+	w.eventually(t, "Argo CD reverts the edit of the quota", func(*unstructured.Unstructured) error {
 		if err := w.Client().Get(t.Context(), key, quota); err != nil {
 			return err
 		}
@@ -104,30 +105,31 @@ func (w *world) expectHealing(t *testing.T) {
 	})
 }
 
-// expectTenantGoes removes a team, and checks that its namespace stays.
+// expectTenantGoes removes a team, and checks that Argo CD deletes the team's objects but keeps its namespace.
 func (w *world) expectTenantGoes(t *testing.T) {
 	t.Helper()
 	w.layer(t, "removed.yaml", "spec: {tenants: {team-new: null}}\n")
 	w.generate(t, "--remove", "tenant/team-new")
 	w.push(t, "Let a team go")
 	w.refresh(t)
-	w.eventually(t, "what the team had is gone", func(*unstructured.Unstructured) error {
+	w.eventually(t, "the team's objects are deleted", func(*unstructured.Unstructured) error {
 		bindings := &rbacv1.RoleBindingList{}
 		if err := w.Client().List(t.Context(), bindings, client.InNamespace("team-new")); err != nil || len(bindings.Items) > 0 {
 			return errors.Join(err, fmt.Errorf("%d role bindings", len(bindings.Items)))
 		}
 		if w.has(t.Context(), quotaKind, client.ObjectKey{Namespace: "team-new", Name: "trainyard"}) {
-			return errors.New("the quota is there")
+			return errors.New("the quota still exists")
 		}
 		return nil
 	})
-	w.eventually(t, "the platform is what Git says", w.inSync(w.head(t)))
+	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.head(t)))
 	if !w.has(t.Context(), spaceKind, client.ObjectKey{Name: "team-new"}) {
-		t.Error("the team's namespace is gone, and all that it had in there")
+		t.Error("the team's namespace was deleted, with all objects in it")
 	}
 }
 
-// expectRuntimeStays removes a runtime, and checks that Argo CD deletes it only after a confirmation.
+// expectRuntimeStays removes a runtime from the document, and checks that Argo CD deletes the runtime only after a
+// confirmation.
 func (w *world) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	key := client.ObjectKey{Name: "mpi-deepspeed"}
@@ -135,23 +137,23 @@ func (w *world) expectRuntimeStays(t *testing.T) {
 	w.generate(t, "--remove", "runtime/mpi-deepspeed")
 	w.push(t, "Let a runtime go")
 	w.refresh(t)
-	w.eventually(t, "Argo CD asks before it takes the runtime away", func(app *unstructured.Unstructured) error {
+	w.eventually(t, "Argo CD waits for a confirmation before it deletes the runtime", func(app *unstructured.Unstructured) error {
 		message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message")
 		if !strings.HasPrefix(message, "Waiting for pruning confirmation") || !strings.HasSuffix(message, "/"+key.Name) {
-			return fmt.Errorf("it says %q", message)
+			return fmt.Errorf("the message of the operation is %q", message)
 		}
 		return nil
 	})
-	time.Sleep(20 * time.Second) // long enough for it to do it all the same
+	time.Sleep(20 * time.Second) // long enough for Argo CD to delete the runtime without a confirmation
 	if !w.has(t.Context(), runtimeKind, key) {
-		t.Fatal("the runtime is gone, and nobody was asked")
+		t.Fatal("the runtime was deleted without a confirmation")
 	}
 	w.annotate(t, "argocd.argoproj.io/deletion-approved", time.Now().UTC().Format(time.RFC3339))
-	w.eventually(t, "the runtime goes", func(*unstructured.Unstructured) error {
+	w.eventually(t, "the runtime is deleted", func(*unstructured.Unstructured) error {
 		if w.has(t.Context(), runtimeKind, key) {
-			return errors.New("it is there")
+			return errors.New("the runtime still exists")
 		}
 		return nil
 	})
-	w.eventually(t, "the platform is what Git says", w.inSync(w.head(t)))
+	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.head(t)))
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// operators are files for the OpenShift GitOps operator, which has its own types.
+// operators is the name of the files for the OpenShift GitOps operator, which has its own types.
 const operators = "argocd.yaml"
 
-// TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14, which programs of admins use, have all fields of the bundles.
+// TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set. Programs of
+// admins use these types.
 func TestTypesOfTwoHoldEverything(t *testing.T) {
 	var files []string
 	for _, file := range repo.Files(t) {
@@ -27,15 +28,15 @@ func TestTypesOfTwoHoldEverything(t *testing.T) {
 		kind, _, _ := strings.Cut(filepath.Base(file), "-")
 		kinds[kind] = true
 	}
-	if len(kinds) < 4 { // applications, sets, projects, and the ConfigMap
+	if len(kinds) < 4 { // Applications, ApplicationSets, AppProjects and the ConfigMap
 		t.Fatalf("the examples have only %v", kinds)
 	}
-	if said, err := exec.Command(repo.Tool(t, "argocd-types"), files...).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, said)
+	if output, err := exec.Command(repo.Tool(t, "argocd-types"), files...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, output)
 	}
 }
 
-// TestTypesOfTwoAreStrict checks that these types refuse fields of later versions.
+// TestTypesOfTwoAreStrict checks that the decoder for the types of Argo CD 2.14 refuses fields of later versions.
 func TestTypesOfTwoAreStrict(t *testing.T) {
 	for name, text := range map[string]string{
 		"an Application that names automated.enabled": "{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {syncPolicy: {automated: {enabled: true}}}}",
@@ -48,8 +49,8 @@ func TestTypesOfTwoAreStrict(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if said, err := exec.Command(repo.Tool(t, "argocd-types"), file).CombinedOutput(); err == nil || !strings.Contains(string(said), "unknown field") {
-				t.Errorf("%v, and it says %q", err, said)
+			if output, err := exec.Command(repo.Tool(t, "argocd-types"), file).CombinedOutput(); err == nil || !strings.Contains(string(output), "unknown field") {
+				t.Errorf("error %v, output %q, want an unknown field", err, output)
 			}
 		})
 	}

@@ -22,7 +22,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// ways is a platform with a different way of delivery in each environment. Argo CD compares its objects with the cluster, and applies none.
+// ways is a platform with a different way of delivery in each environment. Argo CD only compares the objects with the
+// cluster, because automated is false.
 const ways = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -39,7 +40,8 @@ spec:
     prod: {}
 `
 
-// newWays starts an Argo CD with the resources of all environments, and the repository of a team.
+// newWays starts an Argo CD and two Git repositories. One repository contains the bundles of all environments, and
+// the other contains the TrainJobs of a team.
 func newWays(t *testing.T) (w *world, s servers, team repository, registry string) {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
@@ -80,7 +82,7 @@ func (w *world) trainyard(t *testing.T) {
 	}
 }
 
-// secret adds a cluster or a repository to Argo CD, as a Secret.
+// secret creates the Secret by which Argo CD knows a cluster or a repository.
 func (w *world) secret(t *testing.T, about string, data map[string]string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: about, Labels: map[string]string{"argocd.argoproj.io/secret-type": about}}
@@ -89,7 +91,8 @@ func (w *world) secret(t *testing.T, about string, data map[string]string) {
 	}
 }
 
-// sees returns the condition that Argo CD has found a number of objects, without an error.
+// sees returns a condition for the function eventually. The condition is that Argo CD has found n objects and that
+// the Application reports no errors.
 func sees(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {
@@ -102,7 +105,8 @@ func sees(n int) func(app *unstructured.Unstructured) error {
 	}
 }
 
-// TestArgoCDFindsEveryWay checks ApplicationSets of clusters and folders, artifacts, and the plugin.
+// TestArgoCDFindsEveryWay checks that Argo CD finds the objects of ApplicationSets for clusters and for folders, of
+// OCI artifacts, and of the plugin.
 func TestArgoCDFindsEveryWay(t *testing.T) {
 	w, s, team, registry := newWays(t)
 	for _, environment := range []string{"folders", "clusters"} {
@@ -113,10 +117,11 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 	w.expectPlugin(t, s)
 }
 
-// made contains the fields of an Application that an ApplicationSet sets.
+// made contains those fields of an Application that its ApplicationSet sets.
 type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
-// expectSets checks that the names of a team's folders do not change the fields that grant rights.
+// expectSets checks the Applications that ApplicationSets create. A team chooses the names of its folders, and these
+// names must not change fields that grant rights.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) made {
@@ -143,7 +148,8 @@ func (w *world) expectSets(t *testing.T, team repository) {
 	w.eventuallyMade(t, want)
 }
 
-// eventuallyMade waits for Applications, and checks that their deletion keeps their objects.
+// eventuallyMade waits until exactly these Applications exist, and checks that Argo CD keeps the objects of an
+// Application when the Application is deleted.
 func (w *world) eventuallyMade(t *testing.T, want map[string]made) {
 	t.Helper()
 	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
@@ -168,7 +174,7 @@ func (w *world) made(t *testing.T) map[string]made {
 	all := map[string]made{}
 	for _, app := range list.Items {
 		if len(app.GetFinalizers()) > 0 {
-			t.Errorf("%s takes its objects with it", app.GetName())
+			t.Errorf("the deletion of %s would delete its objects", app.GetName())
 		}
 		get := func(path ...string) string {
 			text, _, _ := unstructured.NestedString(app.Object, append([]string{"spec"}, path...)...)
@@ -201,7 +207,8 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 // plugin is the folder of the example plugin.
 const plugin = "examples/argocd-plugin"
 
-// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. Argo CD deletes objects that the plugin does not print.
+// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. The
+// plugin must not print only some of the objects, because Argo CD deletes objects that the plugin does not print.
 func (w *world) expectPlugin(t *testing.T, s servers) {
 	t.Helper()
 	s.startPlugin(t, "trainyard", repo.Path(t, plugin), filepath.Dir(w.program))
@@ -217,10 +224,10 @@ func (w *world) expectPlugin(t *testing.T, s servers) {
 	run(t, w.dir, "sed", "-i", "s/openmpi-cpu/openmpi-cqu/", "platform/platform.yaml")
 	w.push(t, "Mistake something")
 	w.annotate(t, "argocd.argoproj.io/refresh", "hard")
-	w.eventually(t, "Argo CD says what trainyard does", func(app *unstructured.Unstructured) error {
+	w.eventually(t, "Argo CD shows the error of trainyard", func(app *unstructured.Unstructured) error {
 		conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
 		if status, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status"); status != "Unknown" || !strings.Contains(fmt.Sprint(conditions), "did you mean") {
-			return fmt.Errorf("%s: it says %v", status, conditions)
+			return fmt.Errorf("the status is %s, and the conditions are %v", status, conditions)
 		}
 		return nil
 	})

@@ -26,7 +26,7 @@ import (
 // namespace is the namespace of Argo CD.
 const namespace = "argocd"
 
-// local is a layer over the example acme: it sets a local cluster, and creates the namespace of a team.
+// local is a layer over the example acme that sets a local cluster and creates the namespace of a team.
 const local = `
 spec:
   target: {openshift: false}
@@ -38,14 +38,14 @@ spec:
     prod: {delivery: {argocd: {cluster: null, revision: null}}}
 `
 
-// world is a cluster, a repository, and an Argo CD that delivers from one to the other.
+// world is a cluster, a Git repository, and an Argo CD that applies objects from the repository to the cluster.
 type world struct {
 	*controlplane.ControlPlane
 	repository
 	program, layers string
 }
 
-// newWorld sets up Argo CD as an admin does, and has it apply the example acme.
+// newWorld sets up Argo CD as an admin does, and makes Argo CD apply the example acme.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods()), repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
@@ -83,7 +83,7 @@ func (w *world) generate(t *testing.T, args ...string) {
 	}
 }
 
-// namespaces creates the namespaces that must exist before the platform.
+// namespaces creates the namespaces that must exist before Argo CD applies the platform.
 func (w *world) namespaces(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{namespace, "team-vision", "team-speech", "team-physics"} {
@@ -93,7 +93,8 @@ func (w *world) namespaces(t *testing.T) {
 	}
 }
 
-// install creates the objects that Argo CD's servers need in its namespace, except the settings in the bundle.
+// install creates the CRDs, ConfigMaps and Secret that the servers of Argo CD need. The ConfigMaps are empty, because
+// the bundle contains the settings.
 func (w *world) install(t *testing.T) {
 	t.Helper()
 	crds := filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
@@ -113,7 +114,7 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleOf returns the source folder of a module that a folder in tools/ pins, to read its manifests.
+// moduleOf returns the source folder of a module. A folder in tools/ pins the version of the module.
 func moduleOf(t *testing.T, tools, module string) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
@@ -156,7 +157,7 @@ func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Uns
 	return app, err
 }
 
-// annotate sets an annotation that Argo CD acts on.
+// annotate sets an annotation of the platform's Application, to which Argo CD reacts.
 func (w *world) annotate(t *testing.T, key, value string) {
 	t.Helper()
 	w.annotateNamed(t, "Application", "acme-prod", key, value)
@@ -174,25 +175,25 @@ func (w *world) annotateNamed(t *testing.T, kind, name, key, value string) {
 	}
 }
 
-// refresh makes Argo CD read Git now, and waits for it.
+// refresh makes Argo CD read Git now, and waits until Argo CD has done so.
 func (w *world) refresh(t *testing.T) {
 	t.Helper()
 	w.annotate(t, "argocd.argoproj.io/refresh", "normal")
-	w.eventually(t, "Argo CD looks at Git", func(app *unstructured.Unstructured) error {
+	w.eventually(t, "Argo CD reads Git", func(app *unstructured.Unstructured) error {
 		if _, asked := app.GetAnnotations()["argocd.argoproj.io/refresh"]; asked {
-			return errors.New("it has not yet")
+			return errors.New("Argo CD has not read Git yet")
 		}
 		return nil
 	})
 }
 
-// eventually waits until the Application meets a condition.
+// eventually waits until the Application of the platform meets a condition.
 func (w *world) eventually(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	w.eventuallyNamed(t, "acme-prod", what, holds)
 }
 
-// eventuallyNamed waits until another Application meets a condition.
+// eventuallyNamed waits until the Application with this name meets a condition.
 func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
@@ -232,13 +233,14 @@ type resource struct {
 
 func resources(app *unstructured.Unstructured) []resource {
 	list, _, _ := unstructured.NestedSlice(app.Object, "status", "resources")
-	text, _ := json.Marshal(list) // it has come as JSON
+	text, _ := json.Marshal(list) // cannot fail, because the list was decoded from JSON
 	var all []resource
 	_ = json.Unmarshal(text, &all)
 	return all
 }
 
-// inSync returns the condition that an Application is Synced and Healthy, at a commit if one is given.
+// inSync returns a condition for the function eventually. The condition is that the Application is Synced and
+// Healthy, and has the given commit as its revision unless commit is empty.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
@@ -270,7 +272,7 @@ func (w *world) has(ctx context.Context, gvk schema.GroupVersionKind, key client
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
 }
 
-// objectFiles returns the number of files of objects of an environment.
+// objectFiles returns the number of objects in the bundle of an environment, each of which has its own file.
 func (w *world) objectFiles(t *testing.T, environment string) int {
 	t.Helper()
 	n := 0

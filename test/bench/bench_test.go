@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain lets this program start commands for measure, as cmd/bench does.
+// TestMain lets the test program start the commands of a measurement, as cmd/bench does.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {
@@ -38,7 +38,7 @@ func sample(t *testing.T, c Command) Sample {
 	return s
 }
 
-// TestMeasureExcludesTheMeasuringProcess checks that a sample has neither the time nor the memory of the
+// TestMeasureExcludesTheMeasuringProcess checks that a sample includes neither the time nor the memory of the
 // process that measures.
 func TestMeasureExcludesTheMeasuringProcess(t *testing.T) {
 	ballast := bytes.Repeat([]byte{1}, 256<<20)
@@ -47,11 +47,11 @@ func TestMeasureExcludesTheMeasuringProcess(t *testing.T) {
 		t.Errorf("sleep took %v of CPU in %v, want almost no CPU for 0.2s", idle.CPU, idle.Wall)
 	}
 	if idle.RSS > 64<<20 {
-		t.Errorf("sleep took %d bytes, measured by a process with %d bytes", idle.RSS, len(ballast))
+		t.Errorf("sleep took %d bytes, want at most 64 MiB, though the measuring process has %d bytes", idle.RSS, len(ballast))
 	}
 	busy := sample(t, Command{Args: []string{"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"}})
 	if busy.CPU < 10*idle.CPU {
-		t.Errorf("counting took %v of CPU, want much more than sleep, which took %v", busy.CPU, idle.CPU)
+		t.Errorf("counting took %v of CPU, want at least 10 times the CPU of sleep, which is %v", busy.CPU, idle.CPU)
 	}
 }
 

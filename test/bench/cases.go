@@ -7,19 +7,19 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// Case is one measurement.
+// Case is a measurement of one command, or of several that run one after the other.
 type Case struct {
 	ID      string
 	Title   string
-	Objects int // the number of objects that it generates; 0 if that does not matter
+	Objects int // the number of generated objects; 0 if the number does not matter
 
-	prepare  func() error // runs before each sample, and is not measured; can be nil
+	prepare  func() error // called before each sample, without being measured; may be nil
 	commands []Command    // run one after the other
-	verify   func() error // checks the output; can be nil
+	verify   func() error // checks the output; may be nil
 	turns    int          // how often the case is measured in each round
 }
 
-// IDs of the cases that comparisons refer to.
+// IDs of the cases that comparisons use.
 const (
 	caseVersion    = "version"
 	caseMinimal    = "minimal"
@@ -37,8 +37,8 @@ const (
 	caseByRuntimes = "3w-runtimes"
 )
 
-// newFolder is a case that writes all objects of a document into a new folder. It verifies their number,
-// unless the caller replaces verify.
+// newFolder returns a case that writes all objects of a document into a new folder. The case checks only the
+// number of objects, unless the caller sets another function in the field verify.
 func (b *bench) newFolder(id, title string, objects int, run func(dir string) Command) Case {
 	dir := b.path("new-" + id)
 	return Case{
@@ -49,7 +49,7 @@ func (b *bench) newFolder(id, title string, objects int, run func(dir string) Co
 	}
 }
 
-// starts returns the cases about startup time.
+// starts returns the cases that measure mainly startup time.
 func (b *bench) starts() []Case {
 	version := Command{Args: []string{b.programs["trainyard"], "version"}, Output: b.path("output.yaml")}
 	return []Case{
@@ -98,7 +98,7 @@ func (b *bench) works() []Case {
 	}
 }
 
-// scales returns the cases of other sizes than W.
+// scales returns the cases of workloads that are smaller or larger than W.
 func (b *bench) scales() []Case {
 	var cases []Case
 	for _, s := range []struct{ id, name string }{

@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// stream generates every object in CUE, while trainyard evaluates each shape once and fills in parameters
-// in Go. The tenants of W use no settings, so that their policies do not read any.
+// stream is CUE that generates every object completely. In contrast, trainyard evaluates each shape only once
+// and fills in the parameters in Go. The tenants of W have no settings, so the policies for them read none.
 const stream = `package evaluate
 
 import (
@@ -80,12 +80,12 @@ func (b *bench) export(environment, tenants int, output string) Command {
 	}
 }
 
-// resolved is the path of the document of one environment with the first tenants only.
+// resolved returns the path of the document of one environment. The document contains only the first tenants.
 func (b *bench) resolved(environment, tenants int) string {
 	return b.document(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
-// writeModule copies our CUE module and adds the expression that generates all objects.
+// writeModule copies trainyard's CUE module and adds the expression that generates all objects.
 func (b *bench) writeModule() error {
 	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

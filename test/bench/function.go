@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// functionKustomization generates objects with trainyard-fn, or fails.
+// functionKustomization is a kustomization that generates objects with trainyard-fn. The build fails if kustomize
+// does not run the function.
 const functionKustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 generators: [platform.yaml]
@@ -20,8 +21,8 @@ replacements:
   targets: [{select: {kind: FunctionRun, name: workload}, fieldPaths: [function]}]
 `
 
-// function returns the case that generates W with trainyard-fn in kustomize; other kustomize cases read
-// committed files.
+// function returns the case in which kustomize runs trainyard-fn to generate W. In the other cases of kustomize,
+// kustomize reads committed files.
 func (b *bench) function() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {
@@ -67,13 +68,13 @@ func (b *bench) writeFunctions() error {
 	return os.MkdirAll(b.path("function-output"), 0o755)
 }
 
-// overhead compares the function with kustomize that reads committed files.
+// overhead compares kustomize builds that run the function with builds that read committed files.
 func (r *Report) overhead() section {
 	s := section{title: "The function in kustomize"}
 	function, measured := r.find(caseFunction)
 	flat, ok := r.find(caseFlat)
 	if measured && ok {
-		s.lines = []string{fmt.Sprintf("With the function, `kustomize build` of W takes %s of CPU, function included; with committed files, it takes %s. That is %s times as much.",
+		s.lines = []string{fmt.Sprintf("With the function, `kustomize build` of W takes %s of CPU, including the function. With committed files, the build takes %s. The ratio is %s.",
 			duration(function.CPU.Median), duration(flat.CPU.Median), times(float64(function.CPU.Median)/float64(flat.CPU.Median)))}
 	}
 	return s

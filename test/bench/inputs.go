@@ -11,10 +11,10 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// bench is one run, with its own folder and the programs that it measures.
+// bench is one run of the benchmarks, with its own folder and the programs that it measures.
 type bench struct {
 	dir      string            // removed when the run ends
-	starter  string            // see measure
+	starter  string            // the first argument of measure
 	programs map[string]string // paths of trainyard, kustomize and cue
 	progress func(format string, arguments ...any)
 	want     objects // the objects of W
@@ -55,7 +55,7 @@ func (b *bench) writeDocuments() error {
 	return b.revise()
 }
 
-// revise writes a document with a new value each time.
+// revise writes the document of W with one value that is new in each call.
 func (b *bench) revise() error {
 	b.revision++
 	text, err := workload.W.Document(b.revision)
@@ -65,9 +65,9 @@ func (b *bench) revise() error {
 	return b.write(b.document("revised"), text)
 }
 
-// moveAside renames a folder, if it exists. Nothing is deleted before the run ends: for minutes after a
-// deletion, ext4 examines each deleted inode whenever it needs a new one, which took half of the time of
-// writing 2,500 files.
+// moveAside renames a folder, if it exists. It does not delete the folder, because deletions make later writes
+// slow: for minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. This took
+// half of the time of writing 2,500 files.
 func (b *bench) moveAside(dir string) error {
 	b.aside++
 	err := os.Rename(dir, b.path(fmt.Sprintf("aside-%d", b.aside)))
@@ -83,17 +83,17 @@ func (b *bench) run(c Command) error {
 	return err
 }
 
-// trainyard is a command that runs trainyard generate.
+// trainyard returns a command that runs `trainyard generate`.
 func (b *bench) trainyard(arguments ...string) Command {
 	return Command{Args: append([]string{b.programs["trainyard"], "generate"}, arguments...), Output: b.path("output.yaml")}
 }
 
-// workload is a command that runs trainyard generate on a workload's document.
+// workload returns a command that runs `trainyard generate` on a workload's document.
 func (b *bench) workload(name string, arguments ...string) Command {
 	return b.trainyard(append([]string{"-f", b.document(name)}, arguments...)...)
 }
 
-// inFormat is a command that writes all objects of a workload into a folder.
+// inFormat returns a command that writes all objects of a workload into a folder, in a format.
 func (b *bench) inFormat(name, format, dir string, arguments ...string) Command {
 	return b.workload(name, append([]string{"--format", format, "-o", dir}, arguments...)...)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomize returns the cases that build the same objects with kustomize, in two layouts. There is no third
-// layout with one build for all environments, because their objects have the same names.
+// kustomize returns the cases that build the same objects with kustomize, from two layouts of files. There is
+// no layout with one build for all environments, because objects of different environments have the same names.
 func (b *bench) kustomize() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {
@@ -42,7 +42,7 @@ func (b *bench) build(dir, output string) Command {
 	return Command{Args: []string{b.programs["kustomize"], "build", dir}, Output: output}
 }
 
-// kustomization has the fields of kustomize's file that benchmarks use.
+// kustomization has those fields of a kustomization.yaml that the benchmarks use.
 type kustomization struct {
 	Namespace   string            `json:"namespace,omitempty"`
 	Labels      []labels          `json:"labels,omitempty"`
@@ -63,8 +63,8 @@ func (b *bench) writeKustomization(dir string, k kustomization) error {
 	return b.write(filepath.Join(dir, "kustomization.yaml"), text)
 }
 
-// writeOverlays writes the layout that a person would write: for each environment, a base with the objects
-// of one tenant, and an overlay for each tenant. It reads the kustomizations that trainyard wrote.
+// writeOverlays writes the files that a person would write: for each environment, a base with the objects of
+// one tenant, and an overlay for each tenant. It takes the objects from the kustomizations that trainyard wrote.
 func (b *bench) writeOverlays() error {
 	for e := range workload.W.Environments {
 		environment := workload.Environment(e)
@@ -123,7 +123,7 @@ func withoutTenant(file string) ([]byte, error) {
 	}
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
-	for _, subject := range subjects { // kustomize fills in the namespace of accounts in the build
+	for _, subject := range subjects { // kustomize fills in the namespace of each ServiceAccount that is part of the build
 		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
 			delete(s, "namespace")
 		}

@@ -13,13 +13,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Machine describes the machine of a run, as far as it affects the figures.
+// Machine describes the properties of a machine that affect the figures.
 type Machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
 	Memory     string `json:"memory"`
 	System     string `json:"system"`
-	FileSystem string `json:"fileSystem"` // the file system that bundles were written to
+	FileSystem string `json:"fileSystem"` // the file system of the folder with the bundles
 }
 
 func thisMachine(dir string) Machine {
@@ -32,7 +32,7 @@ func thisMachine(dir string) Machine {
 	}
 }
 
-// first returns the first match of a pattern in a file of the kernel.
+// first returns the first match of a pattern in a file of the kernel, or the given default if there is no match.
 func first(file, pattern, otherwise string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -52,7 +52,7 @@ func gigabytes(kilobytes string) string {
 	return fmt.Sprintf("%.0f GiB", n/(1<<20))
 }
 
-// load is the average number of processes that were ready to run in the last minute.
+// load returns the number of processes that were ready to run, on average over the last minute.
 func load() string { return first("/proc/loadavg", `^([0-9.]+)`, "unknown") }
 
 // versions returns the versions of the programs of a run.
@@ -70,7 +70,7 @@ func versions(programs map[string]string) (map[string]string, error) {
 	return found, err
 }
 
-// commit identifies the commit that trainyard was built from.
+// commit returns the Git commit from which trainyard was built.
 func commit() (string, error) {
 	root, err := repo.Root()
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// objects maps the environment, kind, namespace and name of objects to digests. Digests do not depend on
-// the order of keys, on white space or on syntax.
+// objects maps the environment, kind, namespace and name of each object to a digest of its content. Digests do
+// not depend on the order of keys, on white space or on syntax.
 type objects map[string][sha256.Size]byte
 
-// parser parses objects. It parses equal texts only once.
+// parser parses the text of objects. It remembers results, so that it parses equal texts only once.
 type parser struct {
 	seen map[[sha256.Size]byte]parsed
 }
@@ -82,8 +82,8 @@ func (p *parser) parse(document []byte) (parsed, error) {
 	return result, nil
 }
 
-// canonical returns an object as JSON with sorted keys, also inside annotations that contain JSON: CUE
-// writes fields in the order of evaluation.
+// canonical returns an object as JSON with sorted keys. It also sorts keys in annotations that contain JSON,
+// because CUE writes fields in the order of evaluation.
 func canonical(document []byte) ([]byte, error) {
 	text, err := yaml.YAMLToJSON(document)
 	if err != nil {
@@ -114,7 +114,7 @@ func differs(want, got objects) error {
 			return fmt.Errorf("%s is missing (%d objects, want %d)", id, len(got), len(want))
 		}
 		if digest != want[id] {
-			return fmt.Errorf("%s has other fields", id)
+			return fmt.Errorf("%s differs from the object that trainyard wrote", id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(got)) {

@@ -52,8 +52,8 @@ func set(t *testing.T, text string) objects {
 	return found
 }
 
-// TestCUEVersionMatchesGoMod checks that cue export is compared with the same version of CUE as in
-// trainyard.
+// TestCUEVersionMatchesGoMod checks that the cue command of the benchmarks and trainyard have the same version
+// of CUE.
 func TestCUEVersionMatchesGoMod(t *testing.T) {
 	pinned := regexp.MustCompile(`cuelang.org/go (v\S+)`)
 	var versions []string

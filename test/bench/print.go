@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText writes the report for a terminal.
+// WriteText writes the report as text for a terminal.
 func (r *Report) WriteText(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range r.sections() {
@@ -31,7 +31,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return nil
 }
 
-// WriteJSON writes the report for programs: times in nanoseconds, memory in bytes.
+// WriteJSON writes the report as JSON, with times in nanoseconds and memory in bytes.
 func (r *Report) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

@@ -11,7 +11,7 @@ type Report struct {
 	Machine  Machine           `json:"machine"`
 	Versions map[string]string `json:"versions"`
 	Rounds   int               `json:"rounds"`
-	Load     []string          `json:"load"` // before the first round, and after each
+	Load     []string          `json:"load"` // load of the machine before the first round, and after each round
 	Results  []Result          `json:"results"`
 	Writer   []WriterResult    `json:"writer,omitempty"`
 }
@@ -38,7 +38,7 @@ func newResult(c Case, samples []Sample) Result {
 
 func wall(s Sample) time.Duration { return s.Wall }
 
-// PerObject is the CPU time per object, in milliseconds.
+// PerObject returns the CPU time per object, in milliseconds.
 func (r Result) PerObject() float64 {
 	return milliseconds(r.CPU.Median) / float64(r.Objects)
 }
@@ -55,14 +55,14 @@ func (r *Report) find(id string) (Result, bool) {
 	return Result{}, false
 }
 
-// Exponent describes how the cost grows with the number of objects.
+// Exponent describes how CPU time grows with the number of objects: 1 is proportional growth, 2 is quadratic.
 type Exponent struct {
 	Title        string  `json:"title"`
 	Whole        float64 `json:"whole"`        // of the CPU time of whole processes
 	WithoutStart float64 `json:"withoutStart"` // after subtracting the CPU time of examples/minimal
 }
 
-// Exponents returns the exponents of all series that were measured completely.
+// Exponents returns the exponent of each series of which all cases were measured.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// measured returns a report with these CPU times of cases.
+// measured returns a report in which each case has the given CPU time.
 func measured(cpu map[string]time.Duration) *Report {
 	r := &Report{}
 	for id, objects := range map[string]int{
@@ -41,18 +41,19 @@ func TestUnmeasuredCasesAreNotReported(t *testing.T) {
 		t.Errorf("found %d exponents and ratios, want none", found)
 	}
 	if text := r.Markdown(); strings.Contains(text, "Growth") || !strings.Contains(text, "| w-plain | 2000 | 1.00 s |") {
-		t.Errorf("report without growth and with w-plain expected, got\n%s", text)
+		t.Errorf("want a report with w-plain and without a section on growth, got\n%s", text)
 	}
 }
 
 func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
 	r := measured(map[string]time.Duration{caseFunction: 3 * time.Second, caseFlat: 2 * time.Second})
-	if text := r.Markdown(); !strings.Contains(text, "takes 3.00 s of CPU, function included; with committed files, it takes 2.00 s. That is 1.5 times as much.") {
-		t.Errorf("report with a ratio of 1.5 expected, got\n%s", text)
+	if text := r.Markdown(); !strings.Contains(text, "takes 3.00 s of CPU, including the function. With committed files, the build takes 2.00 s. The ratio is 1.5.") {
+		t.Errorf("want a report with a ratio of 1.5, got\n%s", text)
 	}
 }
 
-// TestReportIsReadableJSON checks figures that are not numbers, which JSON cannot represent.
+// TestReportIsReadableJSON checks a report in which an exponent is not a number (NaN), because JSON cannot represent
+// NaN.
 func TestReportIsReadableJSON(t *testing.T) {
 	report := measured(map[string]time.Duration{caseTenth: time.Second, casePlain: 2 * time.Second, caseFiveTimes: 3 * time.Second, caseMinimal: 5 * time.Second})
 	var b strings.Builder

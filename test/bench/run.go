@@ -1,6 +1,6 @@
-// Package bench measures trainyard as a person or a pipeline runs it: as whole processes, next to other
-// programs that generate the same objects on the same machine in the same minutes. Before it measures, it
-// checks that all programs generate the same objects. docs/benchmarks.md explains the figures.
+// Package bench measures trainyard as a person or a pipeline runs it: as whole processes. For comparison, it
+// measures other programs that generate the same objects, on the same machine in the same minutes. Before a
+// measurement, it checks that all programs generate the same objects. docs/benchmarks.md explains the figures.
 package bench
 
 import (
@@ -17,19 +17,19 @@ import (
 
 // Options configure a run.
 type Options struct {
-	Rounds   int            // number of measurements of each case; quick cases have more
+	Rounds   int            // number of measurements of each case; quick cases are measured more often
 	Cases    *regexp.Regexp // the cases to measure, by ID
 	Starter  string         // a program that calls Start when its first argument is StartArgument
 	Progress io.Writer      // receives a line for each step
 }
 
-// Run measures and returns a report. `make bench` builds the programs that it needs.
+// Run measures the cases and returns a report. `make bench` builds the other programs that Run needs.
 func Run(o Options) (*Report, error) {
 	dir, err := os.MkdirTemp("", "trainyard-bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a folder for temporary files, which can stay if that fails
+	defer func() { _ = os.RemoveAll(dir) }() // a failure does no harm, because the folder is temporary
 	began := time.Now()
 	b := &bench{dir: dir, starter: o.Starter, progress: func(format string, arguments ...any) {
 		fmt.Fprintf(o.Progress, "%5.0fs  "+format+"\n", append([]any{time.Since(began).Seconds()}, arguments...)...)
@@ -57,7 +57,8 @@ func Run(o Options) (*Report, error) {
 	return r, err
 }
 
-// findPrograms builds trainyard and trainyard-fn without cgo, like the other programs, and locates those.
+// findPrograms builds trainyard and trainyard-fn, without cgo like the other programs. It returns the paths of
+// the measured programs.
 func (b *bench) findPrograms() (map[string]string, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -122,7 +123,7 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 			c.turns = turns(s)
 			if c.verify != nil {
 				if err := c.verify(); err != nil {
-					return nil, fmt.Errorf("%s has another output, so nothing is measured: %w", c.ID, err)
+					return nil, fmt.Errorf("the output of %s is wrong, so nothing is measured: %w", c.ID, err)
 				}
 			}
 			cases = append(cases, c)
@@ -131,8 +132,8 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	return cases, nil
 }
 
-// Quick cases are measured several times in each round: other load on the machine can double the time of
-// one run, and more runs of a quick case cost little.
+// Quick cases are measured several times in each round, because other load on the machine can double the time
+// of one run, and more runs of a quick case cost little.
 const (
 	quick      = 5 * time.Second // of CPU
 	quickTurns = 3

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// section is a section of a report for people.
+// section is a part of the report in text or Markdown: a title, lines of text, and a table.
 type section struct {
 	title  string
 	lines  []string
@@ -110,7 +110,7 @@ func (r *Report) folders() section {
 
 func spreadText(s Spread[time.Duration]) string { return duration(s.Min) + "–" + duration(s.Max) }
 
-// duration formats a time with its significant digits.
+// duration formats a time with a unit and a precision that fit its size.
 func duration(d time.Duration) string {
 	if d < 100*time.Millisecond {
 		return fmt.Sprintf("%.1f ms", milliseconds(d))
@@ -121,7 +121,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// megabytes formats an amount of memory; an unknown amount is a dash.
+// megabytes formats an amount of memory in bytes. It writes an unknown amount, 0, as a dash.
 func megabytes(n int64) string {
 	if n == 0 {
 		return "–"

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// StartArgument is the first argument of a process that calls Start.
+// StartArgument is the first command-line argument with which a program must call Start.
 const StartArgument = "start"
 
 // Command is one process to measure.
@@ -20,21 +20,21 @@ type Command struct {
 	Output string   // the file for its standard output; discarded by default
 }
 
-// Sample is the cost of one process, or of several that ran one after the other.
+// Sample is the cost of one process, or of several processes that ran one after the other.
 type Sample struct {
 	CPU  time.Duration `json:"cpu"`  // user and system time, as the operating system counts them
 	Wall time.Duration `json:"wall"` // elapsed time
 	RSS  int64         `json:"rss"`  // peak memory of the largest process, in bytes; 0 if unknown
 }
 
-// add adds a process that ran after the others.
+// add adds the cost of a process that ran after the others.
 func (s Sample) add(other Sample) Sample {
 	return Sample{CPU: s.CPU + other.CPU, Wall: s.Wall + other.Wall, RSS: max(s.RSS, other.RSS)}
 }
 
-// measure runs a command from a small separate process. Linux counts the memory of the parent at the start
-// as memory of the child, and this process has whole workloads in memory. starter is a program that calls
-// Start when its first argument is StartArgument.
+// measure runs a command from a small separate process. In the peak memory of a child, Linux includes the memory
+// that its parent had at the start, and the process that calls measure has whole workloads in memory. starter is
+// a program that calls Start if its first argument is StartArgument.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -53,8 +53,8 @@ func measure(starter string, c Command) (Sample, error) {
 	return s, nil
 }
 
-// Start runs the Command that it reads as JSON, and writes a Sample as JSON. The command's standard error
-// goes to stderr.
+// Start reads a Command as JSON from in, runs the command, and writes its Sample as JSON to out. The standard
+// error of the command goes to stderr.
 func Start(in io.Reader, out, stderr io.Writer) error {
 	var c Command
 	if err := json.NewDecoder(in).Decode(&c); err != nil {

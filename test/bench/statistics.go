@@ -23,15 +23,15 @@ func spread[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
 	return Spread[T]{Median: values[(len(values)-1)/2], Min: values[0], Max: values[len(values)-1]}
 }
 
-// point is the cost of a number of objects.
+// point is the CPU time of generating a number of objects.
 type point struct {
 	objects int
 	seconds float64
 }
 
-// exponent is the slope of the regression line through the points on logarithmic scales: 1 if twice the
-// objects take twice the time, 2 if they take four times as much. It is NaN if the points do not determine
-// a line.
+// exponent returns the slope of the regression line through the points on logarithmic scales. The slope is 1 if
+// twice the objects take twice the time, and 2 if twice the objects take four times the time. It is NaN if the
+// points do not determine a line.
 func exponent(points []point) float64 {
 	var n, x, y, xx, xy float64
 	for _, p := range points {
@@ -47,7 +47,7 @@ func exponent(points []point) float64 {
 	return math.NaN()
 }
 
-// less subtracts the startup cost from each point.
+// less returns the points after subtracting the startup time from each.
 func less(points []point, start float64) []point {
 	var left []point
 	for _, p := range points {

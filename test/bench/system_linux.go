@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// peakMemory returns the peak memory of a process, in bytes.
+// peakMemory returns the peak memory of a process in bytes, or 0 if it is unknown.
 func peakMemory(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -15,7 +15,7 @@ func peakMemory(state *os.ProcessState) int64 {
 	return usage.Maxrss << 10
 }
 
-// filesystems maps numbers of statfs(2) to names of common file systems.
+// filesystems maps the type numbers in statfs(2) to the names of common file systems.
 var filesystems = map[int64]string{
 	0xEF53: "ext4", 0x58465342: "XFS", 0x9123683E: "Btrfs", 0x01021994: "tmpfs", 0x794C7630: "overlay",
 }

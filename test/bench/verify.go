@@ -13,10 +13,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectFiles matches the object files of a kustomization that trainyard wrote.
+// objectFiles is a pattern for the files with objects in a kustomization that trainyard wrote.
 const objectFiles = "namespaces/*/*.yaml"
 
-// hasObjects checks the number of objects in a folder of YAML streams.
+// hasObjects checks that the YAML streams in a folder contain the wanted number of objects.
 func (b *bench) hasObjects(dir string, want int) error {
 	found, err := objectsIn(dir)
 	if err == nil && found != want {
@@ -25,7 +25,7 @@ func (b *bench) hasObjects(dir string, want int) error {
 	return err
 }
 
-// acmeObjects returns the number of objects of examples/acme, from its committed rendering.
+// acmeObjects counts the objects of examples/acme in its committed rendering.
 func acmeObjects() (int, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -41,7 +41,7 @@ func objectsIn(dir string) (found int, err error) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		found += bytes.Count(text, []byte("\nkind: ")) // only an object's own kind is not indented
+		found += bytes.Count(text, []byte("\nkind: ")) // only the field kind of the object itself is not indented
 		return err
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func objectsIn(dir string) (found int, err error) {
 	return found, nil
 }
 
-// read reads the objects of W from files. The pattern locates the files of an environment.
+// read reads the objects of W from files. The function pattern returns a glob for the files of an environment.
 func (b *bench) read(pattern func(environment string) string) (objects, error) {
 	found := objects{}
 	for e := range workload.W.Environments {
@@ -98,7 +98,7 @@ func (b *bench) verifyTenant(file string) error {
 	return differs(want, found)
 }
 
-// verifyRevision checks that a change of one value changed the right number of objects.
+// verifyRevision checks that a change of one value changed one object for each tenant.
 func (b *bench) verifyRevision() error {
 	found, err := b.read(func(environment string) string { return b.path("revised", environment, objectFiles) })
 	if err != nil {
@@ -111,7 +111,7 @@ func (b *bench) verifyRevision() error {
 		}
 	}
 	if changed != workload.W.Tenants || len(found) != len(b.want) {
-		return fmt.Errorf("%d of %d objects changed, want %d of %d", changed, len(found), workload.W.Tenants, len(b.want))
+		return fmt.Errorf("got %d changed objects of %d, want %d of %d", changed, len(found), workload.W.Tenants, len(b.want))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type WriterResult struct {
 	Wall  Spread[time.Duration] `json:"wall"`
 }
 
-// writer runs the Go benchmark of package bundles, which measures elapsed time.
+// writer runs the Go benchmark of the package bundles, which measures the elapsed time of writing files.
 func (b *bench) writer(rounds int) ([]WriterResult, error) {
 	b.progress("measuring the writer")
 	root, err := repo.Root()

@@ -1,4 +1,5 @@
-// Package build builds objects for tests. It sets no defaults, so each test shows all values that matter to it.
+// Package build builds objects for tests. It sets no defaults, so that each test shows all values on which it
+// depends.
 package build
 
 import (
@@ -9,10 +10,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TrainJob is a builder of a TrainJob.
+// TrainJob builds a TrainJob. Its methods set fields one by one, and Obj returns the result.
 type TrainJob struct{ obj trainer.TrainJob }
 
-// MakeTrainJob returns a builder of a TrainJob with a name and namespace.
+// MakeTrainJob returns a builder of a TrainJob that has only a name and a namespace.
 func MakeTrainJob(name, namespace string) *TrainJob {
 	return &TrainJob{trainer.TrainJob{
 		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind},
@@ -32,7 +33,7 @@ func (j *TrainJob) NamespacedRuntime(name string) *TrainJob {
 	return j
 }
 
-// Nodes requests n nodes. They include the launcher if the runtime runs it as a node.
+// Nodes requests n nodes. The launcher is one of these nodes if the runtime runs it as a node.
 func (j *TrainJob) Nodes(n int32) *TrainJob {
 	j.trainer().NumNodes = &n
 	return j

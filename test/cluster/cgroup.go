@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRoot is the parent control group of all pods, in each hierarchy.
+// cgroupRoot is the path of the parent control group of all pods. Every hierarchy has a group with this path.
 const cgroupRoot = "/trainyard-sandbox"
 
-// hierarchy is a mounted tree of control groups. Version 1 has about one tree per controller, version 2 has
-// one tree for all.
+// hierarchy is a mounted tree of control groups. With version 1 of control groups, a machine has about one
+// tree per controller. With version 2, it has one tree for all controllers.
 type hierarchy struct {
 	path        string
 	controllers []string
@@ -50,7 +50,7 @@ func hierarchies() ([]hierarchy, error) {
 	return found, nil
 }
 
-// createCgroup creates a control group in every hierarchy. The kubelet requires that its group exists.
+// createCgroup creates a control group in every hierarchy. The kubelet does not start if its group is missing.
 func createCgroup(group string) error {
 	all, err := hierarchies()
 	if err != nil {
@@ -66,7 +66,7 @@ func createCgroup(group string) error {
 	return nil
 }
 
-// withParents lists a path and its parents, the uppermost first: for /a/b it returns /a and /a/b.
+// withParents lists the parents of a path, from the top down, and then the path: /a and /a/b for /a/b.
 func withParents(path string) []string {
 	var all []string
 	for ; path != "/"; path = filepath.Dir(path) {
@@ -81,7 +81,7 @@ func (h hierarchy) create(group string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// Version 1 accepts no process in a group without CPUs.
+	// With version 1 of control groups, a group accepts no process until it has CPUs.
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +97,8 @@ func (h hierarchy) create(group string) error {
 	return nil
 }
 
-// removeCgroup kills all processes below a control group and removes it from every hierarchy.
+// removeCgroup kills all processes in a control group and its subgroups, and removes the group from every
+// hierarchy.
 func removeCgroup(group string) error {
 	all, err := hierarchies()
 	if err != nil {
@@ -120,7 +121,7 @@ func removeCgroup(group string) error {
 	return errors.Join(errs...)
 }
 
-// killAndRemove kills the processes in a tree of control groups and removes the groups, the lowest first.
+// killAndRemove kills the processes in a tree of control groups and removes the groups, from the bottom up.
 func killAndRemove(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

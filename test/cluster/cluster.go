@@ -22,11 +22,12 @@ import (
 const (
 	domain = "cluster.local"
 
-	// startTimeout limits the start of each server; a busy machine can need most of it.
+	// startTimeout is the maximum time for the start of a server. On a busy machine, a start can take almost
+	// this long.
 	startTimeout = 2 * time.Minute
 )
 
-// cluster is one cluster on this machine.
+// cluster is a cluster on this machine, with its options and a client of its API server.
 type cluster struct {
 	Options
 	state  state
@@ -35,7 +36,7 @@ type cluster struct {
 	client client.Client
 }
 
-// step is one step of bringing a cluster up.
+// step is a part of bringing a cluster up, such as the start of etcd.
 type step struct {
 	name  string
 	level Level // the level that needs this step; every level needs the steps of ControlPlane
@@ -64,9 +65,9 @@ func (c *cluster) steps() []step {
 	return all
 }
 
-// Up brings a cluster up, or starts what is missing from it. If the machine lacks something, it fails
-// before it changes anything. If it fails later, it leaves everything in place for inspection: another Up
-// continues, and Down cleans up.
+// Up brings a cluster up. If the cluster already exists, Up starts only its missing servers. If the machine
+// lacks a program or a capability, Up fails before it changes anything. If Up fails later, everything stays
+// in place for inspection. Another call of Up then continues, and Down cleans up.
 func Up(ctx context.Context, o Options) (err error) {
 	o, err = o.complete()
 	if err != nil {
@@ -97,7 +98,7 @@ func Up(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// prepare checks that the machine can run the cluster, and creates its folders.
+// prepare checks that the machine can run the cluster, and creates the folders of the cluster.
 func (c *cluster) prepare() error {
 	var err error
 	if c.tools, err = upstream.Tools(c.Trainer); err != nil {
@@ -119,7 +120,7 @@ func (c *cluster) path(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// address is the address of the API server. At level Pods, pods must reach it.
+// address is the address of the API server. At level Pods, this address must be one that pods can reach.
 func (c *cluster) address() string {
 	if c.Level == Pods {
 		return gateway
@@ -141,12 +142,12 @@ func (c *cluster) connect() error {
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig("admin")); err != nil {
 		return err
 	}
-	c.config.QPS = -1 // no client-side limit: creating many nodes would take too long
+	c.config.QPS = -1 // no client-side limit, because with it, creating many nodes would take too long
 	c.client, err = upstream.Client(c.config)
 	return err
 }
 
-// daemon describes one server of the cluster in dir, running or not.
+// daemon describes a server of the cluster in dir. The server need not run.
 func daemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

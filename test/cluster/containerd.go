@@ -15,8 +15,9 @@ import (
 	"github.com/trainyard/trainyard/test/images"
 )
 
-// containerdConfig is for containerd 1.6, the version of Debian 12. All its files, network namespaces
-// included, are in its own folder, so that it does not disturb another containerd on the machine.
+// containerdConfig is a configuration for containerd 1.6, the version of Debian 12. All files of this
+// containerd, including network namespaces, are in a folder of its own, so that it does not disturb another
+// containerd on the machine.
 const containerdConfig = `version = 2
 root = "$DIR/root"
 state = "$DIR/state"
@@ -28,7 +29,7 @@ state = "$DIR/state"
   sandbox_image = "$PAUSE"
   stream_server_address = "$LOOPBACK"
   netns_mounts_under_state_dir = true
-  # In a container, root cannot lower this score (CAP_SYS_RESOURCE).
+  # In a container, root can lack CAP_SYS_RESOURCE, which is needed to lower the OOM score.
   restrict_oom_score_adj = true
   disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".cni]
@@ -64,7 +65,7 @@ func (c *cluster) startContainerd(ctx context.Context, n node) error {
 	return n.load(ctx, pause)
 }
 
-// writePodNetwork configures how containerd connects pods: to the node's bridge, with no route out of the
+// writePodNetwork configures containerd to connect pods to the node's bridge. Pods have no route out of the
 // machine.
 func (n node) writePodNetwork(dir string) error {
 	if err := os.MkdirAll(dir+"/cni", 0o700); err != nil {
@@ -82,8 +83,8 @@ func (n node) writePodNetwork(dir string) error {
 	})
 }
 
-// Load loads images from archives, such as those of test/images, on all nodes of the cluster in dir. Pods
-// that use them need the pull policy Never.
+// Load loads images from archives on all nodes of the cluster in dir. The package test/images builds such
+// archives. Pods with these images need the pull policy Never.
 func Load(ctx context.Context, dir string, archives ...string) error {
 	saved, err := readState(dir)
 	if err != nil {
@@ -107,7 +108,7 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 }
 
 // load loads the images of an archive on the node. It skips an archive that the node already has, because
-// unpacking takes most of a test run's startup.
+// otherwise unpacking archives would take most of the startup of a test run.
 func (n node) load(ctx context.Context, archive string) error {
 	stat, err := os.Stat(archive)
 	if err != nil {
@@ -124,7 +125,7 @@ func (n node) load(ctx context.Context, archive string) error {
 	return os.WriteFile(loaded, []byte(version), 0o600)
 }
 
-// ctr runs the ctr command on the node's containerd, in the namespace of Kubernetes.
+// ctr runs the ctr command on the node's containerd. It uses k8s.io, the namespace of Kubernetes in containerd.
 func (n node) ctr(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", n.socket(), "--namespace", "k8s.io"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// masters is the group whose members are administrators ("Using RBAC Authorization").
+// masters is the group of administrators (see "Using RBAC Authorization" in the documentation of Kubernetes).
 const masters = "system:masters"
 
-// clients maps the clients of the API server to the subjects of their certificates. The names are fixed by
-// Kubernetes ("Using RBAC Authorization", "Node Authorization").
+// clients maps each client of the API server to the subject of its certificate. Kubernetes prescribes the
+// names of its own clients (see "Using RBAC Authorization" and "Node Authorization" in its documentation).
 var clients = map[string]pkix.Name{
 	"admin":              {CommonName: "admin", Organization: []string{masters}},
 	"controller-manager": {CommonName: "system:kube-controller-manager"},
@@ -23,13 +23,13 @@ var clients = map[string]pkix.Name{
 	"dns":                {CommonName: "dns", Organization: []string{masters}},
 	"kwok":               {CommonName: "kwok", Organization: []string{masters}},
 
-	// Admission policies identify controllers by the service accounts of their standard installations.
+	// Admission policies identify each controller by the service account of its standard installation.
 	"jobset":                     {CommonName: "system:serviceaccount:jobset-system:jobset-controller-manager", Organization: []string{masters}},
 	"kueue":                      {CommonName: "system:serviceaccount:kueue-system:kueue-controller-manager", Organization: []string{masters}},
 	"trainer-controller-manager": {CommonName: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager", Organization: []string{masters}},
 }
 
-// writeCredentials writes all certificates, keys and kubeconfigs, once.
+// writeCredentials writes all certificates, keys and kubeconfigs, unless an earlier call wrote them.
 func (c *cluster) writeCredentials() error {
 	if _, err := os.Stat(c.path("pki", "complete")); err == nil {
 		return nil

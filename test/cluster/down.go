@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Down stops the cluster in dir and restores the machine's settings. It continues after errors. It does
-// nothing if there is no cluster.
+// Down stops the cluster in dir and restores the machine's settings. If one step fails, Down still tries the
+// others, but it keeps the folder of the cluster. Without a cluster, Down does nothing.
 func Down(ctx context.Context, dir string, progress io.Writer) error {
 	lockFile, err := lock(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,7 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	}
 	began := time.Now()
 	var errs []error
-	// Every server stops before the servers it depends on. Containerd is stopped after the pods.
+	// Every server stops before the servers on which it depends. Only containerd is stopped later, after the pods.
 	for _, name := range slices.Backward(saved.servers(dir)) {
 		if !strings.HasPrefix(name, "containerd-") {
 			errs = append(errs, daemon(dir, name).Stop())
@@ -56,7 +56,8 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	return nil
 }
 
-// removePods removes all containers, and the mounts, network devices and settings made for them.
+// removePods removes all containers with their mounts and network devices, and restores the settings that were
+// changed for them.
 func removePods(ctx context.Context, dir string, saved state) error {
 	errs := []error{removeCgroup(cgroupRoot)}
 	all := saved.nodes(dir)
@@ -71,9 +72,9 @@ func removePods(ctx context.Context, dir string, saved state) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// stopShims stops the shim processes that run containers for containerd, and kills those that do not end
-// within the grace period. Shims outlive both the containers and containerd. They are identified by
-// containerd's socket in their arguments.
+// stopShims stops the shim processes that run containers for containerd, and kills shims that do not end
+// within the grace period. Shims outlive both the containers and containerd. A shim belongs to the node if
+// its arguments contain the socket of the node's containerd.
 func (n node) stopShims(gracePeriod time.Duration) error {
 	for deadline := time.Now().Add(gracePeriod); ; time.Sleep(50 * time.Millisecond) {
 		pids, err := n.shims()

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// sharedFolders lists the folders that a kubelet or a container runtime creates outside its own folder,
-// whatever its configuration is. Other programs can have files there.
+// sharedFolders lists the folders that a kubelet or a container runtime creates outside its own folder. No
+// configuration prevents this. Other programs can have files in these folders.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
@@ -46,7 +46,7 @@ func removeLinks(dir string) error {
 }
 
 // removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. All container
-// runtimes of the machine share one such folder.
+// runtimes of the machine share the folder of these results.
 func removeNetworkResults(dir string) error {
 	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {
@@ -63,7 +63,7 @@ func removeNetworkResults(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a folder and its subfolders. It fails if there is a file in them.
+// removeEmpty removes a folder and its subfolders. It removes sockets too, but fails if it finds another file.
 func removeEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,10 +77,11 @@ func removeEmpty(folder string) error {
 		case e.IsDir():
 			err = errors.Join(err, removeEmpty(path))
 		case e.Type()&fs.ModeSocket != 0:
-			// The socket is stale: its server has stopped. A server that still runs had its folder before.
+			// The folder did not exist before the cluster, so the socket is of a server of the cluster, which
+			// has stopped.
 			err = errors.Join(err, os.Remove(path))
 		default:
-			return fmt.Errorf("%s did not exist before the cluster, and now contains %s: remove it if it is not needed", folder, path)
+			return fmt.Errorf("%s did not exist before the cluster, and now contains %s: remove this file if it is not needed", folder, path)
 		}
 	}
 	if err != nil {

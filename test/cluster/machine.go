@@ -66,18 +66,18 @@ func (c *cluster) requireKueue() error {
 	return upstream.RequireBuilt("kueue-tools", tools.ManagerPath(upstream.Kueue))
 }
 
-// requireMachine fails if this machine cannot run pods, and reports every reason.
+// requireMachine fails if this machine cannot run pods. The error lists every reason.
 func (c *cluster) requireMachine() error {
 	if c.Level != Pods {
 		return nil
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("running pods needs root: run as root, or choose another level")
+		return errors.New("level pods needs root: run as root, or choose another level")
 	}
 	return errors.Join(requireCapabilities(), requireOverlay(), requireControllers())
 }
 
-// requireCapabilities fails if this user lacks a capability; in a container, even root can lack some.
+// requireCapabilities fails if this user lacks a capability. In a container, even root can lack capabilities.
 func requireCapabilities() error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -86,7 +86,8 @@ func requireCapabilities() error {
 	return missingCapabilities(string(status))
 }
 
-// missingCapabilities parses /proc/PID/status (proc(5)).
+// missingCapabilities returns an error for each missing capability. The argument is the text of /proc/PID/status,
+// which proc(5) describes.
 func missingCapabilities(status string) error {
 	_, after, _ := strings.Cut(status, "CapEff:\t")
 	line, _, _ := strings.Cut(after, "\n")
@@ -99,14 +100,14 @@ func missingCapabilities(status string) error {
 		"CAP_SYS_ADMIN": unix.CAP_SYS_ADMIN, "CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_MKNOD": unix.CAP_MKNOD,
 	} {
 		if effective&(1<<bit) == 0 {
-			errs = append(errs, fmt.Errorf("this user lacks %s, which running pods needs", name))
+			errs = append(errs, fmt.Errorf("this user lacks %s, which is needed to run pods", name))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)
 }
 
-// requireOverlay fails without the overlay file system, which containers need to share layers of images.
+// requireOverlay fails if the kernel has no overlay file system, which containers need to share layers of images.
 func requireOverlay() error {
 	known, err := os.ReadFile("/proc/filesystems")
 	if err != nil {
@@ -115,14 +116,14 @@ func requireOverlay() error {
 	if bytes.Contains(known, []byte("\toverlay\n")) {
 		return nil
 	}
-	// Kernels load the module at the first mount; modprobe reports whether they can.
+	// The kernel loads the module at the first mount of an overlay. modprobe fails if there is no such module.
 	if err := exec.Command("modprobe", "-q", "overlay").Run(); err != nil {
 		return errors.New("this kernel has no overlay file system, which images need")
 	}
 	return nil
 }
 
-// requireControllers fails without the control group controllers that enforce the limits of pods.
+// requireControllers fails if a control group controller that enforces the limits of pods is missing.
 func requireControllers() error {
 	all, err := hierarchies()
 	if err != nil {
@@ -139,7 +140,7 @@ func requireControllers() error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("this machine mounts no control group for %s: running pods needs them", strings.Join(missing, ", "))
+		return fmt.Errorf("this machine mounts no control groups for %s, which are needed to run pods", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -13,17 +13,18 @@ import (
 	"strings"
 )
 
-// A common bridge joins the machine and its nodes. Each node has a bridge for its pods, which a veth pair
-// joins to the common bridge, so that a node can be cut off in one step. The addresses are from the range
-// reserved for tests of network devices (RFC 2544), which no real network uses.
+// A common bridge connects the machine with the nodes. Each node also has its own bridge, for its pods. A veth
+// pair connects the node's bridge to the common bridge, so that the node can be cut off in one step. All
+// addresses are in a range that no real network uses: RFC 2544 reserves it for tests of network devices.
 const (
 	bridge   = "trainyard0"
 	subnet   = "198.18.0.0/16"
-	gateway  = "198.18.0.1"    // the machine, as pods see it
-	services = "198.19.0.0/16" // addresses of services: unreachable, because there is no kube-proxy
+	gateway  = "198.18.0.1"    // the address of the machine for pods
+	services = "198.19.0.0/16" // addresses of services, which are unreachable because there is no kube-proxy
 
-	// bridgeMAC is fixed. Without it a bridge takes the address of one of its members, and pods lose the
-	// machine when members change, until they resolve its address again.
+	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the address of
+	// one of its members. When the members change, pods then cannot reach the machine until they resolve its
+	// hardware address again.
 	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )
@@ -36,10 +37,10 @@ func (n node) pods() (first, last string) {
 	return fmt.Sprintf("198.18.%d.1", n.number), fmt.Sprintf("198.18.%d.254", n.number)
 }
 
-// bridge is the network device that joins the pods of a node.
+// bridge is the name of the network device that connects the pods of a node.
 func (n node) bridge() string { return fmt.Sprintf("trainyard%d", n.number) }
 
-// vethPair names the two ends of the link between the common bridge and the node's bridge.
+// vethPair returns the names of both ends of the link between the common bridge and the node's bridge.
 func (n node) vethPair() (common, own string) {
 	return fmt.Sprintf("trainyard0-%d", n.number), fmt.Sprintf("trainyard%d-0", n.number)
 }
@@ -64,7 +65,7 @@ func (c *cluster) createNetwork() error {
 	return nil
 }
 
-// connect joins a node's bridge to the common bridge.
+// connect connects a node's bridge to the common bridge.
 func (n node) connect() error {
 	common, own := n.vethPair()
 	var missing [][]string
@@ -82,7 +83,7 @@ func (n node) connect() error {
 	))
 }
 
-// disconnect cuts off a node and its pods: packets to them get no reply.
+// disconnect cuts off a node and its pods, so that packets to them get no reply.
 func (n node) disconnect() error {
 	_, own := n.vethPair()
 	var commands [][]string
@@ -138,9 +139,9 @@ func ip(args ...string) error {
 	return nil
 }
 
-// kernelSettings are the settings below /proc/sys that kubelets and the bridge plugin change: see kubelet's
-// pkg/kubelet/cm/container_manager_linux.go, and the settings that turning on forwarding changes.
-// ip_forward comes first, because writing it resets the others.
+// kernelSettings lists the settings below /proc/sys that kubelets and the bridge plugin change. For kubelets, the
+// source is pkg/kubelet/cm/container_manager_linux.go of Kubernetes. The bridge plugin turns on forwarding, which
+// also changes other network settings. ip_forward comes first, because writing it resets the other network settings.
 var kernelSettings = []string{
 	"net/ipv4/ip_forward", "net/ipv4/conf/*/forwarding", "net/ipv4/conf/*/accept_redirects",
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
@@ -178,7 +179,7 @@ func readSysctls() (map[string]string, error) {
 	return values, nil
 }
 
-// restoreSysctls writes the settings that have changed.
+// restoreSysctls restores the settings that differ from the values before the cluster.
 func restoreSysctls(before map[string]string) error {
 	files, err := settingFiles()
 	if err != nil {

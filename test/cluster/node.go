@@ -19,16 +19,17 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// node is one kubelet with a containerd. Each has its own, because a kubelet kills pods that it does not
-// know, and would kill those of another kubelet. Shared resources of the machine carry the node's number.
+// node is a Kubernetes node: a kubelet with its own containerd. Kubelets cannot share a containerd, because a
+// kubelet kills pods that it does not know, and so would kill the pods of another kubelet. Names of devices and
+// addresses on the machine contain the number of their node.
 type node struct {
 	name   string
 	number int    // from 1 to maxNodes
-	host   int    // as in state
-	dir    string // its files
+	host   int    // the field Host of state
+	dir    string // the folder of its files
 }
 
-// nodes lists the nodes that run pods, of the cluster in dir.
+// nodes lists the nodes of the cluster in dir that run pods.
 func (s state) nodes(dir string) []node {
 	if s.Level != Pods {
 		return nil
@@ -41,7 +42,7 @@ func (s state) nodes(dir string) []node {
 	return all
 }
 
-// eachNode returns a step that runs do for one node after the other.
+// eachNode returns a step that calls do for one node after the other.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, n := range c.state.nodes(c.Dir) {
@@ -53,14 +54,14 @@ func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Co
 	}
 }
 
-// kubelet and containerd are the names of the node's daemons.
+// kubelet and containerd return the names of the node's daemons.
 func (n node) kubelet() string    { return "kubelet-" + n.name }
 func (n node) containerd() string { return "containerd-" + n.name }
 
 // cgroup is the parent control group of the node's pods.
 func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
 
-// loopback is the address of the node's servers that only this machine uses.
+// loopback is the address at which the node's servers listen for clients on this machine.
 func (n node) loopback() string { return loopbackAddress(n.host, 10+n.number) }
 
 // subject is the name of a node in its certificates ("Node Authorization").
@@ -68,7 +69,7 @@ func (n node) subject() pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + n.name, Organization: []string{"system:nodes"}}
 }
 
-// object is a configuration file in JSON; all its readers parse it as YAML.
+// object is the content of a configuration file in JSON. Programs that expect YAML can read it too.
 type object = map[string]any
 
 func (c *cluster) startKubelet(ctx context.Context, n node) error {
@@ -94,8 +95,8 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
-// kubeletConfig allows for limited machines: control groups of version 1, no right to lower the score of
-// processes for the kernel's out-of-memory killer, swap, a small disk.
+// kubeletConfig returns a configuration that works on limited machines: those with control groups of version 1,
+// with swap or with a small disk, and those on which the user may not lower the out-of-memory score of a process.
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
@@ -110,13 +111,13 @@ func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 		"clusterDNS": []string{gateway}, "clusterDomain": domain, "resolvConf": resolver,
 		"podLogsDir": c.path("logs", "pods", n.name), "volumePluginDir": filepath.Join(dir, "volume-plugins"),
 		"oomScoreAdj": 0, "failSwapOn": false, "makeIPTablesUtilChains": false,
-		"imageGCHighThresholdPercent": 100, // images cannot be pulled again
+		"imageGCHighThresholdPercent": 100, // never remove images, because they cannot be pulled again
 		"evictionHard":                object{"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
 		"maxPods":                     60,
 	}
 }
 
-// isReady succeeds once pods can be scheduled on a node.
+// isReady returns a condition that succeeds once pods can be scheduled on a node.
 func (c *cluster) isReady(n node) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var live corev1.Node

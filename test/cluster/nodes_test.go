@@ -57,7 +57,7 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 	awaitRestartedPod(t, c)
 }
 
-// dialFrom connects to a closed port of address, from the network namespace of a pod on a node.
+// dialFrom connects from the network namespace of a pod on a node to a closed port of address.
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
 	pids := processesOf(t, node)
@@ -66,7 +66,7 @@ func dialFrom(t *testing.T, node, address string) error {
 	}
 	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: no other goroutine may use this thread
+		runtime.LockOSThread() // never unlocked, so that no other goroutine uses this thread
 		result <- func() error {
 			file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pids[0]))
 			if err != nil {
@@ -86,7 +86,7 @@ func dialFrom(t *testing.T, node, address string) error {
 	return <-result
 }
 
-// processesOf lists the processes of a node's pods.
+// processesOf lists the processes of all pods on a node.
 func processesOf(t *testing.T, node string) []int {
 	t.Helper()
 	all, err := hierarchies()

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// Level is how complete a cluster is. Every level includes ControlPlane.
+// Level selects the parts of a cluster. Every level includes the servers of ControlPlane.
 type Level string
 
 const (
-	// ControlPlane has no nodes: the API server and controllers process objects, and pods stay Pending. It
-	// does not need root.
+	// ControlPlane has no nodes: the API server and controllers process objects, and pods stay Pending. This
+	// level does not need root.
 	ControlPlane Level = "control-plane"
-	// Pods has nodes that run pods. It needs root.
+	// Pods has nodes that run pods. This level needs root.
 	Pods Level = "pods"
 	// Scale has many nodes that exist only as objects. kwok simulates their pods.
 	Scale Level = "scale"
@@ -44,19 +44,20 @@ type Options struct {
 	Dir string
 	// Level is Pods by default.
 	Level Level
-	// Nodes is the number of nodes: at most 9 that run pods, or 5000 simulated ones. The default is the
-	// number that an existing cluster has, or 1, or 100 at level Scale.
+	// Nodes is the number of nodes: at most 9 at level Pods, and at most 5000 at level Scale. The default is
+	// the number of nodes that the cluster already has. For a new cluster, it is 1 at level Pods and 100 at
+	// level Scale.
 	Nodes int
 	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
-	// Kueue also brings up Kueue, in the version that supports this version of Trainer.
+	// Kueue is true to bring up Kueue too, in the version that supports this version of Trainer.
 	Kueue bool
-	// Progress receives one line per step. By default they are discarded.
+	// Progress receives one line per step. By default, these lines are discarded.
 	Progress io.Writer
 }
 
-// DefaultDir returns the default folder of a cluster: one for root, because nodes share the machine, and
-// one for each other user.
+// DefaultDir returns the default folder of a cluster. All clusters of root have the same default folder,
+// because only one cluster with nodes can run on a machine. Every other user has a folder of their own.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil
@@ -68,8 +69,9 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "trainyard-sandbox"), nil
 }
 
-// maxNodes keeps the number in a node's addresses and devices at one digit. maxFakeNodes is the largest
-// cluster that Kubernetes supports ("Considerations for large clusters").
+// maxNodes is 9, so that the number in a node's addresses and device names has one digit. maxFakeNodes is the
+// maximum number of nodes that Kubernetes supports (see "Considerations for large clusters" in its
+// documentation).
 const maxNodes, maxFakeNodes = 9, 5000
 
 // complete fills in defaults, except for the number of nodes.
@@ -98,10 +100,10 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("finding the folder of the cluster: %w", err)
 	}
 	o.Dir = dir
-	// The longest socket path below it is containerd's or the kubelet's; socket paths have at most 107
-	// bytes (unix(7)).
+	// The path of a socket has at most 107 bytes (see unix(7)). The longest paths below this folder are those
+	// of the sockets of containerd and the kubelet.
 	if len(dir) > 60 {
-		return o, fmt.Errorf("the path %s is too long for the sockets below it: use a folder of at most 60 bytes", dir)
+		return o, fmt.Errorf("the path %s is too long for the sockets below it: use a folder with a path of at most 60 bytes", dir)
 	}
 	return o, nil
 }

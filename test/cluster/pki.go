@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// lifetime is how long certificates are valid; a cluster seldom lives for a day.
+// lifetime is how long certificates are valid. This is much longer than the usual life of a cluster, which is
+// less than a day.
 const lifetime = 365 * 24 * time.Hour
 
 // authority signs the certificates of one cluster.
@@ -54,7 +55,8 @@ func newAuthority(dir string) (authority, error) {
 // path returns the path of a file that the authority wrote.
 func (ca authority) path(name string) string { return filepath.Join(ca.dir, name) }
 
-// writeCertificate writes NAME.crt and NAME.key for a subject, valid for the addresses.
+// writeCertificate writes a certificate to NAME.crt, and its key to NAME.key. The certificate is valid for the
+// subject and the addresses.
 func (ca authority) writeCertificate(name string, subject pkix.Name, addresses ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -98,7 +100,8 @@ func (ca authority) writeSigningKey(name string) error {
 	return writeKey(ca.path(name+".key"), key)
 }
 
-// issue signs a template. The certificate is valid from a minute ago, to tolerate clock differences.
+// issue signs the template of a certificate. To tolerate clock differences, the certificate is already valid
+// one minute before now.
 func issue(template, parent *x509.Certificate, public crypto.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {

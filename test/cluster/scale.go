@@ -17,10 +17,11 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// fakeAnnotations mark the nodes that kwok simulates; kwok's arguments select them.
+// fakeAnnotations mark the nodes that kwok simulates. An argument of kwok selects nodes with these annotations.
 var fakeAnnotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 
-// fakeCapacity is the capacity of a large machine, so that tests decide which resource is scarce.
+// fakeCapacity is the capacity of a simulated node. It is large, so that a resource is scarce only if a test
+// requests much of it.
 var fakeCapacity = corev1.ResourceList{
 	corev1.ResourceCPU:    resource.MustParse("64"),
 	corev1.ResourceMemory: resource.MustParse("512Gi"),
@@ -41,11 +42,11 @@ func (c *cluster) startKwok(ctx context.Context) error {
 	return c.run(ctx, "kwok", exec.Command(c.tools.Path("kwok"),
 		"--kubeconfig="+c.kubeconfig("kwok"), "--config="+c.path("stages.yaml"), "--server-address="+at,
 		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
-		"--cidr="+subnet, // every simulated pod has an address; no packet reaches it
+		"--cidr="+subnet, // addresses of simulated pods, which no packet reaches
 	), upstream.OK("http://"+at+"/healthz"))
 }
 
-// createFakeNodes creates the simulated nodes, and waits until pods can be scheduled on all.
+// createFakeNodes creates the simulated nodes, and waits until pods can be scheduled on all of them.
 func (c *cluster) createFakeNodes(ctx context.Context) error {
 	for number := 1; number <= c.state.Nodes; number++ {
 		if err := client.IgnoreAlreadyExists(c.client.Create(ctx, fakeNode(number))); err != nil {

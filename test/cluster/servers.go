@@ -15,18 +15,18 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// Names of Kubernetes' own servers.
+// Names of the servers that Kubernetes itself provides.
 const (
 	apiServer         = "kube-apiserver"
 	controllerManager = "kube-controller-manager"
 	scheduler         = "kube-scheduler"
 )
 
-// apiQPS and apiBurst raise the request limits of Kubernetes' controllers, which by default spare a shared
-// API server: creating the pods of a large Job would take long.
+// apiQPS and apiBurst raise the limits on the requests that Kubernetes' controllers send. The default limits
+// protect a shared API server. With them, creating the pods of a large Job would take too long.
 const apiQPS, apiBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
-// run starts a server unless it already runs, and waits until it is ready.
+// run starts a server unless it already runs, and waits until the server is ready.
 func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...func(context.Context) error) error {
 	d := daemon(c.Dir, name)
 	if d.Ended() {
@@ -39,7 +39,7 @@ func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...
 	return process.WaitFor(ctx, d, allOf(ready))
 }
 
-// allOf succeeds when every condition does.
+// allOf returns a condition that succeeds when all of the given conditions succeed.
 func allOf(conditions []func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var errs []error
@@ -76,12 +76,12 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 		"--kubelet-certificate-authority=" + c.pki("ca.crt"),
 		"--kubelet-client-certificate=" + c.pki("apiserver-kubelet.crt"),
 		"--kubelet-client-key=" + c.pki("apiserver-kubelet.key"),
-		// The default, a lookup of the node's name, fails: no DNS server has it.
+		// The default is a lookup of the node's name, which fails because no DNS server has this name.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
 	}
 	if c.Level != Pods {
-		// The reconciler would publish an address at which the API server does not listen.
+		// The endpoint reconciler would publish an address at which the API server does not listen.
 		args = append(args, "--endpoint-reconciler-type=none")
 	}
 	if err := c.run(ctx, apiServer, exec.Command(c.tools.Path(apiServer), args...), upstream.OK(c.url()+"/readyz")); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// snapshot lists everything that a cluster could leave behind, by kind.
+// snapshot maps categories, such as mounts, to what exists on the machine. A cluster could leave something behind in
+// each of these categories.
 type snapshot map[string][]string
 
 func takeSnapshot(t *testing.T, dir string) snapshot {
@@ -64,8 +65,8 @@ func mounts(t *testing.T) []string {
 	return found
 }
 
-// outputLines returns the lines that a command prints, or none if it is missing. It cuts off lifetimes,
-// which count down.
+// outputLines returns the lines that a command prints, or no lines if the command is missing. It cuts off the
+// remaining lifetimes of addresses, because they differ from call to call.
 func outputLines(name string, args ...string) []string {
 	out, _ := exec.Command(name, args...).Output()
 	var lines []string
@@ -87,7 +88,7 @@ func settings(t *testing.T) []string {
 		name := strings.TrimPrefix(path, sysctls+"/")
 		counts := slices.ContainsFunc(counters, func(c string) bool { return strings.HasPrefix(name, c) })
 		if err != nil || e.IsDir() || counts {
-			return nil //nolint:nilerr // some cannot be read, and some vanish
+			return nil //nolint:nilerr // some files cannot be read, and some vanish
 		}
 		if text, err := os.ReadFile(path); err == nil {
 			found = append(found, name+" = "+strings.TrimSpace(string(text)))

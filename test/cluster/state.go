@@ -15,15 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state is the information that Down needs. It is written before anything is changed.
+// state describes a cluster, for later calls such as Down. Up writes the state to a file before it changes
+// anything on the machine.
 type state struct {
 	Level   Level             `json:"level"`
 	Nodes   int               `json:"nodes,omitempty"`
 	Trainer string            `json:"trainer"`
 	Kueue   bool              `json:"kueue,omitempty"`
-	Host    int               `json:"host"`              // the third number in its loopback addresses
-	Sysctls map[string]string `json:"sysctls,omitempty"` // the values before the cluster, by path below /proc/sys
-	Absent  []string          `json:"absent,omitempty"`  // shared folders that did not exist before
+	Host    int               `json:"host"`              // the third number in the loopback addresses of the cluster
+	Sysctls map[string]string `json:"sysctls,omitempty"` // kernel settings before the cluster, by path below /proc/sys
+	Absent  []string          `json:"absent,omitempty"`  // shared folders that did not exist before the cluster
 }
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
@@ -41,7 +42,7 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
-// claim reserves a folder for a cluster. It succeeds if the folder already has a cluster with the same
+// claim reserves a folder for a cluster. It also succeeds if the folder already has a cluster with the same
 // options.
 func claim(o Options) (state, error) {
 	found, err := readState(o.Dir)
@@ -81,7 +82,7 @@ func newState(o Options) (state, error) {
 	}
 	if o.Level == Pods {
 		if isDevice(bridge) {
-			return s, fmt.Errorf("the network device %s exists already: another cluster uses it, or did not remove it", bridge)
+			return s, fmt.Errorf("the network device %s exists already: another cluster uses this device, or did not remove it", bridge)
 		}
 		if s.Sysctls, err = readSysctls(); err != nil {
 			return s, fmt.Errorf("reading kernel settings: %w", err)
@@ -104,8 +105,8 @@ func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
 
-// freeHost finds addresses that no other cluster uses. The search starts at a number that depends on the
-// folder, so that two clusters that start at once rarely collide.
+// freeHost returns the third number of loopback addresses that no other cluster uses. The search starts at a
+// hash of the folder, so that two clusters that start at the same time rarely choose the same number.
 func freeHost(dir string) (int, error) {
 	const hosts = 256
 	hash := fnv.New32a()
@@ -122,8 +123,8 @@ func freeHost(dir string) (int, error) {
 	return 0, fmt.Errorf("finding a free address: %w", errs[0])
 }
 
-// lock prevents two programs from working on the same cluster. The lock ends when the file is closed, or
-// with the process.
+// lock prevents two programs from working on the same cluster. The lock ends when the file is closed or the
+// process ends.
 func lock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

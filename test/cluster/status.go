@@ -12,7 +12,7 @@ import (
 
 // Server describes one server of a cluster.
 type Server struct {
-	// Name is the name of the program, followed by its node if it has one.
+	// Name is the name of the program. If the server belongs to a node, the name of the node follows.
 	Name string
 	// PID is the process id, or 0 if the server does not run.
 	PID int

@@ -10,8 +10,8 @@ import (
 )
 
 // StopNode stops a node of the cluster in dir as a power failure would: it kills the pods, the kubelet and
-// containerd, and their peers get no more packets. Kubernetes notices after about 50 seconds. Up brings the
-// node back, like a restart of its machine.
+// containerd, and cuts off their network. Kubernetes notices the failure after about 50 seconds. Up starts the
+// node again, as a restart of its machine would.
 func StopNode(ctx context.Context, dir, name string) error {
 	n, err := findNode(dir, name)
 	if err != nil {
@@ -22,7 +22,7 @@ func StopNode(ctx context.Context, dir, name string) error {
 		return err
 	}
 	defer lockFile.Close()
-	// The network goes first, so that a dying process cannot send anything.
+	// The network is cut off first, so that a dying process cannot send anything.
 	errs := []error{
 		n.disconnect(), daemon(dir, n.kubelet()).Kill(), daemon(dir, n.containerd()).Kill(),
 		removeCgroup(n.cgroup()), n.stopShims(0), ctx.Err(),

@@ -31,11 +31,11 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"nodes at a level without nodes":       {Options{Level: ControlPlane, Nodes: 1}, "has no nodes: choose level pods or scale"},
-		"more nodes than Kubernetes supports":  {Options{Level: Scale, Nodes: 5001}, "from 1 to 5000"},
-		"a negative number of nodes":           {Options{Nodes: -1}, "from 1 to 9"},
-		"more nodes than one digit can number": {Options{Nodes: 10}, "from 1 to 9"},
-		"a folder too long for sockets":        {Options{Dir: "/" + strings.Repeat("x", 70)}, "at most 60 bytes"},
+		"nodes at a level without nodes":      {Options{Level: ControlPlane, Nodes: 1}, "has no nodes: choose level pods or scale"},
+		"more nodes than Kubernetes supports": {Options{Level: Scale, Nodes: 5001}, "from 1 to 5000"},
+		"a negative number of nodes":          {Options{Nodes: -1}, "from 1 to 9"},
+		"more nodes than a digit can count":   {Options{Nodes: 10}, "from 1 to 9"},
+		"a folder too long for sockets":       {Options{Dir: "/" + strings.Repeat("x", 70)}, "at most 60 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := tc.options.complete(); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -68,9 +68,9 @@ func TestMissingCapabilitiesAreReported(t *testing.T) {
 		want   string
 	}{
 		"all of them":         {"Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n", ""},
-		"without the network": {"CapEff:\t000001ffffffefff\n", "this user lacks CAP_NET_ADMIN, which running pods needs"},
-		"none at all": {"CapEff:\t0000000000000000\n", "this user lacks CAP_MKNOD, which running pods needs\n" +
-			"this user lacks CAP_NET_ADMIN, which running pods needs\nthis user lacks CAP_SYS_ADMIN, which running pods needs"},
+		"without the network": {"CapEff:\t000001ffffffefff\n", "this user lacks CAP_NET_ADMIN, which is needed to run pods"},
+		"none at all": {"CapEff:\t0000000000000000\n", "this user lacks CAP_MKNOD, which is needed to run pods\n" +
+			"this user lacks CAP_NET_ADMIN, which is needed to run pods\nthis user lacks CAP_SYS_ADMIN, which is needed to run pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -103,7 +103,7 @@ func TestControlGroupsAreCreatedFromTheTop(t *testing.T) {
 	}
 	cpus, err := os.ReadFile(filepath.Join(root.path, "a/b/cpuset.cpus"))
 	if err != nil || string(cpus) != "0-3" {
-		t.Errorf("the lowest group has CPUs %q, %v, want those of the root", cpus, err)
+		t.Errorf("the lowest group has CPUs %q, %v, want the CPUs of the root group", cpus, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestClusterWithOtherOptionsIsNotChanged(t *testing.T) {
 		"another level":           {Dir: o.Dir, Level: Pods, Trainer: o.Trainer},
 		"another Trainer":         {Dir: o.Dir, Level: o.Level, Trainer: "trainer-2.1"},
 		"another number of nodes": {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Nodes: 2},
-		"Kueue, which it lacks":   {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Kueue: true},
+		"Kueue in addition":       {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Kueue: true},
 	} {
 		if _, err := claim(other); err == nil || !strings.Contains(err.Error(), "take that one down first") {
 			t.Errorf("claim() with %s = %v, want an error", name, err)
@@ -213,7 +213,7 @@ func TestNodeCountOfExistingClusterIsKept(t *testing.T) {
 	}
 	o.Level = Pods
 	if found, err := claim(o); err != nil || found.Nodes != 2 {
-		t.Errorf("claim() = %d nodes, %v, want the 2 of the existing cluster", found.Nodes, err)
+		t.Errorf("claim() = %d nodes, %v, want the 2 nodes of the existing cluster", found.Nodes, err)
 	}
 }
 

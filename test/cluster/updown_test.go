@@ -25,12 +25,12 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestUpRunsPodsAndDownLeavesNothing starts a cluster, restarts servers and a node, and stops it.
+// TestUpRunsPodsAndDownLeavesNothing starts a cluster, restarts servers and a node, and stops the cluster.
 func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	o := newClusterOptions(t)
 	before := takeSnapshot(t, o.Dir)
 	if len(before["processes"]) > 0 {
-		t.Fatalf("this machine runs containers, which cannot be told apart from those of the test: stop them first: %v", before["processes"])
+		t.Fatalf("this machine runs containers, which the test cannot distinguish from its own: stop these containers first: %v", before["processes"])
 	}
 	t.Cleanup(func() {
 		if err := Down(context.Background(), o.Dir, o.Progress); err != nil {
@@ -54,7 +54,7 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	up(t, o)
 	second := running(t, o.Dir)
 	if second["kube-scheduler"] == first["kube-scheduler"] || second["etcd"] != first["etcd"] {
-		t.Errorf("after the scheduler was killed, Up() left processes %v, before %v, want a new scheduler only", second, first)
+		t.Errorf("Up() after the scheduler was killed: got processes %v, want those before (%v) with a new scheduler", second, first)
 	}
 	expectLocalAddressesOnly(t)
 	o.Level, o.Nodes = ControlPlane, 0
@@ -67,7 +67,7 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 func newClusterOptions(t *testing.T) Options {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
-		t.Skip("needs root and minutes: run `make e2e`")
+		t.Skip("needs root and takes minutes: run `make e2e`")
 	}
 	if dir, err := DefaultDir(); err != nil || len(running(t, dir)) > 0 {
 		t.Fatalf("a cluster is up in %s: take it down first (%v)", dir, err)
@@ -86,7 +86,7 @@ func up(t *testing.T, o Options) {
 	}
 }
 
-// running maps the servers that run to their process ids.
+// running maps the name of each running server to its process id.
 func running(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	servers, err := Status(dir)
@@ -127,8 +127,8 @@ func connected(t *testing.T, dir string) client.Client {
 	return c
 }
 
-// runPod runs a pod with limits on a node, and returns its address. The pod needs control groups, a network
-// and an image.
+// runPod runs a pod with limits on a node, and returns the pod's address. The pod starts only if control
+// groups, the network and images work.
 func runPod(t *testing.T, c client.Client, node string) string {
 	t.Helper()
 	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("20Mi")}

@@ -2,7 +2,7 @@ package controlplane_test
 
 import "strings"
 
-// patches returns the patches of a TrainJob, in the form of this version of Trainer. Most break no rule.
+// patches returns random patches of a TrainJob, in the form of this version of Trainer. Most patches violate no rule.
 func (d dice) patches() string {
 	if d.overrides {
 		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"

@@ -25,8 +25,8 @@ const (
 	minOutcome = 20
 )
 
-// TestPolicyEvaluatorsAgree checks random TrainJobs: the API server with the generated policy and the
-// offline evaluator return the same message, word for word, and package guard finds the same violated
+// TestPolicyEvaluatorsAgree checks random TrainJobs with three evaluators. The API server with the generated policy
+// and the offline evaluator must return exactly the same message, and package guard must find the same violated
 // rules.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
@@ -78,8 +78,8 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 	})
 }
 
-// neverViolates reports whether no TrainJob here can violate a rule: the API server refuses such a TrainJob
-// before, or the rule does not apply to the example acme.
+// neverViolates reports whether no TrainJob of this test can violate a rule. The API server refuses such a TrainJob
+// before it evaluates the policy, or the rule does not apply to the example acme.
 func (v version) neverViolates(rule guard.Rule) bool {
 	rules := []guard.Rule{guard.RuleUnknownManager, guard.RuleDisallowedVariableSource, guard.RuleUnencryptedRDMA}
 	if v.trainer == "trainer-2.3" {
@@ -94,8 +94,8 @@ type dice struct {
 	overrides bool // TrainJobs have podTemplateOverrides, as in Trainer 2.1
 }
 
-// randomCase returns a TrainJob that violates a rule with a probability of about one half. It depends on
-// the seed only.
+// randomCase returns a TrainJob that violates a rule with a probability of about one half. The same seed always gives
+// the same TrainJob.
 func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	t.Helper()
 	d := dice{rand.New(rand.NewPCG(seed, 6)), v.trainer == "trainer-2.1"}

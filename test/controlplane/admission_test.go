@@ -32,8 +32,8 @@ import (
 // exempt is a user that the policy does not check.
 const exempt = "system:serviceaccount:openshift-kueue-operator:kueue-controller-manager"
 
-// TestTrainJobsAreAdmittedOrRefused checks that the API server admits and refuses the cases of
-// policies/testdata as specified, by the specified rule, and with the specified message.
+// TestTrainJobsAreAdmittedOrRefused submits the cases of policies/testdata to the API server. Each case specifies
+// whether the TrainJob is admitted, or which rule refuses it with which message.
 func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -53,7 +53,8 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// casesOf returns the cases for all versions, and those of patches in the form of this version.
+// casesOf returns the cases that are the same for all versions, and the cases about patches in the form of this
+// version.
 func casesOf(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
@@ -72,8 +73,8 @@ func casesOf(t *testing.T, v version) []cases.Case {
 	return found
 }
 
-// applyPolicies applies the example acme with its admission policies, until the test ends. It waits until
-// they are in force.
+// applyPolicies applies the example acme with its admission policies, waits until the policies are in force, and
+// deletes all objects at the end of the test.
 func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []client.Object {
 	t.Helper()
 	objs := generated(t, "acme", v, "")["prod"]
@@ -102,8 +103,8 @@ func awaitPolicy(t *testing.T, cp *controlplane.ControlPlane, tenant string) {
 	})
 }
 
-// policyTimeout is longer than other timeouts: the API server reads policies once a second, and their parameters
-// after that, which can take minutes on a busy machine.
+// policyTimeout is longer than other timeouts. The API server reads policies once a second and then reads their
+// parameters, which can take minutes if the machine is busy.
 const policyTimeout = 3 * time.Minute
 
 func trainJob(name, namespace, runtime string) map[string]any {
@@ -162,8 +163,7 @@ func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client
 	}
 }
 
-// clientAs returns a client that impersonates a user. Members of system:masters are allowed everything by
-// RBAC.
+// clientAs returns a client that impersonates a user. RBAC allows members of system:masters every request.
 func clientAs(t *testing.T, cp *controlplane.ControlPlane, user string, groups ...string) client.Client {
 	t.Helper()
 	config := cp.Config()
@@ -175,8 +175,8 @@ func clientAs(t *testing.T, cp *controlplane.ControlPlane, user string, groups .
 	return c
 }
 
-// TestTrainJobsAreRefusedWithoutParameters checks that a tenant gets no TrainJobs, instead of unchecked
-// ones, after the parameters of its policy were deleted. Other namespaces are not affected.
+// TestTrainJobsAreRefusedWithoutParameters deletes the parameters of a tenant's policy. The API server must then
+// refuse all TrainJobs of the tenant, because it cannot check them. Other namespaces are not affected.
 func TestTrainJobsAreRefusedWithoutParameters(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -190,7 +190,7 @@ func TestTrainJobsAreRefusedWithoutParameters(t *testing.T) {
 		}
 		poll.Until(t, policyTimeout, func(context.Context) error {
 			if _, err := submit(t, cp, harmless); err == nil || !strings.Contains(err.Error(), "no params found for policy binding with `Deny` parameterNotFoundAction") {
-				return fmt.Errorf("a TrainJob without parameters: %w", errors.Join(err, errors.New("not refused because of that")))
+				return fmt.Errorf("a TrainJob without parameters: %w", errors.Join(err, errors.New("not refused because of the missing parameters")))
 			}
 			return nil
 		})

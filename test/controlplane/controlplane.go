@@ -18,7 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// startTimeout limits each wait during a start; a busy machine can need most of it.
+// startTimeout limits each wait during the start of a control plane. If the machine is busy, most of this time may be
+// needed.
 const startTimeout = 2 * time.Minute
 
 // ControlPlane is one running Kubernetes API server with Trainer and JobSet.
@@ -27,7 +28,7 @@ type ControlPlane struct {
 	options   options
 	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []upstream.Manifests // of options.upstream, in that order, followed by other CRDs
+	manifests []upstream.Manifests // first those of options.upstream in the same order, then those with other CRDs
 	managers  []*process.Child
 	logs      []string
 	client    client.Client
@@ -68,8 +69,8 @@ func launch(o options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// startAPI runs etcd and kube-apiserver; it never uses an existing cluster. While they start, it reads the
-// manifests to install.
+// startAPI runs etcd and kube-apiserver. It never uses an existing cluster. While the servers start, startAPI reads
+// the manifests to install.
 func (cp *ControlPlane) startAPI() error {
 	etcd, etcdErr := cp.prepare(cp.Tool("etcd"))
 	api, apiErr := cp.prepare(cp.Tool("kube-apiserver"))
@@ -93,7 +94,7 @@ func (cp *ControlPlane) startAPI() error {
 	return errors.Join(err, <-read)
 }
 
-// readManifests reads the CRDs and webhooks of all projects that are installed.
+// readManifests reads the CRDs and webhooks of all projects that the control plane installs.
 func (cp *ControlPlane) readManifests() error {
 	for _, m := range cp.options.upstream() {
 		read, err := cp.tools.Manifests(m)
@@ -171,7 +172,8 @@ func (cp *ControlPlane) startManagers() error {
 	return nil
 }
 
-// stop stops every server, the managers first, so that the API server does not wait for their connections.
+// stop stops every server. It stops the managers first, so that the API server does not wait until their connections
+// are closed.
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// dashboardPlatform is a document whose dashboards are delivered in one of the supported ways.
+// dashboardPlatform is a document with dashboards. The value of the field delivery is a placeholder.
 const dashboardPlatform = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: dashboards}
@@ -21,8 +21,8 @@ spec:
   grafana: {delivery: %s}
 `
 
-// TestDashboardsAreAppliedWithoutDrift applies the dashboards of every delivery, against the CRDs of the
-// operators that read them.
+// TestDashboardsAreAppliedWithoutDrift applies the dashboards for every value of the field delivery. The API server
+// has the CRDs of the operators that read the dashboards.
 func TestDashboardsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	for delivery, kind := range map[string]string{

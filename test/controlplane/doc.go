@@ -1,13 +1,13 @@
-// Package controlplane starts a real Kubernetes control plane for tests: etcd, kube-apiserver, and the
-// upstream Trainer and JobSet with their CRDs, webhooks and controllers. Nothing is mocked, and no upstream
-// file is copied into this repository: programs come from .tools/bin (run `make tools`), manifests from the
-// Go module cache.
+// Package controlplane starts a real Kubernetes control plane for tests: etcd, kube-apiserver, and the upstream
+// Trainer and JobSet with their CRDs, webhooks and controllers. Nothing is mocked. No upstream file is copied into
+// this repository, because programs come from .tools/bin (run `make tools`), and manifests come from the Go module
+// cache.
 //
-// By default there are no nodes and no kube-controller-manager, so that no pods are created and nothing is
-// garbage collected: tests check objects, and each test uses its own namespace. With the option Pods, pods
-// are created and stay Pending, and ResourceQuotas are enforced.
+// By default there are no Kubernetes nodes and no kube-controller-manager, so that no pods are created and no objects
+// are garbage collected. Tests check objects, and each test uses its own namespace. The option Pods starts
+// controllers that create pods, which stay Pending, and that enforce ResourceQuotas.
 //
-// A test binary shares one control plane per set of options, because a start takes seconds:
+// All tests of a binary with the same options share one control plane, because a start takes seconds:
 //
 //	func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 //
@@ -17,8 +17,8 @@
 //		...
 //	}
 //
-// Kueue's CRDs are installed without Kueue itself, which test/scale runs, and so are the CRDs of monitoring
-// operators.
+// The CRDs of Kueue and of monitoring operators are installed, but their controllers are not. Package test/scale runs
+// Kueue itself.
 //
-// Options select another version of Trainer than the default.
+// The option Trainer selects a version of Trainer other than the default version.
 package controlplane

@@ -22,8 +22,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// expectMPIJob checks every object and field that an MPI job depends on. The TrainJob must set a number of
-// nodes, a number of processes and a command.
+// expectMPIJob checks every object and field on which an MPI job depends. The TrainJob must set a number of nodes, a
+// number of processes and a command.
 func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, created *outcome) {
 	t.Helper()
 	asNode, nodes := *runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, *job.Spec.Trainer.NumNodes
@@ -132,7 +132,8 @@ func privateKey(t *testing.T, text []byte) *ecdsa.PrivateKey {
 	return key
 }
 
-// expectLabels checks that the pods have the runtime's pod labels, by which policies select pods.
+// expectLabels checks that the pods have the labels of the runtime's pod templates, because policies select pods by
+// these labels.
 func expectLabels(t *testing.T, role string, want, got map[string]string) {
 	t.Helper()
 	for key, value := range want {
@@ -142,8 +143,8 @@ func expectLabels(t *testing.T, role string, want, got map[string]string) {
 	}
 }
 
-// expectVolumes checks the volumes that Trainer adds: SSH keys for both roles, the hostfile for the
-// launcher.
+// expectVolumes checks the volumes that Trainer adds. Pods of both roles get the SSH keys, and the launcher also gets
+// the hostfile.
 func expectVolumes(t *testing.T, v version, role string, created *outcome, pod corev1.PodSpec) {
 	t.Helper()
 	keys := v.keys
@@ -190,8 +191,8 @@ func mounts(c corev1.Container) map[string]string {
 	return byPath
 }
 
-// expectSettings checks how the TrainJob changes the container. Image and command change on the launcher
-// only; environment and resources change on every host that is a node.
+// expectSettings checks how the TrainJob changes the container. The image and the command change only on the
+// launcher. The environment and the resources change on the launcher and, if the launcher is a node, on all nodes.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestCoschedulingWaitsForAllPods checks that Trainer creates a PodGroup for all pods of the job and labels
-// the pods. The runtime names their scheduler.
+// TestCoschedulingWaitsForAllPods checks that Trainer creates a PodGroup for all pods of the job and labels the pods.
+// The runtime sets the scheduler of these pods.
 func TestCoschedulingWaitsForAllPods(t *testing.T) {
 	expectGang(t, "coscheduling.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"},
@@ -23,7 +23,8 @@ func TestCoschedulingWaitsForAllPods(t *testing.T) {
 	})
 }
 
-// TestVolcanoWaitsForAllPodsWithStubCRD checks the same for Volcano, with a stub of Volcano's CRD.
+// TestVolcanoWaitsForAllPodsWithStubCRD checks the PodGroup and the pods for Volcano. The API server has a stub of
+// Volcano's CRD.
 func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 	expectGang(t, "volcano.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"},
@@ -38,7 +39,7 @@ type gang struct {
 	group     schema.GroupVersionKind
 	scheduler string
 	spec      map[string]any                                     // expected fields of the PodGroup's spec
-	podGroup  func(labels, annotations map[string]string) string // returns the PodGroup that a pod names
+	podGroup  func(labels, annotations map[string]string) string // returns the name of the PodGroup to which a pod belongs
 }
 
 func expectGang(t *testing.T, layer string, want gang) {

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fixtureRuntime returns the runtime of testdata, for tests that need any runtime.
+// fixtureRuntime returns the runtime in testdata. It is for tests in which the details of the runtime do not matter.
 func fixtureRuntime(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	objs, err := controlplane.ReadObjects(fixture)
@@ -27,7 +27,7 @@ func fixtureRuntime(t *testing.T) *unstructured.Unstructured {
 	return objs[0].(*unstructured.Unstructured)
 }
 
-// runtimeWith returns the fixture with one field set, under the name "changed".
+// runtimeWith returns the runtime in testdata with one changed field and the name "changed".
 func runtimeWith(t *testing.T, value any, path ...string) client.Object {
 	t.Helper()
 	runtime := fixtureRuntime(t)
@@ -50,8 +50,8 @@ func mpiRuntimes(objs []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool { return !isMPIRuntime(obj) })
 }
 
-// jobNamespace creates a namespace for TrainJobs of a runtime. It moves the runtime there, if it is
-// namespaced.
+// jobNamespace creates a namespace for TrainJobs that use a runtime. If the runtime is namespaced, jobNamespace moves
+// the runtime to the new namespace.
 func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {
 	t.Helper()
 	namespace := cp.Namespace(t)
@@ -70,9 +70,9 @@ func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	return job.Runtime(runtime.GetName())
 }
 
-// apply applies objects and deletes them when the test ends, because examples have runtimes with the same
-// names. It first waits until earlier objects of the same names are gone, whose deletion finalizers can
-// delay. It does not delete Namespaces, because no controller here would complete the deletion.
+// apply applies objects and deletes them when the test ends, because examples have runtimes with the same names. If
+// finalizers delay the deletion of earlier objects with the same names, apply first waits until these objects are
+// gone. It does not delete Namespaces, because no controller of the control plane would complete the deletion.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	temporary := slices.DeleteFunc(slices.Clone(objs), isKept)
@@ -91,7 +91,8 @@ func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	})
 }
 
-// isKept reports whether an object outlives its platform: Namespaces, and objects labelled so.
+// isKept reports whether an object remains when its platform is deleted. Namespaces and objects with the keep label
+// remain.
 func isKept(obj client.Object) bool {
 	return isNamespace(obj) || obj.GetLabels()[v1alpha1.KeepLabel] != ""
 }
@@ -100,7 +101,7 @@ func isNamespace(obj client.Object) bool {
 	return obj.GetObjectKind().GroupVersionKind().Kind == "Namespace"
 }
 
-// awaitDeletion waits until an object that is being deleted is gone.
+// awaitDeletion waits until an object with a deletion timestamp no longer exists. It does not wait for other objects.
 func awaitDeletion(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) {
 	t.Helper()
 	live := obj.DeepCopyObject().(client.Object)
@@ -122,8 +123,8 @@ func awaitRuntime(t *testing.T, cp *controlplane.ControlPlane, runtime client.Ob
 	})
 }
 
-// installRuntime applies a runtime, waits until Trainer can use it, and returns it with the server's
-// defaults. Both kinds of runtime have the same fields.
+// installRuntime applies a runtime, waits until Trainer can use it, and returns it with the server's defaults. A
+// ClusterTrainingRuntime can hold both kinds of runtime, because they have the same fields.
 func installRuntime(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) *trainer.ClusterTrainingRuntime {
 	t.Helper()
 	apply(t, cp, obj)

@@ -51,7 +51,7 @@ func TestImmutableFieldsMatchTheAPIServer(t *testing.T) {
 	})
 }
 
-// variant returns the fixture with a value at a path, or without that field if the value is nil.
+// variant returns the runtime in testdata with a value at a path, or without this field if the value is nil.
 func variant(t *testing.T, value any, path []string) *unstructured.Unstructured {
 	t.Helper()
 	runtime := fixtureRuntime(t)
@@ -75,7 +75,8 @@ func variant(t *testing.T, value any, path []string) *unstructured.Unstructured 
 	return runtime
 }
 
-// expectSameDecision replaces a runtime by another, on the API server and in a bundle.
+// expectSameDecision replaces a runtime on the API server and in a bundle, and checks that both replacements are
+// accepted or both are refused.
 func expectSameDecision(t *testing.T, cp *controlplane.ControlPlane, before, after *unstructured.Unstructured) {
 	t.Helper()
 	if err := cp.Client().DeleteAllOf(t.Context(), before.DeepCopy()); err != nil {

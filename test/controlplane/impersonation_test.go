@@ -19,9 +19,9 @@ import (
 
 const jobsAccount = "system:serviceaccount:team-vision:trainyard-jobs"
 
-// TestControllerImpersonatesOnlyJobsAccounts checks which users the controller can impersonate: the jobs
-// accounts of tenants, and nobody else. It uses tokens that the API server issues, and requests a
-// SelfSubjectReview.
+// TestControllerImpersonatesOnlyJobsAccounts checks that the controller can impersonate the jobs accounts of tenants,
+// and no other user. The test authenticates with tokens that the API server issues, and requests a SelfSubjectReview
+// as the impersonated user.
 func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

@@ -17,8 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation: Trainer 2.1 rewrites the quantities
-// of a runtime in canonical form and then owns them, so that applying the same file again fails.
+// TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation of Trainer 2.1. Trainer 2.1 writes the
+// quantities of a runtime in canonical form and becomes the owner of these fields, so that a second apply of the same
+// file fails.
 func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	text, err := os.ReadFile(fixture)
 	if err != nil {
@@ -44,8 +45,8 @@ func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	})
 }
 
-// useRuntimes applies runtimes, each in a new namespace, and a TrainJob of each, until the test ends. It
-// waits until Trainer has processed the TrainJobs.
+// useRuntimes applies each runtime with a TrainJob in a new namespace, and waits until Trainer has processed the
+// TrainJobs. The objects are deleted when the test ends.
 func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client.Object) {
 	t.Helper()
 	for _, runtime := range runtimes {
@@ -56,8 +57,8 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse waits until Trainer has marked a runtime as used, if this version does so. It checks that the
-// runtime otherwise is as applied, or as Trainer writes it from its Go types.
+// expectInUse waits until Trainer has marked a runtime as used, if this version does so. It checks that the runtime
+// has no other changes, except that Trainer may have written the same fields from its Go types.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {
@@ -79,8 +80,8 @@ func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied
 	expectNothingAdded(t, cp, marked)
 }
 
-// asTrainerWrites returns a runtime after decoding it into Trainer's Go types and encoding it again: it has
-// empty objects for fields that are not pointers, and canonical quantities.
+// asTrainerWrites decodes a runtime into Trainer's Go types, encodes it again, and returns the result. The result has
+// empty objects for struct fields that are not pointers, and its quantities are canonical.
 func asTrainerWrites(t *testing.T, obj client.Object) *unstructured.Unstructured {
 	t.Helper()
 	var typed trainer.ClusterTrainingRuntime

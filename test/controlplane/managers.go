@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// upstream lists the projects to install, in this order: Trainer uses JobSet's API.
+// upstream lists the projects to install, in the order of their installation. JobSet comes first, because Trainer
+// uses its API.
 func (o options) upstream() []upstream.Manager {
 	if o.crdsOnly {
 		return []upstream.Manager{upstream.Trainer}
@@ -16,7 +17,7 @@ func (o options) upstream() []upstream.Manager {
 	return []upstream.Manager{upstream.JobSet, upstream.Trainer}
 }
 
-// findTools returns the tools for these options. It fails if one is not built.
+// findTools returns the tools for these options. It fails if a tool is not built.
 func findTools(o options) (upstream.Toolbox, error) {
 	tools, err := upstream.Tools(o.trainer)
 	if err != nil {
@@ -37,8 +38,8 @@ func findTools(o options) (upstream.Toolbox, error) {
 // controllerManager is the program of Kubernetes' own controllers.
 const controllerManager = "kube-controller-manager"
 
-// startControllers runs the Kubernetes controllers that the option Pods needs. It does not wait for them:
-// tests wait for their results.
+// startControllers runs the Kubernetes controllers that the option Pods needs. It does not wait for the controllers,
+// because tests wait for the results of the controllers.
 func (cp *ControlPlane) startControllers() error {
 	if !cp.options.pods {
 		return nil
@@ -56,7 +57,7 @@ func (cp *ControlPlane) startControllers() error {
 	return err
 }
 
-// startManager starts a manager. The function it returns waits until the manager is ready.
+// startManager starts a manager, and returns a function that waits until the manager is ready.
 func (cp *ControlPlane) startManager(m upstream.Manager, installed upstream.Manifests) (func(context.Context) error, error) {
 	folder, err := cp.prepare(cp.tools.ManagerPath(m))
 	if err != nil {

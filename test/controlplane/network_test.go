@@ -15,8 +15,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestPolicyNamesAreInvalidTrainJobNames checks that our policies cannot collide with policies named after
-// TrainJobs, such as those of Open Data Hub's operator.
+// TestPolicyNamesAreInvalidTrainJobNames checks that the names of generated network policies are not valid names of
+// TrainJobs. Other operators, such as that of Open Data Hub, name network policies after TrainJobs, so a generated
+// policy never has the same name as one of those policies.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
@@ -29,8 +30,8 @@ func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	})
 }
 
-// TestNetworkPoliciesSelectPodsOfJobs checks that JobSet sets the label that network policies select by on
-// all pods of a job.
+// TestNetworkPoliciesSelectPodsOfJobs checks that all pods of a job have the label by which network policies select
+// pods. JobSet sets this label.
 func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		for name, policy := range networkPolicies(t) {
@@ -42,9 +43,9 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestIstioServiceMeshConflicts checks that Istio injects no proxy into pods of jobs, where it would
-// prevent the pods from ending and SSH from connecting. Istio reads the label, older versions the
-// annotation.
+// TestIstioServiceMeshConflicts checks the label and the annotation that keep Istio from injecting a proxy into pods
+// of jobs. The proxy would run on after the other containers end, and would break SSH connections. Istio reads the
+// label, and older versions of Istio read the annotation.
 func TestIstioServiceMeshConflicts(t *testing.T) {
 	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		const inject = "sidecar.istio.io/inject"
@@ -54,7 +55,8 @@ func TestIstioServiceMeshConflicts(t *testing.T) {
 	})
 }
 
-// withJobPods runs a test with the pod template of each role of a TrainJob, as the controllers create it.
+// withJobPods runs a test with the metadata of the pod template that the controllers create for each role of a
+// TrainJob.
 func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtimes := mpiRuntimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))

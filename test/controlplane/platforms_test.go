@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// onePlatform is a platform with one tenant; both are named after NAME.
+// onePlatform is a platform with one tenant. The text NAME is a placeholder in the names of both.
 const onePlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -24,8 +24,8 @@ spec:
     NAME-team: {runtimes: [NAME-mpi], editors: {groups: [NAME-editors]}, viewers: {groups: [NAME-viewers]}}
 `
 
-// TestPlatformsShareACluster applies two platforms with different field managers. Neither takes a field
-// from the other, and objects that both need remain when one platform is deleted.
+// TestPlatformsShareACluster applies two platforms with different field managers. Neither platform takes ownership of
+// fields of the other platform. Objects that both platforms need remain when one platform is deleted.
 func TestPlatformsShareACluster(t *testing.T) {
 	cp := controlplane.Start(t)
 	north := platformNamed(t, "north")
@@ -55,7 +55,7 @@ func platformNamed(t *testing.T, name string) []client.Object {
 	return generateObjects(t, generator.Input{Name: name + ".yaml", Text: []byte(text)})
 }
 
-// removePlatform deletes the objects of a platform that are not kept.
+// removePlatform deletes the objects of a platform, except objects that must remain when the platform is deleted.
 func removePlatform(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
 	t.Helper()
 	for _, obj := range objs {

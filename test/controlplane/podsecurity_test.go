@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// extraTeams is a layer over an example that has every shipped runtime: a team with the strictest
-// namespace, and a team with a runtime that needs a less strict one.
+// extraTeams is a layer over an example that has every shipped runtime. It adds a team with the strictest Pod
+// Security level, and a team with a runtime that needs a less strict level.
 const extraTeams = `
 spec:
   runtimes:
@@ -97,7 +97,7 @@ func podTemplates(t *testing.T, objs []client.Object) map[string]corev1.PodTempl
 	return pods
 }
 
-// addTrainersVolumes adds the volumes that Trainer adds.
+// addTrainersVolumes adds the volumes for SSH keys and the hostfile, as Trainer does.
 func addTrainersVolumes(spec *corev1.PodSpec) {
 	hostfile := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "hostfile"}}
 	spec.Volumes = append(spec.Volumes,

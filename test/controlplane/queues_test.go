@@ -51,9 +51,9 @@ spec:
     queue-team: {queues: {default: plain, other: research}}
 `
 
-// TestQueuesAreAppliedWithoutDrift applies queues against the CRDs of three releases of Kueue, in both
-// versions of Kueue's API. The API server must accept every field, add nothing, and change nothing when
-// they are applied again.
+// TestQueuesAreAppliedWithoutDrift applies queues to API servers with the CRDs of three releases of Kueue, in both
+// versions of Kueue's API. The API server must accept every field and add no fields. A second apply must change
+// nothing.
 func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trainer, kueue, api string

@@ -18,9 +18,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestResourceQuotaBoundary checks a TrainJob that uses all of its quota, with Kubernetes' own quota
-// controller: vet reports this number of nodes as the maximum, all pods of the TrainJob are created, and a
-// pod of one more node is refused.
+// TestResourceQuotaBoundary runs TrainJobs with Kubernetes' own quota controller. It first checks that vet reports
+// the expected maximum number of nodes. Then all pods of a TrainJob with this number of nodes must be created and use
+// the whole quota, and a TrainJob with one more node must exceed the quota.
 func TestResourceQuotaBoundary(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	for name, tc := range map[string]struct {
@@ -63,7 +63,7 @@ func TestResourceQuotaBoundary(t *testing.T) {
 	}
 }
 
-// maxNodes returns the largest TrainJob that fits a tenant's quota, as vet reports it.
+// maxNodes returns the maximum number of nodes of a TrainJob within a tenant's quota, as vet reports it.
 func maxNodes(t *testing.T, document, tenant string) int {
 	t.Helper()
 	fits, err := generator.New(trainyard.CUE).Capacity(t.Context(), requestOf(document))
@@ -143,7 +143,7 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 	}
 }
 
-// startJob submits a TrainJob, completes its initializers, and returns how many pods run MPI in the end.
+// startJob submits a TrainJob, completes its initializers, and returns the number of its launcher and nodes.
 func startJob(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) int {
 	t.Helper()
 	runtime := &trainer.ClusterTrainingRuntime{}

@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every
-// rendered object, adds nothing to it, and changes nothing when it is applied again.
+// TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every rendered object
+// and adds no fields. A second apply must change nothing.
 func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, file := range renderings(t, "manifests.yaml") {
@@ -28,7 +28,8 @@ func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	})
 }
 
-// TestKubectlDiffIsEmpty applies each kustomization as a person does at a shell.
+// TestKubectlDiffIsEmpty applies each kustomization with kubectl, and checks that kubectl diff then reports no
+// differences.
 func TestKubectlDiffIsEmpty(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for _, file := range renderings(t, "manifests.yaml") {
@@ -39,7 +40,8 @@ func TestKubectlDiffIsEmpty(t *testing.T) {
 				dir := filepath.Dir(file)
 				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
 				kubectl(t, cp, "diff", "--server-side", "-k", dir) // exits with 1 if there is a difference
-				// No object here has a finalizer. Waiting would query five objects per second.
+				// No object here has a finalizer. Waiting would be slow, because kubectl queries only five objects
+				// per second.
 				kubectl(t, cp, "delete", "--wait=false", "-k", dir, "-l", "!trainyard.dev/keep")
 			})
 		}
@@ -54,8 +56,8 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// renderings returns the files with a name below bundles/rendered, by example, format and environment.
-// There must be at least one.
+// renderings returns all files with this name below bundles/rendered. The keys of the map are the folders of the
+// files, which consist of example, format and environment. There must be at least one file.
 func renderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"
@@ -108,7 +110,7 @@ func expectNoDrift(t *testing.T, cp *controlplane.ControlPlane, objs ...client.O
 	}
 }
 
-// expectNothingAdded compares an object with the server's copy, without the fields that only a server sets.
+// expectNothingAdded compares an object with the server's copy, but ignores the fields that only the server sets.
 func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	want := applied.DeepCopyObject().(*unstructured.Unstructured)
@@ -125,8 +127,9 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "spec")
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
-	// Some kinds always have a status, which controllers write. The status of a policy records a type
-	// check, if another test runs that controller; warnings in it stay, and fail the comparison.
+	// Objects of some kinds always have a status. If another test runs the controller that checks the types of
+	// policies, the status of a policy contains the result. Only warnings must fail the comparison, so the rest is
+	// removed.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

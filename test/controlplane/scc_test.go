@@ -19,7 +19,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fixedUsers is a platform on OpenShift with runtimes whose user ids are outside the range of every
+// fixedUsers is a platform on OpenShift. Some of its runtimes have user ids that are outside the range of every
 // namespace.
 const fixedUsers = `
 apiVersion: trainyard.dev/v1alpha1
@@ -37,7 +37,7 @@ spec:
     scc-team-c: {runtimes: [scc-usual]}
 `
 
-// applyFixedUsers applies that platform to an API server with OpenShift's CRD of
+// applyFixedUsers applies the platform fixedUsers to an API server that has OpenShift's CRD of
 // SecurityContextConstraints.
 func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Object {
 	t.Helper()
@@ -55,7 +55,8 @@ func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Objec
 	return objs
 }
 
-// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints against OpenShift's CRD.
+// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints to an API server that has OpenShift's CRD of
+// them.
 func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := applyFixedUsers(t, cp)
@@ -65,7 +66,8 @@ func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 			expectNothingAdded(t, cp, obj)
 			continue
 		}
-		// OpenShift has this field since 4.20; earlier versions refuse it.
+		// OpenShift 4.20 and later set a default for this field. Bundles do not contain the field, because earlier
+		// versions refuse it.
 		completed := obj.DeepCopyObject().(*unstructured.Unstructured)
 		completed.Object["userNamespaceLevel"] = "AllowHostLevel"
 		expectNothingAdded(t, cp, completed)
@@ -107,8 +109,8 @@ func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	}
 }
 
-// TestPodsMatchTheSCC compares pods with the SCC, as OpenShift's admission does, which is not available
-// here. Pods without a user id name no account, and get the SCC restricted-v2.
+// TestPodsMatchTheSCC compares pods with the SCC in the way of OpenShift's admission plugin, which is not available
+// here. Pods without a user id must not set a ServiceAccount, so that OpenShift uses the SCC restricted-v2 for them.
 func TestPodsMatchTheSCC(t *testing.T) {
 	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	var scc securityv1.SecurityContextConstraints
@@ -149,7 +151,8 @@ func TestPodsMatchTheSCC(t *testing.T) {
 	}
 }
 
-// kindOf returns the SCC's name for the kind of a volume, for the kinds that runtimes use.
+// kindOf returns the name that SCCs use for the type of a volume. It knows only the types of volumes that runtimes
+// use.
 func kindOf(volume corev1.Volume) securityv1.FSType {
 	switch source := volume.VolumeSource; {
 	case source.ConfigMap != nil:

@@ -17,10 +17,10 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// Tests of the scenarios in docs/scenarios.md that no other file covers.
+// This file tests those scenarios of docs/scenarios.md that no other file tests.
 
-// TestTeamsCannotTouchEachOthersTrainJobs checks every request to the API server that could read or change
-// them.
+// TestTeamsCannotTouchEachOthersTrainJobs checks that the API server forbids every request with which a team could
+// read or change TrainJobs of another team.
 func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
 	south := memberOf(t, cp, "south-editors")
@@ -44,7 +44,8 @@ func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	}
 }
 
-// TestViewersCannotSubmitOrDeleteTrainJobs also checks that the error names the missing permission.
+// TestViewersCannotSubmitOrDeleteTrainJobs checks that the API server forbids both requests, and that the error names
+// the missing permission.
 func TestViewersCannotSubmitOrDeleteTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
 	viewer := memberOf(t, cp, "north-viewers")
@@ -62,7 +63,7 @@ func TestViewersCannotSubmitOrDeleteTrainJobs(t *testing.T) {
 	}
 }
 
-// twoTeams applies two platforms with one team each, and submits a TrainJob as the first.
+// twoTeams applies two platforms with one team each, and submits a TrainJob as a member of the first team.
 func twoTeams(t *testing.T) (*controlplane.ControlPlane, *unstructured.Unstructured) {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
@@ -73,7 +74,7 @@ func twoTeams(t *testing.T) (*controlplane.ControlPlane, *unstructured.Unstructu
 	}
 	job := jobFor("train", "north")
 	controlplane.Eventually(t, func(ctx context.Context) error { return memberOf(t, cp, "north-editors").Create(ctx, job) })
-	t.Cleanup(func() { _ = cp.Client().Delete(context.Background(), job) }) // a test can have deleted it
+	t.Cleanup(func() { _ = cp.Client().Delete(context.Background(), job) }) // the test may have deleted the TrainJob
 	return cp, job
 }
 
@@ -92,8 +93,9 @@ func memberOf(t *testing.T, cp *controlplane.ControlPlane, group string) client.
 	return clientAs(t, cp, "ann", group, "system:authenticated")
 }
 
-// TestTrainJobsOverTheirQuotaAreRefused has the numbers of the scenario: a quota of 8 GPUs and 64Gi, and a
-// TrainJob of 4 nodes with 3 GPUs and 20Gi each. Vet reports it before, from the platform document.
+// TestTrainJobsOverTheirQuotaAreRefused uses the numbers of the scenario. The quota is 8 GPUs and 64Gi, and a
+// TrainJob has 4 nodes with 3 GPUs and 20Gi each. Vet must report the excess from the platform document, without a
+// cluster.
 func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

@@ -17,7 +17,7 @@ const defaultTrainer = "trainer-2.3"
 // defaultKueue is the default folder of Kueue's CRDs below tools/.
 const defaultKueue = "kueue-0.19"
 
-// options identify a control plane; tests with equal options share one.
+// options identifies a control plane. Tests with equal options share the same control plane.
 type options struct {
 	trainer  string
 	crdsOnly bool
@@ -34,25 +34,25 @@ func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly installs Trainer's CRDs without webhooks, controllers and JobSet. It is for versions of Trainer
-// that tools/ pins but does not build.
+// CRDsOnly installs Trainer's CRDs without webhooks, controllers and JobSet. Use it for versions of Trainer that
+// tools/ pins but does not build.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
 
-// Pods runs Kubernetes' controllers that create the pods of Jobs, count ResourceQuotas, and delete
-// dependent objects. No kubelet runs the pods.
+// Pods runs those controllers of Kubernetes that create the pods of Jobs, count resources for ResourceQuotas, and
+// delete dependent objects. There is no kubelet, so the pods stay Pending.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
 }
 
-// Kueue selects the folder below tools/ that pins Kueue's CRDs, instead of the newest.
+// Kueue selects the folder below tools/ that pins Kueue's CRDs. The default is the folder of the newest version.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
 
-// Alone reserves a control plane for one test, given by name, whose changes to the whole cluster other
-// tests must not see.
+// Alone reserves a control plane for the test with this name. It is for a test that changes the whole cluster, so
+// that other tests do not see the changes.
 func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }
@@ -95,8 +95,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Start returns a control plane of this test binary, and starts it on first use. TestMain must call Main,
-// which stops it. With -short the test is skipped.
+// Start returns a control plane of this test binary, and starts it on first use. TestMain must call Main, because
+// Main stops the control plane. Start skips the test if the flag -short is set.
 func Start(t testing.TB, opts ...Option) *ControlPlane {
 	t.Helper()
 	if testing.Short() {
@@ -118,11 +118,11 @@ func Start(t testing.TB, opts ...Option) *ControlPlane {
 	return cp
 }
 
-// startShared starts a control plane once, and records a failure like a success. Control planes with
-// different options can start at the same time.
+// startShared starts the control plane for these options at its first call, and returns the same result at every
+// later call, even if the start failed. Control planes with different options can start at the same time.
 func startShared(o options) (*ControlPlane, error) {
 	if !shared.underMain {
-		return nil, errors.New("nothing would stop it: write func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }")
+		return nil, errors.New("no code would stop the control plane: write func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }")
 	}
 	started := outcomeOf(o)
 	started.once.Do(func() { started.cp, started.err = launch(o) })
@@ -142,7 +142,7 @@ func outcomeOf(o options) *outcome {
 	return shared.started[o]
 }
 
-// crashedManagers describes the managers that have ended although nobody stopped them.
+// crashedManagers describes the managers that ended before stop was called.
 func (cp *ControlPlane) crashedManagers() string {
 	var text strings.Builder
 	for _, p := range cp.managers {

@@ -16,12 +16,12 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangs are the layers that select a gang scheduler, on top of an example and the layer of a version.
-// Without one, examples use Kueue, which the layers of versions select.
+// gangs lists layers that select a gang scheduler. They follow an example and the layer of a version. The empty
+// string means that there is no such layer, so that examples use Kueue, which the layers of versions select.
 var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals maps an example and a gang to the error of generate, and to a layer that fixes it. Both
-// examples fetch data with initializers, which PodGroups do not support.
+// expectedRefusals maps an example and a layer of gangs to the error of generate, and to a layer that fixes this
+// error. Both examples fetch data with initializers, which PodGroups do not support.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
@@ -33,9 +33,9 @@ func noInitializers(runtime string) string {
 	return "spec: {runtimes: {" + runtime + ": {initializers: null}}}"
 }
 
-// TestEveryTargetIsApplied generates each example, in each environment, for each version of Trainer and
-// each gang scheduler, and applies the objects to that version's API server. The API server must accept
-// every field and change nothing. Generate must refuse exactly the combinations in expectedRefusals.
+// TestEveryTargetIsApplied generates each example in each environment for each version of Trainer and each gang
+// scheduler. It applies the objects to an API server with this version of Trainer. The API server must accept every
+// field and change nothing. Generate must refuse exactly the combinations in expectedRefusals.
 func TestEveryTargetIsApplied(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for _, example := range examples(t) {

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// allPermissions lists requests that a user could send: in a namespace or, with the prefix "cluster ", to
-// the whole cluster.
+// allPermissions lists requests that a user could send. Requests with the prefix "cluster " refer to the whole
+// cluster, and other requests refer to a namespace.
 var allPermissions = []string{
 	"create trainjobs.trainer.kubeflow.org", "list trainjobs.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org",
 	"delete trainjobs.trainer.kubeflow.org", "deletecollection trainjobs.trainer.kubeflow.org",
@@ -28,8 +28,8 @@ var allPermissions = []string{
 	"list events", "get resourcequotas", "update resourcequotas", "list persistentvolumeclaims", "create persistentvolumeclaims",
 	"get secrets", "list secrets", "create secrets", "get configmaps", "create serviceaccounts/token", "impersonate serviceaccounts",
 	"create rolebindings.rbac.authorization.k8s.io", "update roles.rbac.authorization.k8s.io", "delete namespaces",
-	// Ways around the rules: changes to the parameters of policies, to the labels that policies select by,
-	// and to objects that Trainer and Kueue trust.
+	// A user could bypass the rules with these requests. They change the parameters of policies, labels by which
+	// policies select objects, or objects that Trainer and Kueue trust.
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",
@@ -55,8 +55,9 @@ var (
 	}, trainPermissions...)
 )
 
-// TestTenantsHaveOnlyTheirRolesPermissions checks that users have exactly the permissions of their role: in their
-// own namespace, in another tenant's, and in the cluster. The API server's own authorizer decides.
+// TestTenantsHaveOnlyTheirRolesPermissions checks that users have exactly the permissions of their role in their own
+// namespace, in the namespace of another tenant, and in the whole cluster. The test requests the decisions of the API
+// server's authorizer.
 func TestTenantsHaveOnlyTheirRolesPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -89,7 +90,7 @@ func clusterWide(permissions []string) []string {
 	return slices.DeleteFunc(slices.Clone(permissions), func(p string) bool { return !strings.HasPrefix(p, "cluster ") })
 }
 
-// allowedOf returns the permissions that a user has in a namespace and in the cluster, sorted.
+// allowedOf returns the sorted list of all permissions that a user has in a namespace or in the whole cluster.
 func allowedOf(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace string) []string {
 	t.Helper()
 	var found []string
@@ -102,7 +103,7 @@ func allowedOf(t *testing.T, cp *controlplane.ControlPlane, user, group, namespa
 	return found
 }
 
-// allowed requests the decision of the API server's authorizer.
+// allowed reports whether the API server's authorizer allows a user this request.
 func allowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace, permission string) bool {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(permission, "cluster "); ok {

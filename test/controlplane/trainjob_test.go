@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestTrainJobBecomesLauncherAndNodes runs TrainJobs of different sizes through the real controllers, and
-// checks all objects that an MPI job depends on. A runtime in use must show no drift to GitOps tools.
+// TestTrainJobBecomesLauncherAndNodes runs TrainJobs of different sizes through the real controllers, and checks all
+// objects on which an MPI job depends. GitOps tools must see no drift in a runtime that is in use.
 func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for name, file := range renderings(t, "manifests.yaml") {
@@ -29,7 +29,7 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	})
 }
 
-// expectMPIJobs tests all MPI runtimes among objs, each in a new namespace.
+// expectMPIJobs runs TrainJobs with each MPI runtime among objs. Each runtime has a new namespace.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range mpiRuntimes(objs) {
@@ -93,7 +93,8 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 	return created
 }
 
-// dependencies returns the roles of a JobSet that must complete before others start: initializers.
+// dependencies returns the roles of a JobSet that must complete before other roles start. These roles are
+// initializers.
 func dependencies(js *jobset.JobSet) []string {
 	var roles []string
 	for _, r := range js.Spec.ReplicatedJobs {
@@ -106,8 +107,8 @@ func dependencies(js *jobset.JobSet) []string {
 	return roles
 }
 
-// completeJob sets the status of a Job as the Job controller does when its pod has succeeded. Neither runs
-// here.
+// completeJob sets the status of a Job as the Job controller does after the pod of the Job has succeeded. This
+// control plane has neither a Job controller nor pods.
 func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
 	t.Helper()
 	now := metav1.Now()

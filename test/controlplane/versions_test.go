@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// version is a release of Trainer that bundles are tested with, and its differences from other releases.
+// version is a release of Trainer with which bundles are tested. Its fields describe the differences between
+// releases.
 type version struct {
 	trainer     string // folder below tools/
 	controllers bool   // whether tools/ builds its controllers; otherwise only its CRDs are used
@@ -28,8 +29,8 @@ type version struct {
 	override func(into, from *corev1.ResourceRequirements)
 	// refusesReserved reports whether a TrainJob cannot set variables that Trainer sets.
 	refusesReserved bool
-	// finalizer is set on a runtime while TrainJobs use it. Trainer 2.1 writes the whole runtime to add it;
-	// 2.2, whose controllers are not built, patches it.
+	// finalizer is set on a runtime while TrainJobs use the runtime. Trainer 2.1 writes the whole runtime to add the
+	// finalizer. Trainer 2.2 sends a patch instead, but tools/ does not build its controllers.
 	finalizer string
 }
 
@@ -54,7 +55,7 @@ var versions = []version{
 	},
 }
 
-// keys returns a volume with these file modes; nil means the default mode.
+// keys returns a volume for SSH keys with these file modes. The mode nil means the default mode.
 func keys(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	return corev1.SecretVolumeSource{DefaultMode: &mode, Items: []corev1.KeyToPath{
 		{Key: "ssh-privatekey", Path: "id_rsa", Mode: private},
@@ -63,7 +64,7 @@ func keys(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	}}
 }
 
-// mergeResources overrides single resources and keeps the runtime's others.
+// mergeResources replaces the resources that the TrainJob sets, and keeps the other resources of the runtime.
 func mergeResources(into, from *corev1.ResourceRequirements) {
 	for _, list := range []struct{ into, from *corev1.ResourceList }{
 		{&into.Limits, &from.Limits}, {&into.Requests, &from.Requests},
@@ -88,13 +89,13 @@ func (v version) start(t *testing.T) *controlplane.ControlPlane {
 	return controlplane.Start(t, options...)
 }
 
-// onEveryVersion runs a test with each version, several in parallel.
+// onEveryVersion runs a test with each version. The versions can run in parallel.
 func onEveryVersion(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
 	on(t, versions, test)
 }
 
-// onVersionsWithControllers runs a test with each version whose controllers are built.
+// onVersionsWithControllers runs a test with each version for which tools/ builds the controllers.
 func onVersionsWithControllers(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
 	on(t, slices.DeleteFunc(slices.Clone(versions), func(v version) bool { return !v.controllers }), test)
@@ -113,8 +114,8 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 	}
 }
 
-// skipUnlessAllTrainers leaves tests of older releases to `make trainers`, which CI runs: they take more
-// than half of this package's time. They must not be dropped, because OpenShift AI contains older releases.
+// skipUnlessAllTrainers skips tests of older releases unless `make trainers` runs them, as CI does, because they take
+// more than half of this package's time. The tests are necessary, because OpenShift AI contains older releases.
 func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {
@@ -122,7 +123,8 @@ func skipUnlessAllTrainers(t *testing.T) {
 	}
 }
 
-// TestEveryVersionServesItsOwnAPI checks that each version's own CRDs are installed, by fields that differ.
+// TestEveryVersionServesItsOwnAPI checks fields that differ between versions, to show that the CRDs of the right
+// version are installed.
 func TestEveryVersionServesItsOwnAPI(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		var crd apiextensionsv1.CustomResourceDefinition

@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// trainJobWithField is a TrainJob with one more field.
+// trainJobWithField is a TrainJob with the placeholder FIELD for one more field.
 const trainJobWithField = `
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -23,8 +23,8 @@ spec:
   FIELD
 `
 
-// TestVetReadsYAMLLikeKubectl checks values that YAML versions read differently, such as yes. Vet must
-// accept what kubectl and the API server accept, and refuse what they refuse because of its type.
+// TestVetReadsYAMLLikeKubectl checks values such as yes, which have different types in different versions of YAML.
+// Vet must accept a value if kubectl and the API server accept it, and must refuse a value if they refuse its type.
 func TestVetReadsYAMLLikeKubectl(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
 	text := strings.ReplaceAll(onePlatform, "NAME", "north")

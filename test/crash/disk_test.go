@@ -16,10 +16,10 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// some is the number of files in a folder on a small disk.
-const some = 1000
+// smallDiskFiles is the number of generated files in the folder that tests write to a small disk.
+const smallDiskFiles = 1000
 
-// mounted mounts a file system until the test ends.
+// mounted mounts a file system, and unmounts it when the test ends.
 func mounted(t *testing.T, source, at, kind string, flags uintptr, options string) {
 	t.Helper()
 	if err := unix.Mount(source, at, kind, flags, options); err != nil {
@@ -35,7 +35,7 @@ func mounted(t *testing.T, source, at, kind string, flags uintptr, options strin
 	})
 }
 
-// disk mounts a tmpfs.
+// disk mounts a tmpfs with these options at a temporary folder, and returns the path of the folder.
 func disk(t *testing.T, options string) string {
 	t.Helper()
 	at := t.TempDir()
@@ -43,10 +43,10 @@ func disk(t *testing.T, options string) string {
 	return at
 }
 
-// fails executes an order that must fail with one line and change nothing.
+// fails executes an order in a child process. The process must print one line, fail, and change nothing.
 func (o order) fails(t *testing.T, as *syscall.Credential, want string) {
 	t.Helper()
-	before, err := which(o.Dir, o.Files, 0, 1)
+	before, err := treeIn(o.Dir, o.Files, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (o order) fails(t *testing.T, as *syscall.Credential, want string) {
 	if code != 1 || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
 		t.Errorf("it ended with %d: %swant 1 and one line with %q", code, out, want)
 	}
-	if after, err := which(o.Dir, o.Files, 0, 1); err != nil || after != before {
+	if after, err := treeIn(o.Dir, o.Files, 0, 1); err != nil || after != before {
 		t.Errorf("the folder holds tree %d (%v), want %d", after, err, before)
 	}
 	if left := siblings(t, o.Dir); len(left) > 0 {
@@ -63,13 +63,13 @@ func (o order) fails(t *testing.T, as *syscall.Credential, want string) {
 }
 
 func TestFullDisk(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	for name, options := range map[string]string{
 		"no room for files": "size=6m",
 		"no more files":     "nr_inodes=1400",
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := order{Dir: filepath.Join(disk(t, options), "bundle"), Files: some, Trees: []int{0}}
+			o := order{Dir: filepath.Join(disk(t, options), "bundle"), Files: smallDiskFiles, Trees: []int{0}}
 			o.must(t)
 			o.Trees = []int{1}
 			o.fails(t, nil, "no space left on device; nothing was changed")
@@ -77,7 +77,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Run("no room for the first folder", func(t *testing.T) {
 		base := disk(t, "size=2m")
-		o := order{Dir: filepath.Join(base, "new", "bundle"), Files: some, Trees: []int{0}}
+		o := order{Dir: filepath.Join(base, "new", "bundle"), Files: smallDiskFiles, Trees: []int{0}}
 		if out, code := o.outcome(t, nil); code != 1 || !strings.Contains(out, "no space left on device; nothing was changed") {
 			t.Errorf("it ended with %d: %s", code, out)
 		}
@@ -88,9 +88,9 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestReadOnlyDisk(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	base := disk(t, "")
-	o := order{Dir: filepath.Join(base, "bundle"), Files: few, Trees: []int{0}}
+	o := order{Dir: filepath.Join(base, "bundle"), Files: fewFiles, Trees: []int{0}}
 	o.must(t)
 	if err := unix.Mount("none", base, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func upToDate(t *testing.T, dir string, n int) {
 	t.Helper()
 	w := &bundles.Writer{ReadOnly: true}
 	defer w.Close()
-	plan, err := w.Plan(t.Context(), tree(n, few), dir)
+	plan, err := w.Plan(t.Context(), tree(n, fewFiles), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,17 +119,17 @@ func upToDate(t *testing.T, dir string, n int) {
 	}
 }
 
-// TestPermissions runs as a user without privileges.
+// TestPermissions writes bundles as a user without privileges, and with different modes of files and folders.
 func TestPermissions(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}
 	if os.Geteuid() != 0 {
 		t.Skip("running as another user needs root")
 	}
 	cases := map[string]struct {
-		path string // gets the mode
+		path string // the file or folder that gets the mode
 		mode fs.FileMode
-		want string // the error; empty if the write succeeds
+		want string // the expected error, or empty if the write must succeed
 	}{
 		"the parent is read-only":                {"..", 0o555, "creating a staging folder next to it: permission denied"},
 		"the parent cannot be read":              {"..", 0o311, "permission denied"},
@@ -144,8 +144,8 @@ func TestPermissions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			base := open(t)
-			o := order{Dir: filepath.Join(base, "bundle"), Files: few, Trees: []int{0}}
+			base := openFolder(t)
+			o := order{Dir: filepath.Join(base, "bundle"), Files: fewFiles, Trees: []int{0}}
 			if out, code := o.outcome(t, nobody); code != 0 {
 				t.Fatal(out)
 			}
@@ -169,7 +169,7 @@ func TestPermissions(t *testing.T) {
 			} else if strings.Contains(out, "note: cannot remove") != strings.Contains(tc.path, "staged") {
 				t.Errorf("it printed %q, want a note only if it leaves a folder", out)
 			}
-			if n, err := which(o.Dir, few, 1); n != 1 {
+			if n, err := treeIn(o.Dir, fewFiles, 1); n != 1 {
 				t.Error(err)
 			}
 			if left := siblings(t, o.Dir); len(left) > 0 && !strings.Contains(tc.path, "staged") {
@@ -179,8 +179,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// open creates a folder that every user can write to.
-func open(t *testing.T) string {
+// openFolder creates a folder in which every user can create files.
+func openFolder(t *testing.T) string {
 	t.Helper()
 	base, err := os.MkdirTemp("", "trainyard-crash-")
 	if err != nil {
@@ -197,9 +197,10 @@ func open(t *testing.T) string {
 	return base
 }
 
-// TestMounts: a write does not replace a mount point, nor a folder with unchanged or unknown files in a mount.
+// TestMounts: if the folder is a mount point, or contains unchanged or unknown files in a mount, a write fails and
+// changes nothing.
 func TestMounts(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	cases := map[string]struct {
 		at   string // mount point in the bundle
 		bind bool
@@ -217,7 +218,7 @@ func TestMounts(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			base := t.TempDir()
-			o := order{Dir: filepath.Join(base, "parent", "bundle"), Files: few, Trees: []int{0}, Keep: tc.keep}
+			o := order{Dir: filepath.Join(base, "parent", "bundle"), Files: fewFiles, Trees: []int{0}, Keep: tc.keep}
 			o.must(t)
 			source, at := filepath.Join(base, "source"), filepath.Join(o.Dir, tc.at)
 			if err := os.MkdirAll(at, 0o755); err != nil {
@@ -262,24 +263,25 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestOverlay writes to a folder of a container image.
+// TestOverlay writes to a folder in the lower layer of an overlay, like a folder of a container image, and to a new
+// folder.
 func TestOverlay(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	base := t.TempDir()
 	for _, dir := range []string{"lower", "upper", "work", "merged"} {
 		if err := os.Mkdir(filepath.Join(base, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	order{Dir: filepath.Join(base, "lower", "bundle"), Files: few, Trees: []int{0}}.must(t)
+	order{Dir: filepath.Join(base, "lower", "bundle"), Files: fewFiles, Trees: []int{0}}.must(t)
 	mounted(t, "overlay", filepath.Join(base, "merged"), "overlay", 0,
 		"lowerdir="+base+"/lower,upperdir="+base+"/upper,workdir="+base+"/work,redirect_dir=off")
-	o := order{Dir: filepath.Join(base, "merged", "bundle"), Files: few, Trees: []int{1}}
+	o := order{Dir: filepath.Join(base, "merged", "bundle"), Files: fewFiles, Trees: []int{1}}
 	o.fails(t, nil, "a folder in a lower layer of an overlay, cannot be replaced: write to another folder; nothing was changed")
 	o.Dir = filepath.Join(base, "merged", "new")
 	o.Trees = []int{0, 1, 0}
 	o.must(t)
-	if n, err := which(o.Dir, few, 0, 1); n != 0 {
+	if n, err := treeIn(o.Dir, fewFiles, 0, 1); n != 0 {
 		t.Errorf("the folder holds tree %d, %v", n, err)
 	}
 }

@@ -1,7 +1,6 @@
-// Package crash tests the guarantees of docs/writing.md. It kills and interrupts
-// processes that write bundles, lets their system calls fail, and checks what they
-// leave. It needs Linux, runs more tests as root, and takes about 25 minutes, so it
-// runs only on request:
+// Package crash tests the guarantees of docs/writing.md. The tests kill and interrupt processes that write bundles,
+// let their system calls fail, and check which files remain. They need Linux, and some of them need root. They take
+// about 25 minutes, so they run only on request:
 //
 //	TRAINYARD_CRASH=1 go test -count=1 -timeout 60m ./test/crash
 //

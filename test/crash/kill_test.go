@@ -20,22 +20,22 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// many is the number of files in a large folder.
-const many = 3000
+// manyFiles is the number of generated files in a large folder.
+const manyFiles = 3000
 
-// swaps are the two ways to swap folders; the value is order.Renaming.
+// swaps lists the two ways to swap folders. The value is the field Renaming of the order.
 var swaps = map[string]bool{"exchange": false, "rename": true}
 
 // kills is the number of kills for each way to swap.
 const kills = 200
 
-// TestKill kills a process at random moments.
+// TestKill kills processes that write a folder at random moments, and checks that the folder can be recovered.
 func TestKill(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	for swap, renaming := range swaps {
 		t.Run(swap, func(t *testing.T) {
 			found := map[string]int{}
-			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: many, Trees: []int{1, 0}, Renaming: renaming}
+			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: manyFiles, Trees: []int{1, 0}, Renaming: renaming}
 			o.must(t)
 			for range kills {
 				o.killed(t, found)
@@ -48,8 +48,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killed kills one process, checks the folder before and after recovery by a
-// read-only Writer, and writes the folder once more.
+// killed kills one process, checks the folder before and after a read-only Writer recovers it, and writes the folder
+// once more.
 func (o order) killed(t *testing.T, found map[string]int) {
 	t.Helper()
 	endless := o
@@ -67,13 +67,13 @@ func (o order) killed(t *testing.T, found map[string]int) {
 	last := o
 	last.Trees = []int{0}
 	last.must(t)
-	is(t, o.Dir, o.Files, 0)
+	expectTree(t, o.Dir, o.Files, 0)
 }
 
 // recovers checks a folder before and after recovery. It counts the outcomes in found.
 func (o order) recovers(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
-	before, err := which(o.Dir, o.Files, 0, 1)
+	before, err := treeIn(o.Dir, o.Files, 0, 1)
 	if err != nil {
 		t.Errorf("before recovery: %v", err)
 	}
@@ -85,7 +85,7 @@ func (o order) recovers(t *testing.T, existed bool, found map[string]int) {
 		t.Errorf("recovery: %v", err)
 	}
 	w.Close()
-	after, err := which(o.Dir, o.Files, 0, 1)
+	after, err := treeIn(o.Dir, o.Files, 0, 1)
 	switch {
 	case err != nil:
 		t.Errorf("after recovery: %v", err)
@@ -101,16 +101,16 @@ func (o order) recovers(t *testing.T, existed bool, found map[string]int) {
 	found[map[int]string{missing: "none", 0: "tree 0", 1: "tree 1"}[after]]++
 }
 
-// changing lists the system calls that open or change files.
-var changing = []string{
+// changingCalls lists the names of the system calls that open or change files.
+var changingCalls = []string{
 	"flock", "mkdirat", "openat", "write", "linkat", "renameat", "renameat2", "unlinkat",
 	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// few is the number of files in a folder that is replaced very often.
-const few = 6
+// fewFiles is the number of generated files in a small folder, for tests that replace the folder very often.
+const fewFiles = 6
 
-// situations prepare what a process finds.
+// situations prepare the folder and the files next to it before a process starts.
 var situations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -127,20 +127,20 @@ var situations = map[string]func(*testing.T, order){
 	},
 }
 
-// injected is the outcome of a process with an injected signal or error.
+// injected is the outcome of a process into which strace injected a signal or an error.
 type injected struct {
 	happened bool
 	out      string   // its output
-	code     int      // its exit code; -1 if it was killed
-	held     int      // tree in the folder before
-	before   []string // files next to the folder before
+	code     int      // its exit code, or -1 if it was killed
+	held     int      // tree in the folder before the process started
+	before   []string // files next to the folder before the process started
 }
 
-// inject executes an order, and injects a signal or an error into the nth system call with a name.
+// inject executes an order under strace, which injects a signal or an error into the nth system call with this name.
 func (o order) inject(t *testing.T, call, what string, nth int) injected {
 	t.Helper()
 	before, trace := siblings(t, o.Dir), filepath.Join(t.TempDir(), "trace")
-	held, err := which(o.Dir, o.Files, 0)
+	held, err := treeIn(o.Dir, o.Files, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,25 +160,24 @@ func (o order) inject(t *testing.T, call, what string, nth int) injected {
 	return injected{code == -1 || strings.Contains(string(calls), "(INJECTED)"), string(out), code, held, before}
 }
 
-// TestKillEachStep kills a process at every single system call that opens or
-// changes a file. Random moments miss most of them.
+// TestKillEachStep kills processes at every single system call that opens or changes a file. TestKill, which uses
+// random moments, misses most of these calls.
 func TestKillEachStep(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(situations)), func(t *testing.T, o order, got injected) {
 		o.recovers(t, got.held != missing, map[string]int{})
 	})
 }
 
-// TestFailEachStep lets every single one of these system calls fail. The exit code
-// shows whether the folder changed, and the process prints a note if it leaves a
-// staging folder.
+// TestFailEachStep lets every single system call that opens or changes a file fail. The exit code must show whether
+// the folder changed. The process must print a note if a staging folder remains.
 func TestFailEachStep(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	for _, failure := range []string{"EIO", "ENOSPC", "EACCES"} {
 		t.Run(failure, func(t *testing.T) {
 			eachStep(t, "error="+failure, []string{"a folder", "no folder"}, func(t *testing.T, o order, got injected) {
 				out, code := got.out, got.code
-				n, err := which(o.Dir, o.Files, 0, 1)
+				n, err := treeIn(o.Dir, o.Files, 0, 1)
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -196,8 +195,8 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep injects a signal or an error into one system call after the other, until
-// a process ends without it, and calls check each time.
+// eachStep runs a process for every system call, injects a signal or an error into this call, and calls check. It
+// stops when a process ends before the call with the next number.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injected)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -207,8 +206,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 		for _, name := range found {
 			t.Run(swap+" with "+name, func(t *testing.T) {
 				counts := map[string]int{}
-				for _, call := range changing {
-					for eachTime(t, order{Files: few, Trees: []int{1}, Renaming: renaming}, situations[name], call, what, counts[call]+1, check) {
+				for _, call := range changingCalls {
+					for eachTime(t, order{Files: fewFiles, Trees: []int{1}, Renaming: renaming}, situations[name], call, what, counts[call]+1, check) {
 						counts[call]++
 					}
 				}
@@ -218,7 +217,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime injects into one system call, and reports whether there was one.
+// eachTime runs one process, injects the signal or error into its nth system call with this name, and calls check. It
+// reports whether the process made such a call.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injected)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")
@@ -230,7 +230,7 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 	got := o.inject(t, call, what, nth)
 	check(t, o, got)
 	o.must(t)
-	is(t, o.Dir, o.Files, 1)
+	expectTree(t, o.Dir, o.Files, 1)
 	if t.Failed() {
 		t.Fatalf("%s %d: %s", call, nth, got.out)
 	}
@@ -240,12 +240,13 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 	return got.happened
 }
 
-// TestInterrupt ends processes as Ctrl-C does. They leave nothing next to the folder.
+// TestInterrupt interrupts processes with the signal of Ctrl-C. No files of these processes must remain next to the
+// folder.
 func TestInterrupt(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	for swap, renaming := range swaps {
 		t.Run(swap, func(t *testing.T) {
-			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: many, Trees: []int{1, 0}, Renaming: renaming}
+			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: manyFiles, Trees: []int{1, 0}, Renaming: renaming}
 			o.must(t)
 			o.Rounds = math.MaxInt
 			for range 25 {
@@ -262,7 +263,7 @@ func TestInterrupt(t *testing.T) {
 				if err := cmd.Wait(); err == nil || !strings.Contains(words.String(), "interrupted") || strings.Count(words.String(), "\n") != 1 {
 					t.Errorf("%v: %s", err, words.String())
 				}
-				is(t, o.Dir, o.Files, 0, 1)
+				expectTree(t, o.Dir, o.Files, 0, 1)
 			}
 		})
 	}

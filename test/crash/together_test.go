@@ -11,21 +11,20 @@ import (
 	"time"
 )
 
-// writes is the number of writes of each process.
-const writes = 200
+// writesPerProcess is the number of times that each process writes the folder.
+const writesPerProcess = 200
 
-// TestConcurrentWriters lets two processes write the same folder at the same time.
-// A reader always finds one of the two trees. Without atomic exchanges it can find
-// no folder for a moment.
+// TestConcurrentWriters lets two processes write the same folder at the same time. A reader must always find one of
+// the two trees. Without atomic exchanges, the folder may be missing for a moment.
 func TestConcurrentWriters(t *testing.T) {
-	slow(t)
+	skipUnlessRequested(t)
 	for name, renaming := range swaps {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
-			order{Dir: dir, Files: many, Trees: []int{0}}.must(t)
+			order{Dir: dir, Files: manyFiles, Trees: []int{0}}.must(t)
 			done := make(chan string, 2)
 			for _, trees := range [][]int{{0, 1}, {1, 0}} {
-				o := order{Dir: dir, Files: many, Trees: trees, Rounds: writes / 2, Pause: 5 * time.Millisecond, Renaming: renaming}
+				o := order{Dir: dir, Files: manyFiles, Trees: trees, Rounds: writesPerProcess / 2, Pause: 5 * time.Millisecond, Renaming: renaming}
 				cmd := o.command(t)
 				go func() {
 					out, err := cmd.CombinedOutput()
@@ -49,14 +48,14 @@ func TestConcurrentWriters(t *testing.T) {
 					}
 				}
 			}
-			is(t, dir, many, 0, 1)
-			t.Logf("%d writes of each process, %d reads", writes, reads)
+			expectTree(t, dir, manyFiles, 0, 1)
+			t.Logf("%d writes of each process, %d reads", writesPerProcess, reads)
 		})
 	}
 }
 
-// readOnce reads a folder while other processes write it. It reports whether the
-// folder was the same from the first read to the last, and ignores it otherwise.
+// readOnce reads a folder while other processes write it, and checks that it holds one of the two trees. It reports
+// false and checks nothing if the folder was replaced between the first and the last read.
 func readOnce(t *testing.T, dir string, renaming bool) bool {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -79,7 +78,7 @@ func readOnce(t *testing.T, dir string, renaming bool) bool {
 	if err != nil {
 		t.Error(err)
 	}
-	if a, b := difference(content(0, many), held), difference(content(1, many), held); a != "" && b != "" {
+	if a, b := difference(content(0, manyFiles), held), difference(content(1, manyFiles), held); a != "" && b != "" {
 		t.Errorf("the folder holds %d files, which differ from one tree in %s, from the other in %s", len(held), a, b)
 	}
 	return true

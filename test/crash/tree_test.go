@@ -17,16 +17,16 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// slow skips a test unless TRAINYARD_CRASH is set.
-func slow(t *testing.T) {
+// skipUnlessRequested skips a slow test unless TRAINYARD_CRASH is set.
+func skipUnlessRequested(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_CRASH") == "" {
 		t.Skip("slow: set TRAINYARD_CRASH=1")
 	}
 }
 
-// files returns the files of tree n. A third is the same in all trees, a third has
-// different content in each tree, and a third has different names in each tree.
+// files returns the files of tree n. One third of the files is the same in all trees, one third has different content
+// in each tree, and one third has different names in each tree.
 func files(n, count int) []bundles.File {
 	var all []bundles.File
 	for i := range count {
@@ -42,7 +42,7 @@ func files(n, count int) []bundles.File {
 	return all
 }
 
-// tree returns tree n. Its file names are valid, so an error ends the program.
+// tree returns tree n. An error ends the program, because the file names are always valid.
 func tree(n, count int) bundles.Tree {
 	made, err := bundles.NewTree(files(n, count)...)
 	if err != nil {
@@ -66,11 +66,11 @@ func content(n, count int) map[string]string {
 	return held
 }
 
-// missing is the result of which for a missing folder.
+// missing is the result of treeIn for a folder that does not exist.
 const missing = -1
 
-// which returns the tree that a folder holds, compared byte by byte.
-func which(dir string, count int, trees ...int) (int, error) {
+// treeIn returns the number of the tree that a folder contains. It compares all files byte by byte.
+func treeIn(dir string, count int, trees ...int) (int, error) {
 	held, err := contents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
 		return missing, nil
@@ -89,7 +89,8 @@ func which(dir string, count int, trees ...int) (int, error) {
 	return 0, fmt.Errorf("%s holds %d files: %s", dir, len(held), strings.Join(all, ", "))
 }
 
-// difference returns the path of a file that differs or is missing on one side.
+// difference returns the path of a file that differs between two folders or exists in only one of them. It returns an
+// empty string if the folders are equal.
 func difference(want, got map[string]string) string {
 	for path, text := range want {
 		if got[path] != text {
@@ -104,7 +105,7 @@ func difference(want, got map[string]string) string {
 	return ""
 }
 
-// siblings lists the files and folders next to a folder.
+// siblings lists the names of the files and folders that are in the same parent folder as dir.
 func siblings(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(dir))
@@ -118,13 +119,14 @@ func siblings(t *testing.T, dir string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == filepath.Base(dir) })
 }
 
-// is checks that a folder holds one of the trees, and that nothing lies next to it.
-func is(t *testing.T, dir string, count int, trees ...int) {
+// expectTree checks that a folder contains one of the given trees, and that its parent folder contains no other
+// files.
+func expectTree(t *testing.T, dir string, count int, trees ...int) {
 	t.Helper()
-	if _, err := which(dir, count, trees...); err != nil {
+	if _, err := treeIn(dir, count, trees...); err != nil {
 		t.Error(err)
 	}
-	if n, _ := which(dir, count, trees...); !slices.Contains(trees, n) {
+	if n, _ := treeIn(dir, count, trees...); !slices.Contains(trees, n) {
 		t.Errorf("the folder holds tree %d, want one of %v", n, trees)
 	}
 	if names := siblings(t, dir); len(names) > 0 {

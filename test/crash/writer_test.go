@@ -25,7 +25,7 @@ import (
 // orderVariable is the environment variable that makes the test binary execute an order.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
-// order describes what a child process writes.
+// order describes which trees a child process writes, and how.
 type order struct {
 	Dir      string
 	Trees    []int         // trees to write, in this order
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// run writes folders as generate does. It uses one thread, so that strace can
-// count its system calls.
+// run writes the trees of the order to its folder, with the same code as trainyard generate. It uses one thread, so
+// that strace can count its system calls.
 func (o order) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	if o.Renaming {
@@ -86,8 +86,8 @@ func (o order) write(ctx context.Context, tree bundles.Tree) error {
 	return err
 }
 
-// forbidExchange makes the kernel return the error of a file system without atomic
-// exchanges. It uses seccomp, so the product needs no switch for tests.
+// forbidExchange makes the kernel return the error that a file system without atomic exchanges returns. It uses
+// seccomp, so that the tested code needs no option for tests.
 func forbidExchange() error {
 	const (
 		load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -116,8 +116,8 @@ func forbidExchange() error {
 	return nil
 }
 
-// command returns a child process that executes the order. The words before it are
-// a program that starts the child, such as strace.
+// command returns the command of a child process that executes the order. The parameter before is the command line of
+// a program that starts the child process, such as strace.
 func (o order) command(t *testing.T, before ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
@@ -135,12 +135,13 @@ func (o order) command(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// outcome executes an order in a child process. It returns the output and the exit code.
+// outcome executes an order in a child process, as another user if as is not nil. It returns the output and the exit
+// code.
 func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.command(t)
-	if as != nil { // this user cannot enter the folder of the test binary
-		cmd.Path = filepath.Join(open(t), "run")
+	if as != nil { // the test binary is linked, because this user cannot enter its folder
+		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +155,7 @@ func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// must executes an order that has to succeed and print nothing.
+// must executes an order in a child process, which must succeed and print nothing.
 func (o order) must(t *testing.T) {
 	t.Helper()
 	if out, code := o.outcome(t, nil); code != 0 || out != "" {

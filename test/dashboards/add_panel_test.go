@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPanelIsOneStruct adds the file from docs/dashboards.md, and checks that every form of the dashboard contains its
-// panel.
+// TestPanelIsOneStruct adds a file that docs/dashboards.md shows. It checks that the panel in this file appears in Grafana's
+// dashboard, in that of the OpenShift console, in that of Perses, and in panels.json.
 func TestPanelIsOneStruct(t *testing.T) {
 	const file = "grafana/dashboards/gpu_hours.cue"
 	module := withFile(t, file, documentedFile(t, file))
@@ -24,13 +24,13 @@ func TestPanelIsOneStruct(t *testing.T) {
 	const title, metric = "GPU hours in a day", "trainyard:namespace_gpus_requested:sum"
 	waste := r.grafana["waste"]
 	if p := waste.panel(title); p.ID == 0 || p.GridPos.W == 0 || !strings.Contains(p.Targets[0].Expr, metric) {
-		t.Errorf("Grafana: %+v", p)
+		t.Errorf("Grafana: got panel %+v, want the panel of the added file", p)
 	}
 	if !slices.ContainsFunc(r.openshift["waste"].Rows[0].Panels, func(p consolePanel) bool { return p.Title == title && p.Type == "singlestat" }) {
-		t.Errorf("the console: %+v", r.openshift["waste"].Rows[0])
+		t.Errorf("OpenShift console: got row %+v, want the panel of the added file in it", r.openshift["waste"].Rows[0])
 	}
 	if p := r.perses["waste"].Panels["now_gpu-hours"]; p.Spec.Display.Name != title || p.Spec.Plugin.Kind != "StatChart" {
-		t.Errorf("Perses: %+v", p)
+		t.Errorf("Perses: got panel %+v, want the panel of the added file", p)
 	}
 	var exported []panels.Dashboard
 	read(t, dashboardsOf(t, module).LookupPath(cue.ParsePath("exported")), &exported)
@@ -41,7 +41,7 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 	for rule, check := range rules {
 		for _, f := range check("waste", waste) {
-			// A query of a whole day needs an exception in grafana/.lint, as docs/dashboards.md shows.
+			// A query about a whole day needs an exclusion in grafana/.lint, which docs/dashboards.md also shows.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(exclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)

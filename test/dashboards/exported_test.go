@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestExportedIsCurrent compares grafana/panels/panels.json with the dashboards; TRAINYARD_UPDATE=1 writes it.
+// TestExportedIsCurrent compares grafana/panels/panels.json with the dashboards. With TRAINYARD_UPDATE=1, it writes
+// panels.json instead.
 func TestExportedIsCurrent(t *testing.T) {
 	text, err := dashboardsOf(t, trainyard.CUE).LookupPath(cue.ParsePath("exported")).MarshalJSON()
 	if err != nil {
@@ -32,11 +33,12 @@ func TestExportedIsCurrent(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want.String(), string(panels.JSON)); diff != "" {
-		t.Errorf("grafana/panels/panels.json is not current, run `make update`: -want +got:\n%s", diff)
+		t.Errorf("grafana/panels/panels.json is out of date: run `make update`: -want +got:\n%s", diff)
 	}
 }
 
-// TestExportedHasAllQueries checks that panels.json contains the same queries as Grafana's dashboards, and no unknown field.
+// TestExportedHasAllQueries checks that panels.json contains the same queries as Grafana's dashboards. It also checks that
+// panels.json has no unknown fields.
 func TestExportedHasAllQueries(t *testing.T) {
 	all, err := panels.All()
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// exclusion exempts a panel from a rule. Without a dashboard it applies to all dashboards, and without a panel to all
-// panels of the dashboard.
+// exclusion exempts a panel from a rule. An exclusion without a dashboard applies to all dashboards. An exclusion without a
+// panel applies to all panels of the dashboard.
 type exclusion struct {
 	Dashboard string `json:"dashboard"`
 	Panel     string `json:"panel"`
 	Reason    string `json:"reason"`
 }
 
-// exclusions reads grafana/.lint, keyed by rule.
+// exclusions returns the exclusions for each rule, from grafana/.lint.
 func exclusions(t *testing.T) map[string][]exclusion {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "grafana", ".lint"))
@@ -58,10 +58,10 @@ func TestDashboardsFollowTheRules(t *testing.T) {
 			}
 			for _, e := range excluded[rule] {
 				if !used[e] {
-					t.Errorf("grafana/.lint exempts %s %s, which follows the rule", e.Dashboard, e.Panel)
+					t.Errorf("grafana/.lint exempts %s %s, which follows the rule: remove this exclusion", e.Dashboard, e.Panel)
 				}
 				if len(strings.Fields(e.Reason)) < 4 {
-					t.Errorf("grafana/.lint exempts %s %s without a reason", e.Dashboard, e.Panel)
+					t.Errorf("grafana/.lint exempts %s %s without a reason: write a reason of at least 4 words", e.Dashboard, e.Panel)
 				}
 			}
 		})
@@ -72,7 +72,7 @@ func (e exclusion) covers(name string, f finding) bool {
 	return (e.Dashboard == "" || e.Dashboard == name) && (e.Panel == "" || e.Panel == f.panel)
 }
 
-// TestRulesDetectViolations breaks each rule with one change of a valid dashboard.
+// TestRulesDetectViolations breaks each rule by one change of a valid dashboard, and checks that the rule reports it.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shipped(t).grafana["trainjob"]
 	for rule, spoil := range map[string]func(b *board){

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// rendered holds the dashboards in each form, by name.
+// rendered holds the dashboards by name, once for each viewer.
 type rendered struct {
 	grafana   map[string]board
 	openshift map[string]console
@@ -20,7 +20,7 @@ type rendered struct {
 	texts     map[string][]byte // Grafana's JSON, as delivered
 }
 
-// board holds the fields of a dashboard in Grafana's JSON that rules check.
+// board holds those fields of a dashboard in Grafana's JSON that the rules check.
 type board struct {
 	UID        string       `json:"uid"`
 	Title      string       `json:"title"`
@@ -44,7 +44,7 @@ type templating struct {
 type variable struct {
 	Name       string     `json:"name"`
 	Type       string     `json:"type"`
-	Query      any        `json:"query"` // a string, or a mapping that contains one
+	Query      any        `json:"query"` // a string, or a mapping with a string in its key query
 	Datasource datasource `json:"datasource"`
 	Refresh    int        `json:"refresh"`
 	Hide       int        `json:"hide"`
@@ -94,7 +94,7 @@ type boardPanel struct {
 	} `json:"fieldConfig"`
 }
 
-// links returns the links of the panel's series, or of a table's rows.
+// links returns the links of the panel's series. For a table, it returns the links of the rows.
 func (p boardPanel) links() []fieldLink {
 	all := p.FieldConfig.Defaults.Links
 	for _, override := range p.FieldConfig.Overrides {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// finding is a violation in a panel or, without a panel, in the dashboard.
+// finding is a violation of a rule in a panel. If panel is empty, the dashboard itself violates the rule.
 type finding struct{ panel, message string }
 
-// rules holds the rules of Grafana's dashboard-linter, under their original names, and additional rules.
+// rules holds rules for dashboards: those of Grafana's dashboard-linter, with their original names, and additional ones.
 var rules = map[string]func(name string, b board) []finding{
 	"template-datasource": func(_ string, b board) []finding {
 		v, found := b.variable("datasource")
-		return findingIf(!found || v.Type != "datasource" || v.query() != "prometheus", "", "want a variable datasource of type prometheus")
+		return findingIf(!found || v.Type != "datasource" || v.query() != "prometheus", "", "want a variable datasource that selects data sources of type prometheus")
 	},
 	"panel-datasource": eachPanel(func(_ board, p boardPanel) string {
 		sources := []datasource{p.Datasource}
 		for _, t := range p.Targets {
 			sources = append(sources, t.Datasource)
 		}
-		return messageUnless(!slices.ContainsFunc(sources, func(d datasource) bool { return d != (datasource{"prometheus", "${datasource}"}) }), "want ${datasource}")
+		return messageUnless(!slices.ContainsFunc(sources, func(d datasource) bool { return d != (datasource{"prometheus", "${datasource}"}) }), "want ${datasource} as data source of the panel and its queries")
 	}),
 	"template-job":      wantVariable("job"),
 	"template-instance": wantVariable("instance"),
@@ -34,9 +34,9 @@ var rules = map[string]func(name string, b board) []finding{
 		several := v.IncludeAll && v.Multi && v.AllValue == ".+"
 		one := !v.IncludeAll && !v.Multi
 		if used := "=~\"$" + v.Name + `"`; several && strings.Contains(b.queries(), "=\"$"+v.Name+`"`) || one && strings.Contains(b.queries(), used) {
-			return "want =~ for variables with several values, and = for variables with one"
+			return "want =~ for variables with several values, and = for variables with one value"
 		}
-		return messageUnless(several || one, "want a single value, or several values with all as .+")
+		return messageUnless(several || one, "want a variable with a single value, or with several values and .+ as the value for all")
 	}),
 	"template-used": eachVariable(func(b board, v variable) string {
 		return messageUnless(strings.Contains(b.queries(), "$"+v.Name), "no query uses the variable")
@@ -44,7 +44,7 @@ var rules = map[string]func(name string, b board) []finding{
 	"template-prefix": eachVariable(func(b board, v variable) string {
 		for _, other := range b.Templating.List {
 			if other.Name != v.Name && strings.HasPrefix(other.Name, v.Name) {
-				return "the OpenShift console would replace the name inside $" + other.Name
+				return "rename the variable, because the OpenShift console would also replace it inside $" + other.Name
 			}
 		}
 		return messageUnless(!strings.HasPrefix(v.Name, "__"), "want a name that Grafana does not reserve")
@@ -69,11 +69,11 @@ var rules = map[string]func(name string, b board) []finding{
 		return messageUnless(units[p.FieldConfig.Defaults.Unit], "want a unit that all viewers support, got %q", p.FieldConfig.Defaults.Unit)
 	}),
 	"panel-no-targets": eachPanel(func(_ board, p boardPanel) string {
-		return messageUnless(len(p.Targets) > 0 && !slices.ContainsFunc(p.Targets, func(t target) bool { return t.Expr == "" }), "has no query")
+		return messageUnless(len(p.Targets) > 0 && !slices.ContainsFunc(p.Targets, func(t target) bool { return t.Expr == "" }), "want a query")
 	}),
 	"panel-one-number": eachPanel(func(_ board, p boardPanel) string {
 		number := p.Type == "stat" || p.Type == "gauge"
-		return messageUnless(!number || len(p.Targets) == 1, "the OpenShift console shows only the first of several queries")
+		return messageUnless(!number || len(p.Targets) == 1, "want one query, because the OpenShift console shows only the first")
 	}),
 	"target-rate-interval": eachTarget(func(_ boardPanel, t target) string {
 		for _, window := range windows.FindAllStringSubmatch(t.Expr, -1) {
@@ -130,7 +130,7 @@ var rules = map[string]func(name string, b board) []finding{
 	"threshold-legend": eachPanel(func(_ board, p boardPanel) string {
 		steps := len(p.FieldConfig.Defaults.Thresholds.Steps)
 		words := strings.Count(p.Description, "Below ") + strings.Count(p.Description, "From ")
-		return messageUnless(steps == 1 || steps > 1 && words >= steps, "want a description of each of %d colours", steps)
+		return messageUnless(steps == 1 || steps > 1 && words >= steps, "want a description of each of %d colors", steps)
 	}),
 	"legend": eachTarget(func(p boardPanel, t target) string {
 		if p.Type == "table" || p.Type == "heatmap" {
@@ -138,18 +138,18 @@ var rules = map[string]func(name string, b board) []finding{
 		}
 		by := grouping.FindStringSubmatch(t.Expr)
 		if by == nil {
-			return messageUnless(!strings.Contains(t.LegendFormat, "{{"), "names labels that the query does not group by")
+			return messageUnless(!strings.Contains(t.LegendFormat, "{{"), "want a legend without labels, because the query does not group by labels")
 		}
 		labels := strings.Split(strings.ReplaceAll(by[1], " ", ""), ",")
 		for _, match := range names.FindAllStringSubmatch(t.LegendFormat, -1) {
 			if !slices.Contains(labels, match[1]) {
-				return "names the label " + match[1] + ", which the query does not group by"
+				return "the legend names the label " + match[1] + ", but the query does not group by this label"
 			}
 		}
 		for _, label := range labels {
 			named := strings.Contains(t.LegendFormat, "{{"+label+"}}") || label == "le" || label == "pod" && strings.Contains(t.LegendFormat, "{{role}} {{index}}")
 			if !named {
-				return "does not name the label " + label
+				return "the legend does not name the label " + label
 			}
 		}
 		return ""
@@ -160,10 +160,10 @@ var rules = map[string]func(name string, b board) []finding{
 		}
 		one := strings.Contains(t.Expr, "$namespace") && strings.Contains(t.Expr, "$trainjob")
 		if !aggregated.MatchString(t.Expr) {
-			return messageUnless(one, "want an outermost aggregation, or a query of one TrainJob")
+			return messageUnless(one, "want an aggregation of the whole query, or a query about one TrainJob")
 		}
 		by := grouping.FindStringSubmatch(t.Expr)
-		return messageUnless(one || by == nil || !strings.Contains(","+strings.ReplaceAll(by[1], " ", "")+",", ",pod,"), "want no grouping by pod, or a query of one TrainJob")
+		return messageUnless(one || by == nil || !strings.Contains(","+strings.ReplaceAll(by[1], " ", "")+",", ",pod,"), "want no grouping by pod, or a query about one TrainJob")
 	}),
 	"grid": func(_ string, b board) (found []finding) {
 		for i, p := range b.Panels {

@@ -15,14 +15,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unsupportedKinds reads the kinds of panels that a delivery leaves out.
+// unsupportedKinds returns the types of panels that a delivery leaves out, with the reason for each type.
 func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 	t.Helper()
 	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.MakePath(cue.Str("unsupported"), cue.Str(delivery), cue.Str("kinds"))), &kinds)
 	return kinds
 }
 
-// panelQueries lists the queries of a dashboard's panels, in order, without panels of some kinds.
+// panelQueries lists the queries of a dashboard's panels in their order. It skips panels of the given types.
 func (b board) panelQueries(skip map[string]string) (all []string) {
 	for _, p := range b.Panels {
 		if skip[p.Type] != "" || p.Type == "row" {
@@ -35,7 +35,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals replaces $__rate_interval by the panel's interval, as the OpenShift console requires.
+// withFixedIntervals returns the dashboard with the interval of each panel in place of $__rate_interval, as the OpenShift
+// console requires.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -49,12 +50,12 @@ func (b board) withFixedIntervals() board {
 	return b
 }
 
-// consoleTypes are the panel types that the OpenShift console supports.
+// consoleTypes lists the panel types that the OpenShift console supports.
 // Source: openshift/monitoring-plugin, legacy-dashboard.tsx.
 var consoleTypes = []string{"gauge", "grafana-piechart-panel", "graph", "singlestat", "table"}
 
-// TestConsoleMatchesGrafana checks that the OpenShift console runs the same queries as Grafana, except for unsupported
-// panels.
+// TestConsoleMatchesGrafana checks that the OpenShift console runs the same queries as Grafana, except for those of
+// unsupported panels.
 func TestConsoleMatchesGrafana(t *testing.T) {
 	r, skip := shipped(t), unsupportedKinds(t, "openshift-console")
 	for name, c := range r.openshift {
@@ -81,10 +82,10 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 	}
 }
 
-// labelValues matches queries of variables that the console can rewrite, including the space.
+// labelValues matches the queries of variables that the console can rewrite. The space after the comma is necessary.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
-// braces matches a variable in braces, which the console does not replace.
+// braces matches the beginning of a variable in braces. The console does not replace such variables.
 var braces = regexp.MustCompile(`\$\{`)
 
 func checkConsolePanel(t *testing.T, name string, p consolePanel) {
@@ -106,11 +107,11 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 	}
 }
 
-// persesKinds are the Perses plugins that panels use.
+// persesKinds lists the plugins of Perses that panels use.
 var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
 
-// TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for unsupported panels, and that
-// each panel has one position.
+// TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for those of unsupported panels. It
+// also checks that each panel has one position.
 func TestPersesMatchesGrafana(t *testing.T) {
 	r, skip := shipped(t), unsupportedKinds(t, "perses")
 	for name, d := range r.perses {
@@ -141,8 +142,8 @@ func TestPersesMatchesGrafana(t *testing.T) {
 	}
 }
 
-// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported features,
-// and checks that dashboards use each unsupported kind of panel.
+// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported features. It
+// also checks that a dashboard uses each unsupported type of panel.
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
 	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)
@@ -159,14 +160,14 @@ func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	for delivery, features := range unsupported {
 		for kind := range features.Kinds {
 			if !strings.Contains(string(shipped(t).texts["queueing"]), `"type": "`+kind+`"`) {
-				t.Errorf("%s leaves out %s, which no dashboard uses", delivery, kind)
+				t.Errorf("%s leaves out panels of type %s, which no dashboard uses: remove this type", delivery, kind)
 			}
 		}
 		maps.Copy(features.Kinds, features.Others)
 		for what, why := range features.Kinds {
 			line := "| `" + delivery + "` | " + what + " | " + why + " |"
 			if _, found := documented[line]; !found {
-				t.Errorf("docs/dashboards.md lacks %s", line)
+				t.Errorf("docs/dashboards.md lacks the row %s", line)
 			}
 			documented[line] = true
 		}
@@ -176,7 +177,7 @@ func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	}
 	for line, used := range documented {
 		if !used {
-			t.Errorf("docs/dashboards.md contains %s, which is not in grafana/dashboards", line)
+			t.Errorf("docs/dashboards.md contains the row %s, which is not in grafana/dashboards", line)
 		}
 	}
 }
@@ -188,7 +189,7 @@ var tableRow = regexp.MustCompile("(?m)^\\| `[a-z-]+` \\| [a-z ]+ \\| [^|]* \\|$
 func TestDashboardsAreSmall(t *testing.T) {
 	for name, text := range shipped(t).texts {
 		if len(text) < 1<<10 || len(text) > 1<<20 {
-			t.Errorf("%s has %d bytes", name, len(text))
+			t.Errorf("%s has %d bytes, want 1 KiB to 1 MiB", name, len(text))
 		}
 	}
 }

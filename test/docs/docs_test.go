@@ -1,9 +1,9 @@
 // Package docs runs the commands of the documentation.
 //
-// The steps of one Markdown file run in order, in one copy of the repository; package doctest defines the
-// fences. A file that uses kubectl gets a real control plane with Trainer and JobSet, without a kubelet.
-// Files that use cue, kustomize or helm get these programs. Fences marked "shell" are not run: they need
-// services that tests do not have, such as a registry.
+// The steps of one Markdown file run one after the other, in one copy of the repository. Package doctest describes
+// which fences are steps. If a file uses kubectl, its steps have a real control plane with Trainer and JobSet, but
+// without a kubelet. If a file uses cue, kustomize or helm, these programs are in PATH. Fences marked "shell" are not
+// run, because they need services that tests do not have, such as a registry.
 package docs
 
 import (
@@ -56,11 +56,11 @@ func TestDocumentedCommandsWork(t *testing.T) {
 	}
 }
 
-// reader is a doctest reader with the programs that a file uses.
+// reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// cluster gives the reader kubectl and a cluster. Other files share the cluster, so that the objects of
-// this file are deleted at the end.
+// cluster gives the reader kubectl and a cluster. The objects of the file are deleted at the end, because all files
+// share the cluster.
 func (r reader) cluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)

@@ -10,7 +10,8 @@ import (
 
 const inventory = "docs/metrics.md"
 
-// TestInventoryIsTrue compares docs/metrics.md with grafana/. TRAINYARD_UPDATE=1 writes the page.
+// TestInventoryIsTrue checks that docs/metrics.md equals the page generated from grafana/. TRAINYARD_UPDATE=1 writes
+// the page.
 func TestInventoryIsTrue(t *testing.T) {
 	g, err := grafanadata.Read("runbooks")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 const reference = "docs/platform.md"
 
-// TestPlatformReferenceIsUpToDate compares the page with the schema. TRAINYARD_UPDATE=1 writes it.
+// TestPlatformReferenceIsUpToDate checks that docs/platform.md equals the page generated from the schema.
+// TRAINYARD_UPDATE=1 writes the page.
 func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	page, err := generator.New(trainyard.CUE).Schema("markdown", false)
 	if err != nil {
@@ -23,7 +24,8 @@ func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	expectPage(t, reference, "schema", string(page))
 }
 
-// expectPage compares a page of the documentation with its source. TRAINYARD_UPDATE=1 writes the page.
+// expectPage checks that a page of the documentation has the text that was generated from its source.
+// TRAINYARD_UPDATE=1 writes the page.
 func expectPage(t *testing.T, page, source, want string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {

@@ -10,10 +10,10 @@ import (
 type Step struct {
 	File, Command string
 
-	// Shell reports that the command is a whole fence, which can have several lines.
+	// Shell is true if the command is the whole text of a fence marked "shell", which can have several lines.
 	Shell bool
 
-	// Lines has the lines of the file, or the expected output of the command.
+	// Lines contains the lines of the file, or the expected output of the command.
 	Lines []string
 }
 
@@ -42,7 +42,7 @@ func Parse(t testing.TB, text string) []Step {
 	return p.steps
 }
 
-// parser has the current fence, if any, and the steps so far.
+// parser holds the current fence, if there is one, and the steps that were parsed so far.
 type parser struct {
 	kind, file string
 	steps      []Step

@@ -13,30 +13,31 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// makeTarget matches commands that a test cannot run, because they would run the test itself, or take many
-// minutes. The test checks only that the make target exists.
+// makeTarget matches make commands. A reader does not run them, because they would run the test itself or take many
+// minutes. It checks only that the make target exists.
 var makeTarget = regexp.MustCompile(`^make [a-z][a-z -]*$`)
 
-// goBuild matches commands that build one program.
+// goBuild matches commands that build one program of this repository into /tmp.
 var goBuild = regexp.MustCompile(`^go build -o (/tmp/\S+) (\./\S+)$`)
 
 // Reader runs steps in a copy of the repository, with a private /tmp.
 type Reader struct {
 	copy, tmp string
 
-	// Environment has additional variables for commands.
+	// Environment contains additional environment variables for commands.
 	Environment []string
 }
 
-// NewReader returns a reader. Its files are removed when the test ends. Readers with the same folder share
-// Go's build cache for unchanged packages.
+// NewReader returns a reader. Its files are removed when the test ends. Readers with the same folder can reuse Go's
+// build cache for unchanged packages.
 func NewReader(t testing.TB, folder string) *Reader {
 	t.Helper()
 	repo.Copy(t, folder)
 	return &Reader{copy: folder, tmp: t.TempDir()}
 }
 
-// Follow runs a step. A command must print the expected output.
+// Follow executes a step. It creates the file of the step, or runs the command and checks that the command prints the
+// expected output.
 func (r Reader) Follow(t testing.TB, s Step) {
 	t.Helper()
 	if s.File != "" {
@@ -54,8 +55,9 @@ func (r Reader) Follow(t testing.TB, s Step) {
 	}
 }
 
-// reuseProgram copies the program that an earlier reader built to the command's output path, and saves the
-// new one for the next reader. Linking takes seconds, and Go skips it if the program is up to date.
+// reuseProgram copies a program that an earlier reader built to the output path of a go build command. The returned
+// function saves the new program for the next reader. This saves seconds, because Go does not link a program that is
+// up to date.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)
@@ -104,10 +106,10 @@ func (r Reader) Run(t testing.TB, command string) string {
 	return strings.ReplaceAll(string(out), r.tmp, "/tmp")
 }
 
-// Private replaces /tmp by the reader's own folder, so that readers do not disturb each other.
+// Private replaces /tmp in a text by the reader's own folder, so that readers do not disturb each other.
 func (r Reader) Private(text string) string { return strings.ReplaceAll(text, "/tmp", r.tmp) }
 
-// matches compares lines with a pattern, in which "..." matches any number of lines.
+// matches reports whether lines match a pattern, in which "..." matches any number of lines.
 func matches(pattern, lines []string) bool {
 	if len(pattern) == 0 {
 		return len(lines) == 0

@@ -29,7 +29,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestParse also checks that a "shell" fence is one step, and that other fences are none.
+// TestParse checks each type of fence. For example, a "shell" fence is one step, and a fence without a file or
+// command is not a step.
 func TestParse(t *testing.T) {
 	text := "```yaml file=/tmp/a\nb: c\n```\n```console\n$ cat /tmp/a\nb: c\n$ true\n```\n```yaml\nd: e\n```\n```shell\none\ntwo\n```\n"
 	want := []Step{

@@ -22,16 +22,17 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// shared is the cluster of all tests; nil if these tests were not requested.
+// shared is the cluster on which all tests run. It is nil if these tests were not requested.
 var shared *sandbox
 
-// team is the namespace of the document's tenant.
+// team is the name of the tenant in testdata/platform.yaml, and of its namespace.
 const team = "team"
 
 const (
-	// nodes is enough for several jobs at once, and one node to stop.
+	// nodes is the number of cluster nodes. It is large enough to run several jobs at once and to stop one cluster
+	// node.
 	nodes = 3
-	// expendable is the node that a test stops. Only pods of that test run there.
+	// expendable is the name of the cluster node that a test stops. Only pods of this test run on it.
 	expendable = "node3"
 )
 
@@ -57,7 +58,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runOnCluster brings up a cluster, and takes it down at the end unless it was up before.
+// runOnCluster brings up a cluster and runs the tests. At the end it takes the cluster down, unless the cluster was
+// already up at the start.
 func runOnCluster(m *testing.M) (int, error) {
 	ctx := context.Background()
 	dir, err := cluster.DefaultDir()
@@ -91,7 +93,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// load loads images on the nodes: all regular images, and the slow ones that exist.
+// load loads images on the cluster nodes. It loads all regular images, and those slow images that are built.
 func load(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -133,7 +135,7 @@ func connect(dir string) (*sandbox, error) {
 	return s, err
 }
 
-// start returns the cluster, and skips the test if there is none.
+// start returns the cluster, and skips the test if there is no cluster.
 func start(t *testing.T) *sandbox {
 	t.Helper()
 	if shared == nil {
@@ -142,7 +144,7 @@ func start(t *testing.T) *sandbox {
 	return shared
 }
 
-// applyPlatform applies the platform of testdata, as a person would.
+// applyPlatform applies the platform of testdata with the command trainyard and with kubectl, as users do.
 func (s *sandbox) applyPlatform(ctx context.Context) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -171,8 +173,8 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	return nil
 }
 
-// trainerTools selects another version of Trainer for all tests: a folder below tools/, with a layer for
-// documents in testdata. The default version is used if it is empty.
+// trainerTools returns the folder below tools/ that pins the version of Trainer for all tests. testdata must contain
+// a layer with the same name. If the result is empty, the tests use the default version.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
 // kubectl runs kubectl and returns its output and error output.

@@ -1,6 +1,6 @@
 // Package e2e runs MPI jobs in real pods, with generated runtimes, on the cluster of test/cluster and with
 // the images of test/images.
 //
-// `make e2e` runs it: it needs root and takes minutes. A cluster that is up stays up, which makes the next
-// run faster; otherwise the tests bring one up and take it down.
+// `make e2e` runs the tests, which need root and take minutes. If a cluster is up, the tests use it and leave it up,
+// so that the next run is faster. Otherwise the tests bring up a cluster, and take it down at the end.
 package e2e

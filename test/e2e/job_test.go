@@ -24,7 +24,7 @@ import (
 // jobTimeout limits a job, which takes about ten seconds on an idle machine.
 const jobTimeout = 3 * time.Minute
 
-// namespace creates a namespace with Pod Security's level restricted, which is deleted at the end of the
+// namespace creates a namespace with the Pod Security level restricted. It deletes the namespace at the end of the
 // test.
 func (s *sandbox) namespace(t *testing.T) string { return s.createNamespace(t, restricted("")) }
 
@@ -47,7 +47,7 @@ func (s *sandbox) createNamespace(t *testing.T, namespace *corev1.Namespace) str
 	return namespace.Name
 }
 
-// restricted returns a namespace with Pod Security's level restricted.
+// restricted returns a namespace with the Pod Security level restricted.
 func restricted(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -62,7 +62,7 @@ type outcome struct {
 	verdict   verdict // of preflight
 }
 
-// verdict is preflight's verdict on the hosts, without times.
+// verdict is the verdict of preflight without the times, which vary.
 type verdict struct {
 	Hosts, Reached, Slots, Available int
 	Failed                           []jobs.HostFailure
@@ -72,7 +72,7 @@ type verdict struct {
 func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
-	t.Cleanup(func() { // the cluster can stay for the next run
+	t.Cleanup(func() { // the cluster may stay up for the next run
 		_, _ = s.kubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
 	t.Cleanup(func() {
@@ -80,7 +80,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 			t.Log(s.describe(obj.Namespace))
 		}
 	})
-	// Trainer's webhook reads runtimes from a cache.
+	// The cache of Trainer's webhook may not contain a new runtime yet.
 	poll.Until(t, 10*time.Second, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	var got outcome
 	ctx, cancel := context.WithTimeoutCause(t.Context(), jobTimeout, errors.New("the job still runs"))
@@ -97,8 +97,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	return got
 }
 
-// ranks returns the lines that ranks printed, sorted because their order varies. mpirun can print other
-// lines.
+// ranks returns the lines that ranks printed. It sorts them, because their order varies, and omits lines of mpirun.
 func (s *sandbox) ranks(t *testing.T, view jobs.View) []string {
 	t.Helper()
 	launcher := view.PodsOf(jobs.Launcher)

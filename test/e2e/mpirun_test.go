@@ -16,7 +16,8 @@ import (
 // procs is the number of ranks per host.
 const procs = 2
 
-// TestRanksReachEachOther checks that every rank runs on the right host, and takes part in a sum.
+// TestRanksReachEachOther checks that every rank runs on the right host, and that the sum that the ranks compute is
+// correct.
 func TestRanksReachEachOther(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -47,7 +48,7 @@ func TestNamespacedRuntimesRunJobs(t *testing.T) {
 	s.expectSum(t, job, []string{"launcher-0-0", "node-0-0"})
 }
 
-// TestFailedCommandFailsTheTrainJob checks that the exit code of mpirun decides.
+// TestFailedCommandFailsTheTrainJob checks that a TrainJob fails if mpirun ends with an error.
 func TestFailedCommandFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -68,7 +69,7 @@ func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	s.expectRanks(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
 }
 
-// expectRanks runs a job whose command computes the sum.
+// expectRanks runs a job with a command that computes the sum, and checks the ranks on these hosts.
 func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	got := s.run(t, job)

@@ -66,7 +66,8 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 	return nil
 }
 
-// processOf returns the id of a process of a pod, whose control group contains the pod's UID.
+// processOf returns the id of a process that runs in a pod. The path of the process's control group contains the UID
+// of the pod.
 func processOf(pod jobs.Pod) (string, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {

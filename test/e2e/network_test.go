@@ -22,8 +22,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestNetworkPoliciesIsolatePods enforces the tenant's network policies: its jobs still run, and pods of
-// other namespaces do not reach theirs. It runs before all parallel tests.
+// TestNetworkPoliciesIsolatePods enforces the network policies of a tenant. Jobs of the tenant must still run, and
+// pods of other namespaces must not reach the pods of the tenant. The test is not parallel, so it ends before the
+// parallel tests continue.
 func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	s := start(t)
 	s.enforcePolicies(t)
@@ -79,7 +80,8 @@ func (s *sandbox) enforcePolicies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Only connections from pods are queued: network policies do not apply to the node itself.
+	// Only connections from pods are queued, because network policies do not apply to connections from the cluster
+	// node.
 	for node := range nodes {
 		rule := fmt.Sprintf("FORWARD -s 198.18.%d.0/24 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100", node+1)
 		iptables(t, "-I "+rule)
@@ -123,8 +125,8 @@ func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod
 	return pods
 }
 
-// responds reports whether a pod gets any response from a port, a refused connection included. Dropped
-// packets get none.
+// responds reports whether a pod gets a response from a port. A refused connection is a response. There is no
+// response if packets are dropped.
 func responds(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	process, err := processOf(from)

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// shortTimeout is a runtime whose preflight ends after preflightTimeout.
+	// shortTimeout is the name of a runtime in which preflight ends after preflightTimeout.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
-	// podTimeout limits the start of pods, and the detection of their end, on a busy machine. An idle
-	// machine takes 5 to 10 seconds.
+	// podTimeout is the time in which pods must start and their end must be detected. It is long enough for a busy
+	// machine. An idle machine takes 5 to 10 seconds.
 	podTimeout = 60 * time.Second
 )
 
-// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict must name the right cause,
-// and the job must fail in time.
+// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict must contain the right hosts and the
+// right cause, and the job must fail in time.
 func TestPreflightNamesHostAndCause(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -35,7 +35,7 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*testing.T, *trainer.TrainingRuntimeSpec)
 		procs  int32
-		hosts  []string // hosts that preflight does not reach
+		hosts  []string // hosts that preflight reports as failed
 		cause  string
 		detail string
 	}{
@@ -102,12 +102,12 @@ func (s *sandbox) expectFailure(t *testing.T, got outcome, hosts []string, cause
 	}
 }
 
-// TestNetworkPolicyConflicts drops packets to one node. Preflight must name this node only.
+// TestNetworkPolicyConflicts drops packets to one node. Preflight must report only this node.
 func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
-		// The launcher waits until the test has closed the other pod's port.
+		// The launcher waits 8 seconds, in which the test closes the port of a node.
 		rewrite(t, container(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
 	})
 	namespace := s.namespace(t)
@@ -117,8 +117,8 @@ func TestNetworkPolicyConflicts(t *testing.T) {
 	s.expectFailure(t, got, []string{"sum-node-0-1"}, "timeout", "timed out")
 }
 
-// TestNodePodFailureDuringStartFailsTheJob checks that the job fails at once, long before preflight's
-// timeout.
+// TestNodePodFailureDuringStartFailsTheJob checks that the job fails soon after a node has failed, long before the
+// timeout of preflight.
 func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -141,8 +141,8 @@ func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	}
 }
 
-// TestClusterNodeFailureIsReportedByPreflight stops a cluster node without notice. Kubernetes needs most of
-// a minute to notice; preflight must report it earlier.
+// TestClusterNodeFailureIsReportedByPreflight stops a cluster node without notice. Kubernetes needs most of a minute
+// to notice the failure, and preflight must report the failure earlier.
 func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -162,7 +162,7 @@ func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	var lost []string
 	for _, f := range got.verdict.Failed {
 		lost = append(lost, f.Host)
-		// The cause depends on how soon the bridge notices.
+		// The cause depends on the time at which the network bridge notices that the cluster node is gone.
 		if f.Cause != "timeout" && f.Cause != "unreachable" && f.Cause != "unresolvable" {
 			t.Errorf("the verdict on %s is %q, want a timeout or an unreachable host", f.Host, f.String())
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// changedRuntime creates a changed copy of a runtime, which is deleted at the end of the test.
+// changedRuntime creates a changed copy of a runtime, and deletes the copy at the end of the test.
 func (s *sandbox) changedRuntime(t *testing.T, base string, change func(*trainer.TrainingRuntimeSpec)) string {
 	t.Helper()
 	var original trainer.ClusterTrainingRuntime
@@ -36,7 +36,7 @@ func (s *sandbox) changedRuntime(t *testing.T, base string, change func(*trainer
 	return changed.Name
 }
 
-// cacheDelay is how long Trainer's webhook can take to see a new runtime.
+// cacheDelay is the time after which the cache of Trainer's webhook contains a new runtime.
 const cacheDelay = 500 * time.Millisecond
 
 // pod returns the pod spec of a role in a runtime.
@@ -80,7 +80,7 @@ func setEnv(c *corev1.Container, name, value string) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
-// rewrite replaces text in the script of a container: sh -c SCRIPT NAME. It fails the test if the script
+// rewrite replaces text in the script of a container with the command sh -c SCRIPT NAME. The test fails if the script
 // does not contain the text.
 func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	t.Helper()

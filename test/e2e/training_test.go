@@ -16,14 +16,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFourRanksTrainLikeOneProcess checks that the gradients of all ranks count in every step (SC-007).
+// TestFourRanksTrainLikeOneProcess checks that four ranks compute the same losses and parameters as one process. They
+// do so only if every step uses the gradients of all ranks (SC-007).
 func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	s.expectEqualTraining(t, "training", "/opt/train.py")
 }
 
-// TestHorovodTrainsLikeOneProcess does the same with Horovod's optimizer and allreduce.
+// TestHorovodTrainsLikeOneProcess checks the same property for a training with Horovod's optimizer and allreduce.
 func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -88,7 +89,7 @@ func expectClose(t *testing.T, what string, want, got []float64) {
 	}
 }
 
-// TestUnevenDataFailsTheTrainJob checks that the exit code of a training program fails the TrainJob.
+// TestUnevenDataFailsTheTrainJob checks that the TrainJob fails if its training program ends with an error.
 func TestUnevenDataFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -23,8 +23,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runtimeTest runs `trainyard runtime test` as a pipeline does. It returns the result, the exit code and
-// the error output.
+// runtimeTest runs `trainyard runtime test` with JSON output, as a pipeline does. It returns the result, the exit
+// code and the error output.
 func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, string) {
 	t.Helper()
 	args = append([]string{"runtime", "test", "-o", "json", "--kubeconfig", s.kubeconfig}, args...)
@@ -46,7 +46,7 @@ func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, 
 	return result, code, stderr.String()
 }
 
-// TestRuntimeTestPassesWorkingRuntimes also checks that no objects remain.
+// TestRuntimeTestPassesWorkingRuntimes checks that working runtimes pass the test, and that no TrainJob remains.
 func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -75,8 +75,8 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, without times and
-// progress. A check can have less detail if a later check succeeds first.
+// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress.
+// It accepts an ok without details, because a check has no details if a later check succeeds first.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -120,7 +120,8 @@ func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	}
 }
 
-// TestRuntimeTestReportsBrokenRuntimes checks the failed step and its hint.
+// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways, and checks which check fails and with which
+// hint.
 func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -147,7 +148,7 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 			"openmpi", func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
 			},
-			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // whichever node fails first
+			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // the number of the node that fails first varies
 		},
 		"a user that the namespace forbids": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) { setUser(spec, asRoot) },
@@ -180,7 +181,7 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 				launcher := container(spec, jobs.Launcher, jobs.MainContainer)
 				launcher.Env = slices.DeleteFunc(launcher.Env, func(v corev1.EnvVar) bool { return strings.HasPrefix(v.Name, "PRTE_MCA_") })
 			},
-			"ranks", []string{"1 host, want 3", "Open MPI 5 needs PRTE_MCA_"}, false,
+			"ranks", []string{"1 host, want 3", "begin with PRTE_MCA_ for Open MPI 5"}, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,11 +207,11 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	}
 }
 
-// asRoot is a contradiction: it sets user 0 and forbids root.
+// asRoot contradicts itself, because it sets user 0 and also forbids root.
 var asRoot = &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](0)}
 
-// expectFailedCheck checks that one check failed, that those before it passed, and that those after it were
-// not reached.
+// expectFailedCheck checks that one check failed, that all earlier checks passed, and that no later check was
+// reached.
 func expectFailedCheck(t *testing.T, result trial.Result, check string, wants []string) {
 	t.Helper()
 	at := slices.IndexFunc(result.Checks, func(c trial.Check) bool { return c.Name == check })
@@ -245,8 +246,8 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 	}
 }
 
-// setUser sets the user of all pods, and keeps the seccomp profile that Pod Security's level restricted
-// requires.
+// setUser sets the user of all pods. It does not change the seccomp profile, because the Pod Security level
+// restricted requires it.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
 	for _, p := range pods(spec) {
 		profile := p.SecurityContext.SeccompProfile

@@ -102,7 +102,7 @@ func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
 	return nil
 }
 
-// TestStorageKeepsFilesBetweenJobs writes files to the volume of a runtime's storage, and reads them in
+// TestStorageKeepsFilesBetweenJobs writes files to the volume of a runtime's storage in one job, and reads them in
 // another job.
 func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	t.Parallel()
@@ -126,14 +126,15 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	}
 }
 
-// claim creates a volume in a folder of this machine, and a claim to it.
+// claim creates a PersistentVolume in a folder of this machine, and a PersistentVolumeClaim for it.
 func (s *sandbox) claim(t *testing.T, namespace, name string) {
 	t.Helper()
 	folder := filepath.Join(s.dir, "volumes", namespace)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// Every user can write, as on shared storage: the kubelet does not change the owner of a hostPath.
+	// Every user may write to the folder, as on shared storage, because the kubelet does not change the owner of a
+	// hostPath.
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ type project struct {
 
 type kind struct{ Group, Kind string }
 
-// TestProjectsAllowTheirObjects checks that the project allows every object, because Argo CD silently ignores objects that a project forbids.
+// TestProjectsAllowTheirObjects checks that the AppProject of a platform allows every object of the platform. Argo CD
+// silently ignores objects that an AppProject forbids.
 func TestProjectsAllowTheirObjects(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -55,12 +56,13 @@ func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	return p
 }
 
-// expectAllowed checks that the project allows the kind of each object, in the list of cluster-scoped or of namespaced kinds.
+// expectAllowed checks that the AppProject allows the kind of each object. Kinds of cluster-scoped objects must be in
+// one list, and kinds of namespaced objects in the other.
 func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 	t.Helper()
 	for _, destination := range p.Spec.Destinations {
 		if destination.Namespace != "*" {
-			t.Errorf("it may apply to %s, want all namespaces", destination.Namespace)
+			t.Errorf("the AppProject allows namespace %s, want all namespaces", destination.Namespace)
 		}
 	}
 	for o := range bundle.Objects.All() {
@@ -71,7 +73,7 @@ func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 		}
 		is := kind{id.Group, id.Kind}
 		if !slices.Contains(allowed, is) || slices.Contains(others, is) {
-			t.Errorf("%s is not allowed, or not where objects of its scope are", id)
+			t.Errorf("the AppProject does not list %s, or lists it with the wrong scope", id)
 		}
 	}
 }

@@ -30,10 +30,10 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 		for _, format := range bundles.Formats() {
 			_, binary := format.(bundles.Binary)
 			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil && !binary {
-				continue // the document says nothing that the format needs; TestRenderedIsTrue sees to the others
+				continue // the document lacks fields that the format needs, or TestRenderedIsTrue reports the missing folder
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				var want map[string]string // the same everywhere, where nothing is committed
+				var want map[string]string // the committed files or, for binary formats, the first output
 				if !binary {
 					want = readFolder(t, repo.Path(t, "bundles", "rendered", name, format.Name()))
 				}
@@ -47,7 +47,7 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 						want = written
 					}
 					if diff := cmp.Diff(want, written); diff != "" {
-						t.Errorf("%s: -committed or elsewhere +written:\n%s", where, diff)
+						t.Errorf("%s: -expected +written:\n%s", where, diff)
 					}
 				}
 			})
@@ -55,7 +55,8 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestOrderAndSyntaxDoNotMatter checks that a document gives the same bytes with its mappings in another order, and as JSON or CUE.
+// TestOrderAndSyntaxDoNotMatter checks that the output is the same if the keys of a document have another order, or
+// if the document is written in JSON or CUE.
 func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	for name, file := range examples(t) {
 		document := read(t, file)
@@ -81,7 +82,7 @@ func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	}
 }
 
-// streams returns each environment as one stream.
+// streams returns the objects of each environment as one YAML stream.
 func streams(t *testing.T, document generator.Input) map[string]string {
 	t.Helper()
 	plain, _ := bundles.Named("plain")
@@ -96,7 +97,7 @@ func streams(t *testing.T, document generator.Input) map[string]string {
 	return written
 }
 
-// shuffled returns a YAML document with the keys of every mapping in another order.
+// shuffled returns a YAML document in which the keys of every mapping have another order.
 func shuffled(t *testing.T, text []byte, seed uint64) []byte {
 	t.Helper()
 	var root goyaml.Node

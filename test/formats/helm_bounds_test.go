@@ -16,19 +16,20 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// boundRules are the rules about several values of a document that charts check, too.
+// boundRules lists the rules about several fields of a document that charts also check.
 var boundRules = []string{
 	"default-over-limit", "one-process-many-gpus", "job-over-quota",
 }
 
-// keepsBounds reports whether a document keeps these rules with other values.
+// keepsBounds reports whether a document with other values violates none of boundRules.
 func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
 	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
 }
 
-// TestSchemaHasTheBoundsOfRuntimes checks that the schema of a chart's values contains the limits of each runtime, and
-// the minimum of runtimes that cannot have one process.
+// TestSchemaHasTheBoundsOfRuntimes checks that the schema of a chart's values bounds numProcPerNode of each runtime
+// exactly as the document does. The bounds are the limit of the runtime, and a minimum for runtimes that cannot have
+// only one process.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -42,7 +43,7 @@ func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 				values := defaults(t, dir)
 				steps := strings.Split(strings.TrimPrefix(key, "spec."), ".")
 				if fmt.Sprint(valueAt(values, steps)) == fmt.Sprint(number) {
-					continue // the default, which can be missing in the document
+					continue // the document may omit this value, because it is the default
 				}
 				setValue(values, steps, number)
 				want := keepsBounds(t, file, bundle, map[string]any{key: number})
@@ -67,7 +68,8 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// amounts are values for all quotas and all requests of runtimes at once.
+// amounts lists test cases. Each case sets the same value for all quotas or for the requests of all runtimes, or for
+// both.
 var amounts = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
@@ -75,7 +77,8 @@ var amounts = []map[string]any{
 	{"quota.memory": "16Gi", "resources.memory": "8Gi"}, {"quota.memory": "16Gi", "resources.memory": "8193Mi"}, {"quota.memory": "17G", "resources.memory": "8Gi"},
 }
 
-// TestAmountsFitTogether checks that a chart fails exactly where the document reports that a runtime can never run in a quota.
+// TestAmountsFitTogether checks that a chart fails exactly if the document with the same values has a runtime that
+// can never run within a quota.
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -102,7 +105,8 @@ func TestAmountsFitTogether(t *testing.T) {
 	}
 }
 
-// TestChartsWithoutObjectsRender checks that the chart of a document without objects renders nothing.
+// TestChartsWithoutObjectsRender checks that Helm can render the chart of a document without objects, and that the
+// result is empty.
 func TestChartsWithoutObjectsRender(t *testing.T) {
 	text := "{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: a}, spec: {runtimes: {mpi: {from: openmpi-cpu, image: a, scope: namespace}}}}"
 	dir := charted(t, text)
@@ -113,11 +117,11 @@ func TestChartsWithoutObjectsRender(t *testing.T) {
 	}
 }
 
-// maxChartFile is the largest file of a chart that Helm reads. Source: Helm, MaxDecompressedFileSize.
+// maxChartFile is the maximum size in bytes of a chart's file that Helm reads. Source: Helm, MaxDecompressedFileSize.
 const maxChartFile = 5 << 20
 
-// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes: its size grows with their sum,
-// and hardly with their product.
+// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. Its size must
+// grow with the sum of their numbers, and hardly with the product.
 func TestLargeChartsAreRead(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  admission: {enforce: none}\n  runtimes:\n")
@@ -144,7 +148,7 @@ func TestLargeChartsAreRead(t *testing.T) {
 	}
 }
 
-// charted writes the chart of a document, and returns its folder.
+// charted writes the chart of a document to a folder, and returns the path of the folder.
 func charted(t *testing.T, text string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")

@@ -43,7 +43,7 @@ func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bu
 	}
 }
 
-// valuesOf returns a file that sets parameters as values of a chart.
+// valuesOf writes a values file for Helm that sets parameters, and returns its path.
 func valuesOf(t *testing.T, values map[string]any) string {
 	t.Helper()
 	root := map[string]any{}
@@ -66,7 +66,7 @@ func valuesFile(t *testing.T, values any) string {
 	return file
 }
 
-// setValue sets a value in a tree.
+// setValue sets the value at a path of keys, and creates missing mappings.
 func setValue(at map[string]any, steps []string, value any) {
 	for _, step := range steps[:len(steps)-1] {
 		below, _ := at[step].(map[string]any)
@@ -79,19 +79,20 @@ func setValue(at map[string]any, steps []string, value any) {
 	at[steps[len(steps)-1]] = value
 }
 
-// TestChartsAreClean checks that Helm's own linter finds no problem.
+// TestChartsAreClean checks that helm lint reports no warnings and no failures.
 func TestChartsAreClean(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, _ bundles.Bundle) {
 		for _, helm := range helmVersions {
-			said := string(run(t, exec.Command(repo.Tool(t, helm), "lint", "--strict", dir)))
-			if strings.Contains(said, "[WARNING]") || !strings.Contains(said, "0 chart(s) failed") {
-				t.Errorf("%s:\n%s", helm, said)
+			output := string(run(t, exec.Command(repo.Tool(t, helm), "lint", "--strict", dir)))
+			if strings.Contains(output, "[WARNING]") || !strings.Contains(output, "0 chart(s) failed") {
+				t.Errorf("%s:\n%s", helm, output)
 			}
 		}
 	})
 }
 
-// TestValuesEqualTheDocument checks that a chart with other values for all parameters renders the objects of a document with these values.
+// TestValuesEqualTheDocument sets all parameters to other values, once as values of a chart and once in the document.
+// The chart must render the same objects as the changed document.
 func TestValuesEqualTheDocument(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		values := changed(t, bundle)
@@ -118,8 +119,9 @@ var unusualValues = []any{
 	"1Gi", "1G", "1gb", "1Ei", "10x", "1e3", "99999999999Gi", "true", true, false, []any{}, []any{"a"}, map[string]any{}, map[string]any{"a": 1}, "a\nb", "é", "a\u202eb", "a\u0000b", strings.Repeat("a", 3000),
 }
 
-// TestSchemaRefusesInvalidValues sets all parameters to the same unusual value. The schema of a chart's values must admit it exactly where
-// the CUE schema admits it for the field. Rules about several values are not compared, because all values are unusual here.
+// TestSchemaRefusesInvalidValues sets all parameters to the same unusual value. The schema of a chart's values must
+// admit the value for a parameter exactly if the CUE schema admits it for the field. The test does not compare rules
+// about several values, because all values are unusual at the same time.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -129,15 +131,15 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 		schema := compiled(t, text)
 		admitted, refused := 0, 0
 		for _, value := range unusualValues {
-			judged := document(t, file, bundle, value)
+			refusedKeys := refusedParameters(t, file, bundle, value)
 			for _, key := range keysOf(bundle, "") {
 				values := defaults(t, dir)
 				setValue(values, strings.Split(strings.TrimPrefix(key, "spec."), "."), value)
-				said := schema.Validate(decoded(t, values))
-				if (said == nil) == judged[key] {
-					t.Errorf("%s: %v: the document refuses it: %v; the chart reports %v", key, value, judged[key], said)
+				invalid := schema.Validate(decoded(t, values))
+				if (invalid == nil) == refusedKeys[key] {
+					t.Errorf("%s: %v: the document refuses it: %v; the chart reports %v", key, value, refusedKeys[key], invalid)
 				}
-				if said == nil {
+				if invalid == nil {
 					admitted++
 				} else {
 					refused++
@@ -150,9 +152,10 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 	})
 }
 
-// document sets all parameters of a document to one value, and returns the parameters for which the document refuses it.
-// It sets those that the schema admits a second time without the others, because rules skip refused values.
-func document(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
+// refusedParameters sets all parameters of a document to one value, and returns the parameters for which the document
+// refuses it. It then sets only the admitted parameters a second time, because some rules are skipped if any value is
+// refused.
+func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
 	for _, key := range keysOf(bundle, "") {
@@ -164,7 +167,7 @@ func document(t *testing.T, file string, bundle bundles.Bundle, value any) map[s
 	return refused
 }
 
-// refusedBy returns the parameters whose values a document refuses.
+// refusedBy returns those parameters for which a document refuses the given values.
 func refusedBy(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}
@@ -208,10 +211,10 @@ func defaults(t *testing.T, dir string) map[string]any {
 	return values
 }
 
-// standardValues are tests of the values that every chart has, with the expected changes of objects.
+// standardValues lists test cases for values that every chart has, with the expected changes of objects.
 var standardValues = map[string]struct {
 	values map[string]any
-	change func(id string, o map[string]any) // changes an object; without fields, the object is removed
+	change func(id string, o map[string]any) // changes an object as expected; an object without fields is expected to be removed
 	more   []string                          // added objects
 }{
 	"a mirror has all images": {
@@ -247,7 +250,7 @@ var standardValues = map[string]struct {
 	},
 }
 
-// mirrored changes what an object says of images.
+// mirrored replaces the registry of all images in an object by a mirror.
 func mirrored(o map[string]any, mirror string) {
 	for key, value := range o {
 		switch value := value.(type) {
@@ -299,7 +302,7 @@ func TestChartsHaveStandardValues(t *testing.T) {
 	}
 }
 
-// acme writes the chart of the example acme.
+// acme writes the chart of the environment prod of the example acme to a folder.
 func acme(t *testing.T, dir string) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
@@ -318,8 +321,8 @@ func asJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// wrongValues are values that Helm refuses before it renders anything.
-var wrongValues = map[string]struct{ set, says string }{
+// wrongValues lists values that Helm must refuse before it renders any object, with a part of the error message.
+var wrongValues = map[string]struct{ set, message string }{
 	"an unknown value":            {"runtimes.mpi-horovod-gpu.imagee=a", "imagee"},
 	"an unknown runtime":          {"runtimes.other.image=a", "other"},
 	"a removed value":             {"runtimes.mpi-horovod-gpu.image=null", "image"},
@@ -340,14 +343,15 @@ func TestChartsRefuseWrongValues(t *testing.T) {
 	for name, test := range wrongValues {
 		for _, helm := range helmVersions {
 			out, err := exec.Command(repo.Tool(t, helm), "template", "release", dir, "--set", test.set).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), test.says) || strings.Contains(string(out), "apiVersion") {
-				t.Errorf("%s with %s: %v: want %q in\n%s", name, helm, err, test.says, out)
+			if err == nil || !strings.Contains(string(out), test.message) || strings.Contains(string(out), "apiVersion") {
+				t.Errorf("%s with %s: %v: want %q in\n%s", name, helm, err, test.message, out)
 			}
 		}
 	}
 }
 
-// TestChartsAreDependencies checks that a parent chart can use the chart under another name, enable and disable it, and set its values.
+// TestChartsAreDependencies checks a parent chart that uses a generated chart under another name. The parent must be
+// able to enable and disable the chart and to set its values.
 func TestChartsAreDependencies(t *testing.T) {
 	above := t.TempDir()
 	acme(t, filepath.Join(above, "charts", "acme-prod"))

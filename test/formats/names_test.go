@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames has environments and teams with names that would be equal if a dash joined them.
+// similarNames is a document in which two different pairs of environment and team give the same text if a dash joins
+// them.
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -26,8 +27,9 @@ spec:
   environments: {prod: {}, prod-eu: {}}
 `
 
-// TestNamesForArgoCDAreOfOneEnvironment checks that the resources of all environments have different names in one Argo CD. With equal names, the
-// last applied project would win, and give one team the rights of another.
+// TestNamesForArgoCDAreOfOneEnvironment checks that the resources of all environments have different names, because
+// one Argo CD can manage all environments. If two AppProjects had the same name, the last applied one would replace
+// the other, and one team would get the rights of another team.
 func TestNamesForArgoCDAreOfOneEnvironment(t *testing.T) {
 	format, _ := bundles.Named("argocd")
 	from := map[string]string{}
@@ -38,12 +40,12 @@ func TestNamesForArgoCDAreOfOneEnvironment(t *testing.T) {
 				continue
 			}
 			if other, twice := from[f.Path]; twice {
-				t.Errorf("%s is of %s and of %s", f.Path, other, environment)
+				t.Errorf("the environments %[2]s and %[3]s both have %[1]s", f.Path, other, environment)
 			}
 			from[f.Path] = environment
 		}
 	}
-	if len(from) != 2*8 { // a project and an Application, and two for each team
+	if len(from) != 2*8 { // each environment has 2 resources, and 2 for each of 3 teams
 		t.Errorf("%d objects for Argo CD: %s", len(from), slices.Sorted(maps.Keys(from)))
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// imageOf reads the one artifact of an image layout, and validates it with the library.
+// imageOf reads the only artifact of an OCI image layout, and validates it with go-containerregistry.
 func imageOf(t *testing.T, dir string) v1.Image {
 	t.Helper()
 	index, err := layout.ImageIndexFromPath(dir)
@@ -39,8 +39,8 @@ func imageOf(t *testing.T, dir string) v1.Image {
 	return image
 }
 
-// untarred unpacks the artifact as Argo CD does, which requires one layer of this type and reads every YAML file in it.
-// Source: github.com/argoproj/argo-cd, util/oci/client.go.
+// untarred unpacks an artifact as Argo CD does. Argo CD accepts only artifacts with one layer of type OCILayer, and
+// reads every YAML file in the layer. Source: github.com/argoproj/argo-cd, util/oci/client.go.
 func untarred(t *testing.T, image v1.Image) []byte {
 	t.Helper()
 	layers, err := image.Layers()
@@ -60,12 +60,13 @@ func untarred(t *testing.T, image v1.Image) []byte {
 		t.Fatal(err)
 	}
 	if h := unpacked.Header; h.Name != "" || !h.ModTime.IsZero() || h.Comment != "" || len(h.Extra) > 0 {
-		t.Errorf("the header of gzip says %+v", h)
+		t.Errorf("the gzip header is %+v, want no name, time, comment or extra data", h)
 	}
 	return filesOf(t, tar.NewReader(unpacked))
 }
 
-// filesOf reads the files of an archive. It checks that they are in order, and have no owner and no time.
+// filesOf reads the files of an archive. It checks that the files are sorted by name, and that they have neither an
+// owner nor a modification time.
 func filesOf(t *testing.T, archive *tar.Reader) []byte {
 	t.Helper()
 	var all []byte
@@ -84,7 +85,7 @@ func filesOf(t *testing.T, archive *tar.Reader) []byte {
 			t.Errorf("%s is no plain YAML file: type %c, mode %o", header.Name, header.Typeflag, header.Mode)
 		}
 		if !header.ModTime.Equal(time.Unix(0, 0)) || header.Uid != 0 || header.Gid != 0 || header.Uname+header.Gname != "" {
-			t.Errorf("%s says who made it, or when: %+v", header.Name, header)
+			t.Errorf("%s has an owner or a modification time: %+v", header.Name, header)
 		}
 		text, err := io.ReadAll(archive)
 		if err != nil {

@@ -26,14 +26,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator reads the payload as docs/olm.md tells the operator to, and the separate manifests, which OLM applies.
+// unpackedByOperator reads the payload in the way that docs/olm.md describes for the operator. It also reads the
+// separate manifests, which OLM applies.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
 	var all []byte
 	parts := map[string]corev1.ConfigMap{}
 	for file, text := range readFolder(t, dir) {
 		if strings.Contains(file, "/") {
-			t.Errorf("%s: OLM does not look into folders", file)
+			t.Errorf("%s: OLM does not read files in folders", file)
 		}
 		var c corev1.ConfigMap
 		if err := yaml.Unmarshal([]byte(text), &c); err != nil {
@@ -58,7 +59,7 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 	return append(all, joined(t, parts)...)
 }
 
-// joined joins the parts of a payload, and checks them against their annotations.
+// joined joins the parts of a payload, and checks that their number, digest and objects agree with their annotations.
 func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte
@@ -71,10 +72,10 @@ func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 		stream = append(stream, part.BinaryData["objects.yaml.gz"]...)
 	}
 	if want := strconv.Itoa(len(parts)); about[v1alpha1.PayloadPartsAnnotation] != want {
-		t.Errorf("there are %s parts, and %s are announced", want, about[v1alpha1.PayloadPartsAnnotation])
+		t.Errorf("there are %s parts, but the annotation contains %s", want, about[v1alpha1.PayloadPartsAnnotation])
 	}
 	if want := fmt.Sprintf("sha256:%x", sha256.Sum256(stream)); about[v1alpha1.PayloadDigestAnnotation] != want {
-		t.Errorf("the digest is %s, and %s is announced", want, about[v1alpha1.PayloadDigestAnnotation])
+		t.Errorf("the digest is %s, but the annotation contains %s", want, about[v1alpha1.PayloadDigestAnnotation])
 	}
 	r, err := gzip.NewReader(bytes.NewReader(stream))
 	if err != nil {
@@ -85,12 +86,13 @@ func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 		t.Fatal(err)
 	}
 	if want := strconv.Itoa(bytes.Count(text, []byte("---\n"))); about[v1alpha1.PayloadObjectsAnnotation] != want {
-		t.Errorf("there are %s objects, and %s are announced", want, about[v1alpha1.PayloadObjectsAnnotation])
+		t.Errorf("there are %s objects, but the annotation contains %s", want, about[v1alpha1.PayloadObjectsAnnotation])
 	}
 	return text
 }
 
-// TestOLMAppliesSeparateManifests checks that objects of the kinds in spec.delivery.olm.manifests are manifests, and not in the payload.
+// TestOLMAppliesSeparateManifests checks that objects of the kinds in spec.delivery.olm.manifests are separate
+// manifests. All other objects must be in the payload.
 func TestOLMAppliesSeparateManifests(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	given := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole]}}}")}
@@ -125,8 +127,8 @@ func TestOLMAppliesSeparateManifests(t *testing.T) {
 	}
 }
 
-// operatorCSV is the smallest ClusterServiceVersion that OLM's library accepts without a warning. It replaces the one of
-// trainyard's operator.
+// operatorCSV is the smallest ClusterServiceVersion that OLM's library accepts without a warning. The test uses it in
+// place of the ClusterServiceVersion of trainyard's operator.
 const operatorCSV = `apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
 metadata: {name: trainyard.v0.1.0, annotations: {capabilities: Basic Install, alm-examples: '[]'}}
@@ -147,8 +149,9 @@ spec:
             spec: {serviceAccountName: operator, containers: [{name: operator, image: quay.io/acme/operator:1}]}
 `
 
-// TestOLMBundlesAreValid adds an operator's ClusterServiceVersion to the manifests of each example, and runs the checks
-// of OLM's own library: all manifests load, none has a wrong type, and the bundle is not near OLM's maximum size.
+// TestOLMBundlesAreValid adds an operator's ClusterServiceVersion to the manifests of each example, and runs the
+// checks of OLM's own library. All manifests must load, each manifest must have a type that OLM supports, and the
+// bundle must be well below OLM's maximum size.
 func TestOLMBundlesAreValid(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	manifests := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole, ClusterRoleBinding]}}}")}

@@ -19,15 +19,16 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// otherValues are values for parameters. Each parameter gets the first value that its schema admits and that differs from its own.
-// Quotas get large values and requests small ones, so that the requests fit.
+// otherValues lists values for parameters, by suffix of the parameter's key. Each parameter gets the first value that
+// its schema admits and that differs from its current value. Quotas get large values and requests get small values,
+// so that the requests fit into the quotas.
 var otherValues = map[string][]any{
-	"quota.cpu":    {900001}, // thousands are written with a k
+	"quota.cpu":    {900001}, // a multiple of 1000 would be written with the suffix k
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changed returns other values for all parameters of a bundle, by key.
+// changed returns a different value for each parameter of a bundle, by the key of the parameter.
 func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -40,7 +41,7 @@ func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// keysOf returns the keys of a bundle's parameters with a suffix, sorted.
+// keysOf returns the sorted keys of those parameters of a bundle for which the key ends in end.
 func keysOf(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -53,7 +54,7 @@ func keysOf(bundle bundles.Bundle, end string) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// another returns a value for a parameter that differs from its own.
+// another returns a valid value for a parameter that differs from its current value.
 func another(t *testing.T, p object.Parameter, now any) any {
 	t.Helper()
 	pool := otherValues[""]
@@ -72,8 +73,9 @@ func another(t *testing.T, p object.Parameter, now any) any {
 	return nil
 }
 
-// TestParametersChangeOnlyTheirFields generates the objects with other values for all parameters. The objects differ only in the
-// fields of the parameters. So a chart with the parameters as values gives the same objects as a changed document.
+// TestParametersChangeOnlyTheirFields generates the objects of a document with other values for all parameters. The
+// objects must differ only in the fields of the parameters. Then a chart with the parameters as values renders the
+// same objects as the changed document.
 func TestParametersChangeOnlyTheirFields(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -107,7 +109,7 @@ func contents(set object.Set, of func(object.Object) map[string]any) map[string]
 	return all
 }
 
-// replace sets the value at a path, as text if the old value is text.
+// replace sets the value at a path. If the old value is a string, the new value becomes a string.
 func replace(root any, path []any, value any) {
 	holder, last := object.At(root, path[:len(path)-1]), path[len(path)-1]
 	if _, isText := object.At(root, path).(string); isText {

@@ -21,7 +21,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// readers read a bundle from disk as a stream of objects, as its real consumer does, by format. Every format needs one.
+// readers contains a function for each format that reads a bundle from disk. The function reads the bundle as the
+// real consumer of the format does, and returns a YAML stream of the objects.
 var readers = map[string]func(t *testing.T, dir string) []byte{
 	"plain": func(t *testing.T, dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
@@ -30,7 +31,7 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return text
 	},
-	// As Argo CD's repo-server does: all files of the folder that the Application names.
+	// Like the repo-server of Argo CD, this function reads all files of the folder that the Application sets.
 	"argocd": func(t *testing.T, dir string) []byte {
 		var all []byte
 		err := filepath.WalkDir(filepath.Join(dir, "objects"), func(file string, entry os.DirEntry, err error) error {
@@ -60,7 +61,8 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 	},
 }
 
-// TestFormatsHoldTheSameObjects checks that the real consumer of each format reads exactly the generated objects.
+// TestFormatsHoldTheSameObjects checks that the real consumer of each format, such as kustomize or Helm, reads
+// exactly the generated objects.
 func TestFormatsHoldTheSameObjects(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -84,7 +86,7 @@ func TestFormatsHoldTheSameObjects(t *testing.T) {
 	}
 }
 
-// expectParity compares the generated objects with those that the consumer of a bundle reads.
+// expectParity compares the generated objects with the objects that the consumer of a bundle reads.
 func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, want map[string]string) {
 	t.Helper()
 	consume, ok := readers[format.Name()]
@@ -122,7 +124,7 @@ func objects(t *testing.T, stream []byte) map[string]string {
 			id = o.Kind + " " + o.Metadata.Namespace + "/" + o.Metadata.Name
 		}
 		if _, twice := found[id]; twice {
-			t.Errorf("%s is there twice", id)
+			t.Errorf("the stream contains %s twice", id)
 		}
 		found[id] = canonical(t, text)
 	}
@@ -151,10 +153,10 @@ func helmTemplate(t *testing.T, version, dir string, args ...string) []byte {
 	return unwrapped(t, run(t, exec.Command(repo.Tool(t, version), append([]string{"template", "release", dir}, args...)...)))
 }
 
-// unwrapped returns a stream without the annotations that only Helm reads.
+// unwrapped returns the objects of a stream without the annotation helm.sh/resource-policy, which only Helm reads.
 func unwrapped(t *testing.T, stream []byte) []byte {
 	t.Helper()
-	var left [][]byte
+	var stripped [][]byte
 	for document := range documents(t, stream) {
 		var o map[string]any
 		if err := yaml.Unmarshal(document, &o); err != nil {
@@ -171,12 +173,12 @@ func unwrapped(t *testing.T, stream []byte) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		left = append(left, text)
+		stripped = append(stripped, text)
 	}
-	return bytes.Join(left, []byte("---\n"))
+	return bytes.Join(stripped, []byte("---\n"))
 }
 
-// documents splits a YAML stream.
+// documents returns the documents of a YAML stream, except empty ones.
 func documents(t *testing.T, stream []byte) iter.Seq[[]byte] {
 	t.Helper()
 	return func(yield func([]byte) bool) {

@@ -1,5 +1,5 @@
-// Package formats tests every format with every example: bundles/rendered equals the output of generate, all formats contain the
-// same objects, and the output does not depend on the machine.
+// Package formats tests every format with every example. It checks that bundles/rendered equals the output of
+// generate, that all formats contain the same objects, and that the output does not depend on the machine.
 package formats
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// examples returns the files of the platform documents, by the name of their folder.
+// examples returns the paths of the platform documents in examples/. The key is the name of the folder.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -34,7 +34,8 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-// generate generates the bundle of every environment of a document, by environment; "." if there are no environments.
+// generate returns the bundle of each environment of a document. The key is the name of the environment, or "." if
+// the document has no environments.
 func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
@@ -59,7 +60,7 @@ func renders(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	return err == nil
 }
 
-// TestEveryFormatIsRendered checks that each format has an example with all fields that it needs.
+// TestEveryFormatIsRendered checks that, for each format, at least one example has all fields that the format needs.
 func TestEveryFormatIsRendered(t *testing.T) {
 	rendered := map[string]bool{}
 	for _, file := range examples(t) {
@@ -71,19 +72,19 @@ func TestEveryFormatIsRendered(t *testing.T) {
 	}
 	for format, is := range rendered {
 		if !is {
-			t.Errorf("no example says what the format %s has to know", format)
+			t.Errorf("no example has all fields that the format %s needs", format)
 		}
 	}
 }
 
-// committed reports whether bundles/rendered holds bundles of a format.
+// committed reports whether bundles/rendered must contain a bundle in this format. Binary formats are not committed.
 func committed(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	_, binary := format.(bundles.Binary)
 	return !binary && renders(t, format, bundle)
 }
 
-// rendered returns the files of a bundle.
+// rendered converts a bundle to the files of a format.
 func rendered(t *testing.T, format bundles.Format, bundle bundles.Bundle) bundles.Tree {
 	t.Helper()
 	tree, err := format.Render(t.Context(), bundle)
@@ -102,7 +103,8 @@ func read(t *testing.T, file string) generator.Input {
 	return generator.Input{Name: file, Text: text}
 }
 
-// TestRenderedIsTrue checks that bundles/rendered equals the output of generate. TRAINYARD_UPDATE=1 updates it.
+// TestRenderedIsTrue checks that bundles/rendered equals the output of generate. TRAINYARD_UPDATE=1 updates the
+// folder.
 func TestRenderedIsTrue(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -131,7 +133,7 @@ func TestRenderedIsTrue(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsRendered checks that bundles/rendered has no folder of a removed example or format.
+// TestNothingElseIsRendered checks that bundles/rendered has no files of removed examples, environments or formats.
 func TestNothingElseIsRendered(t *testing.T) {
 	known := map[string]bool{}
 	for name, file := range examples(t) {
@@ -152,12 +154,12 @@ func TestNothingElseIsRendered(t *testing.T) {
 	for _, file := range repo.Files(t) {
 		rest, rendered := strings.CutPrefix(file, "bundles/rendered/")
 		if rendered && !known[rest] {
-			t.Errorf("%s is of no example, environment or format that exists", file)
+			t.Errorf("%s belongs to no existing example, environment or format", file)
 		}
 	}
 }
 
-// readFolder reads every file of a folder, by path with slashes.
+// readFolder returns the contents of all files in a folder. The keys are relative paths with slashes.
 func readFolder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

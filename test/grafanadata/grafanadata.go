@@ -1,4 +1,4 @@
-// Package grafanadata reads the CUE definitions of grafana/, for tests and for generated documentation.
+// Package grafanadata reads the CUE definitions in grafana/, for tests and for generated documentation.
 package grafanadata
 
 import (
@@ -21,7 +21,7 @@ type Grafana struct {
 	Records map[string]Record `json:"records"`
 	Alerts  map[string]Alert  `json:"alerts"`
 
-	// Groups holds all rules as Prometheus rule groups, with alerts last.
+	// Groups holds all rules as rule groups of Prometheus. The group of the alerts is last.
 	Groups []Group `json:"recordGroups"`
 }
 
@@ -30,7 +30,7 @@ type Metric struct {
 	Type, Unit, Help, Emits string
 	Labels                  []string
 	FromZero                bool
-	MaxSeries               int // the largest number of series
+	MaxSeries               int // the maximum number of series
 }
 
 // Label is a label of trainyard's own metrics.
@@ -68,7 +68,7 @@ type Alert struct {
 			At, Description, ResolvedAt string
 		}
 		Below, Pending Case
-		Inhibited      map[string]Case // by the inhibiting alert
+		Inhibited      map[string]Case // by the name of the inhibiting alert
 	}
 }
 
@@ -84,7 +84,8 @@ type Group struct {
 	Rules []map[string]any `json:"rules"`
 }
 
-// Read reads grafana/. runbooks is the base address of the alerts' runbooks.
+// Read reads the CUE definitions in grafana/. The argument runbooks is the base address of the runbooks to which alerts
+// link.
 func Read(runbooks string) (Grafana, error) {
 	var g Grafana
 	instances := load.Instances([]string{"./grafana"}, &load.Config{FS: trainyard.CUE, Dir: "/"})

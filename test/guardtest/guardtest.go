@@ -1,5 +1,5 @@
-// Package guardtest helps tests compare policies/guard with other evaluators of the same rules: it loads the cases of
-// policies/testdata, generates the objects that they are checked against, and runs guard on a case.
+// Package guardtest helps tests compare policies/guard with other evaluators of the same rules. It loads cases from
+// policies/testdata, generates the objects against which cases are checked, and runs guard on a case.
 package guardtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Cases reads the cases of a file in policies/testdata, with their defaults filled in.
+// Cases reads the cases in a file of policies/testdata, and fills in defaults that a case does not set.
 func Cases(t testing.TB, file string) []cases.Case {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "policies", "testdata", file))
@@ -50,10 +50,11 @@ func Files(t testing.TB) []string {
 	return paths
 }
 
-// acme is the document of the example that the cases in policies/testdata are written for.
+// acme is the path of the document for which the cases in policies/testdata are written.
 const acme = "examples/acme/platform.yaml"
 
-// Objects generates the objects of the example acme in its environment prod, as decoded JSON, with layers over it.
+// Objects generates the objects of the example acme for its environment prod, with the given layers over the document.
+// It returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()
 	text, err := trainyard.Examples.ReadFile(acme)
@@ -75,8 +76,8 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 	return objects
 }
 
-// Rules returns the names of the rules that a case breaks according to guard, each once. A value of a wrong type fails
-// the test, because the API server refuses it before any rule.
+// Rules returns the names of the rules that a case breaks according to guard, without duplicates. If a value has a wrong
+// type, the test fails, because the API server refuses such a TrainJob before it evaluates a rule.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before}, parameters)

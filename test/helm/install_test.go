@@ -1,4 +1,5 @@
-// Package helm installs a generated chart with Helm 3 and Helm 4 into a real API server, where Trainer runs.
+// Package helm installs a generated chart with Helm 3 and Helm 4. The objects are applied to a real API server with a
+// running Trainer.
 package helm
 
 import (
@@ -33,13 +34,13 @@ spec:
     charted-team: {namespace: {create: true}, runtimes: [mpi], quota: {cpu: 100}, editors: {groups: [team]}}
 `
 
-// release is a chart that a version of Helm installs into a cluster.
+// release is a chart, with the cluster and the version of Helm that installs the chart.
 type release struct {
 	*controlplane.ControlPlane
 	helm, chart string
 }
 
-// run runs a command of Helm on the release.
+// run runs a command of Helm for the release, such as upgrade, and returns its output.
 func (r release) run(t *testing.T, verb string, args ...string) string {
 	t.Helper()
 	args = append([]string{verb, "charted", "--namespace", "default", "--kubeconfig", r.Kubeconfig()}, args...)
@@ -72,8 +73,8 @@ var (
 	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
 )
 
-// TestChartIsInstalled installs a release, upgrades it with other values, upgrades it without a change, uninstalls it, which keeps shared
-// objects, and installs it again.
+// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change.
+// Then it uninstalls the release, which must keep shared objects, and installs it again.
 func TestChartIsInstalled(t *testing.T) {
 	dir := t.TempDir()
 	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")
@@ -91,9 +92,9 @@ func TestChartIsInstalled(t *testing.T) {
 }
 
 func (r release) live(t *testing.T) {
-	said := r.run(t, "install", r.chart)
-	if !strings.Contains(said, "kubectl get clustertrainingruntimes,trainingruntimes --all-namespaces -l trainyard.dev/platform=charted") {
-		t.Errorf("the notes do not list the runtimes:\n%s", said)
+	output := r.run(t, "install", r.chart)
+	if !strings.Contains(output, "kubectl get clustertrainingruntimes,trainingruntimes --all-namespaces -l trainyard.dev/platform=charted") {
+		t.Errorf("the notes do not list the runtimes:\n%s", output)
 	}
 	r.expectImage(t, "quay.io/acme/openmpi:4.1.6")
 
@@ -103,20 +104,20 @@ func (r release) live(t *testing.T) {
 	before := r.get(t, runtimes, "", "mpi")
 	r.run(t, "upgrade", r.chart, "--set", "runtimes.mpi.image=quay.io/acme/openmpi:4.1.7,imageRegistry=mirror.example")
 	if diff := cmp.Diff(before, r.get(t, runtimes, "", "mpi")); diff != "" {
-		t.Errorf("nothing changed, and the runtime did: -before +after:\n%s", diff)
+		t.Errorf("an upgrade with the same values changed the runtime: -before +after:\n%s", diff)
 	}
 
 	r.run(t, "uninstall")
 	if r.get(t, runtimes, "", "mpi") != nil {
-		t.Error("the runtime stays when the release goes")
+		t.Error("uninstall kept the runtime, want it deleted")
 	}
 	for _, kept := range []string{"charted-team", v1alpha1.SystemNamespace} {
 		if r.get(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server always sets it
-			t.Errorf("the namespace %s goes with the release", kept)
+			t.Errorf("uninstall deleted the namespace %s, want it kept", kept)
 		}
 	}
 	if r.get(t, policies, "", "trainyard-trainjobs") == nil {
-		t.Error("the policy goes with the release")
+		t.Error("uninstall deleted the admission policy, want it kept")
 	}
 
 	r.run(t, "install", r.chart)
@@ -124,7 +125,8 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage checks the image of the runtime, and the image that the admission policy compares TrainJobs with.
+// expectImage checks the image of the runtime, and the image with which the admission policy compares the images of
+// TrainJobs.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.get(t, runtimes, "", "mpi")}).MarshalJSON()

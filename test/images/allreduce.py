@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up the ranks of a job, and prints the host of each rank."""
+"""Adds up the numbers 1 to N for N ranks with MPI, and prints the host and the sum of each rank."""
 import socket
 
 from mpi4py import MPI

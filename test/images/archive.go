@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// PauseName is the image of every pod's first process.
+// PauseName is the name of the pause image, from which the container runtime starts the first process of every pod.
 const PauseName = "localhost/pause:sandbox"
 
-// Pause writes an archive of the pause image, which contains a static program.
+// Pause writes an archive of the pause image. The image contains only the given static program.
 func Pause(program, archive string) error {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -64,7 +64,7 @@ type file struct {
 	content string
 }
 
-// layerOf returns a layer with a few files; equal files result in equal layers.
+// layerOf returns a layer that contains these files. The same files always give the same layer.
 func layerOf(files ...file) (v1.Layer, error) {
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)

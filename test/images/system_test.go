@@ -16,14 +16,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// system is the unpacked file system of an image. Programs run in it as in a pod: with the image's
-// environment, and as a user that the image does not know.
+// system is the unpacked file system of an image. Programs run in it as they do in a pod. They have the environment
+// of the image, and a user id that is not in the image.
 type system struct {
 	dir         string
 	environment []string
 }
 
-// unpacked unpacks an image that `make images` has built. Running programs in it needs root.
+// unpacked unpacks an image that `make images` has built. The programs in the image can only run with root
+// permissions, because they need chroot.
 func unpacked(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -42,7 +43,7 @@ func unpacked(t *testing.T, name string) system {
 	return s
 }
 
-// archive is the path of an image that `make images` builds.
+// archive returns the path of an image that `make images` builds.
 func archive(t *testing.T, name string) string {
 	t.Helper()
 	return repo.Path(t, ".tools", "images", name+".tar")
@@ -59,7 +60,8 @@ func (s system) unpack(t *testing.T, image v1.Image) {
 	}
 }
 
-// enter sets up the mounts of a container, in a mount namespace that ends with the process.
+// enter is a script that sets up the mounts of a container and runs a command in the image. The mounts are in a mount
+// namespace that ends with the process.
 const enter = `
 set -eu
 root=$1
@@ -69,7 +71,7 @@ mount --rbind /sys "$root/sys"
 mount -t tmpfs tmpfs "$root/dev/shm"
 exec chroot --userspec=12345:0 --groups=0 "$root" "$@"`
 
-// run returns the output and error output of a command, and its error.
+// run runs a command in the image, and returns its output and error output.
 func (s system) run(stdin string, command ...string) (string, error) {
 	args := append([]string{"--mount", "--propagation=private", "sh", "-c", enter, "enter", s.dir}, command...)
 	cmd := exec.Command("unshare", args...)
@@ -79,7 +81,7 @@ func (s system) run(stdin string, command ...string) (string, error) {
 	return string(out), err
 }
 
-// read returns a file of the image, or a file that a program in it wrote.
+// read returns the content of a file in the unpacked image. Programs that ran in the image may have written the file.
 func (s system) read(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(s.dir, path))

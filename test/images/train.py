@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Trains a small network, each rank on its part of the data, and prints the loss.
+"""Trains a small network and prints the loss. Each rank trains on its own part of the data.
 
     mpirun python3 /opt/train.py [--samples N] [--steps N] [--out FILE]
 
-Ranks add up their gradients in every step, so that any number of ranks trains like one
-process. Only the order of additions differs: in double precision, the last loss is
-equal to a relative 1e-9. Single precision would differ by 1e-7. A lost gradient, or
-training on the wrong part of the data, changes the loss by more than a hundredth.
-FILE receives the loss of each step and the parameters, as JSON.
+Ranks add up their gradients in every step, so that the result is the same for one
+process and for any number of ranks. Only the order of additions differs. In double
+precision, the last losses differ by at most a relative 1e-9. In single precision, they
+would differ by 1e-7. A lost gradient, or the wrong part of the data, changes the loss by
+more than a hundredth. FILE receives the losses of all steps and the parameters as JSON.
 """
 import argparse
 import json
@@ -34,7 +34,7 @@ def options():
 def shard(samples, rank, size):
     """Returns this rank's part of the data set. All parts have the same size.
 
-    The data set is equal on all machines: random points, and a sine function of them.
+    The data set is the same on all machines. It consists of random points and a sine function of them.
     """
     if samples < size or samples % size:
         raise ValueError(f"{samples} samples cannot be shared evenly among {size} ranks")
@@ -85,7 +85,8 @@ def train(world, MPI, samples, steps):
         loss.backward()
         losses.append(world.allreduce(loss.item()))
         gradient = torch.cat([p.grad.flatten() for p in model.parameters()])
-        # Each rank has a share of one mean: the sum is its gradient for any number of ranks.
+        # The loss of each rank is its share of the mean over all samples, so the sum of all gradients is the gradient
+        # of the mean.
         world.Allreduce(MPI.IN_PLACE, gradient.numpy(), MPI.SUM)
         parameters = parameters - LEARNING_RATE * gradient
     return model, losses
@@ -93,9 +94,9 @@ def train(world, MPI, samples, steps):
 
 def main():
     arguments = options()
-    from mpi4py import MPI  # not at the top: importing it starts MPI
+    from mpi4py import MPI  # not at the top of the file, because the import starts MPI
 
-    torch.set_num_threads(1)  # a rank is one process on one CPU
+    torch.set_num_threads(1)  # because each rank has one CPU
     world = MPI.COMM_WORLD
     try:
         model, losses = train(world, MPI, arguments.samples, arguments.steps)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training of train.py with Horovod: the same data, network, loss and options.
+"""Runs the training of train.py with Horovod. Data, network, loss and options are the same.
 
     mpirun python3 /opt/train_horovod.py [--samples N] [--steps N] [--out FILE]
 

@@ -20,7 +20,8 @@ func TestTraining(t *testing.T) {
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// TestTrainingWithHorovod compares Horovod's training with that of train.py, which its image also has.
+// TestTrainingWithHorovod compares the results of train_horovod.py with the results of train.py. The Horovod image
+// contains both programs.
 func TestTrainingWithHorovod(t *testing.T) {
 	if _, err := os.Stat(archive(t, "horovod")); err != nil {
 		t.Skip("needs an image: run `make images-horovod`")
@@ -56,7 +57,7 @@ func (s system) refuse(t *testing.T, program string) {
 	}
 }
 
-// train runs a training, and compares its output with the file it wrote.
+// train runs a training, and checks that the printed output agrees with the file that the training wrote.
 func (s system) train(t *testing.T, ranks int, command ...string) TrainingResult {
 	t.Helper()
 	out, err := s.run("", append(command, "--out", "/tmp/result.json")...)

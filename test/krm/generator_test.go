@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// platform is a platform document that is also a functionConfig.
+// platform is a platform document that kustomize can use as a functionConfig. The text FUNCTION is a placeholder.
 const platform = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata:
@@ -23,8 +23,8 @@ spec:
   environments: {dev: {}, prod: {}}
 `
 
-// requireRun makes the build fail if the function did not run: a replacement copies a field of the function's marker
-// to itself.
+// requireRun is a kustomize replacement that makes the build fail if the function did not run. It copies a field of
+// the object FunctionRun to itself, and only the function adds this object.
 const requireRun = `replacements:
 - source: {kind: FunctionRun, name: acme, fieldPath: function}
   targets:
@@ -38,7 +38,8 @@ generators: [platform.yaml]
 sortOptions: {order: fifo}
 ` + requireRun
 
-// TestGeneratorErrors: errors are on standard error, because kustomize shows no results.
+// TestGeneratorErrors: the function writes errors to standard error, because kustomize does not show the results of
+// functions.
 func TestGeneratorErrors(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(t, "base/kustomization.yaml", kustomization)

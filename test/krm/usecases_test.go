@@ -34,13 +34,14 @@ spec:
 	head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 )
 
-// useCase is a way to use the function: the files of a folder, and the expected objects.
+// useCase is a way to use the function. It consists of the files of a folder and the expected objects.
 type useCase struct {
 	files map[string]string
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases are all use cases. Each has a generator, so that the build fails if kustomize skips functions.
+// useCases returns all use cases by name. Each use case has a generator, so that the build fails if kustomize skips
+// functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
@@ -95,14 +96,14 @@ func useCases() map[string]useCase {
 
 func named(function string) string { return strings.Replace(platform, "FUNCTION", function, 1) }
 
-// generated is the output of trainyard generate for a document in the folder base.
+// generated returns the objects that trainyard generate prints for a document in the folder base.
 func (w workspace) generated(t *testing.T, file string) map[string]any {
 	t.Helper()
 	return objects(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
 }
 
-// TestUseCases: in each use case, directly and as the base of an overlay, kustomize writes the expected objects or
-// fails.
+// TestUseCases: kustomize writes the expected objects for each use case, directly and as the base of an overlay.
+// Without the flags that permit functions, the build fails.
 func TestUseCases(t *testing.T) {
 	all := useCases()
 	programs := newWorkspace(t)
@@ -132,15 +133,16 @@ func TestUseCases(t *testing.T) {
 	}
 }
 
-// job4 is the TrainJob of most use cases.
+// job4 is a TrainJob with 4 nodes, which most use cases contain.
 var job4 = strings.Replace(job, "NODES", "4", 1)
 
-// quota is a ResourceQuota with the label managed-by.
+// quota returns a ResourceQuota with this spec and this value of the label app.kubernetes.io/managed-by.
 func quota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }
 
-// TestValidatorAcceptsUnknownFields: a newer cluster can have fields that trainyard does not know.
+// TestValidatorAcceptsUnknownFields: the validator accepts fields and kinds that trainyard does not know, because a
+// newer cluster may have them.
 func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	w := newWorkspace(t)
 	files := useCases()["validator"].files
@@ -157,7 +159,7 @@ func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	}
 }
 
-// TestErrors: an error of the function is on standard error, and kustomize writes no objects.
+// TestErrors: if the function fails, its error is on standard error, and kustomize writes no objects.
 func TestErrors(t *testing.T) {
 	all := useCases()
 	w := newWorkspace(t)
@@ -190,8 +192,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedValidator: below transformers, the output of a validator is the whole output of kustomize. Nobody must
-// be able to apply it.
+// TestMisplacedValidator: if a validator is in the list transformers by mistake, kustomize prints only the output of
+// the validator. This output must be an object that no cluster accepts.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {

@@ -15,13 +15,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Flags of kustomize build that permit functions.
+// These are flags of kustomize build. The flags in allowed permit functions, and the flags in noExec do not permit to
+// run programs.
 var (
 	allowed = []string{"--enable-alpha-plugins", "--enable-exec"}
 	noExec  = []string{"--enable-alpha-plugins"}
 )
 
-// workspace is a folder of kustomizations, and the folder of the compiled programs.
+// workspace contains the path of a folder for kustomizations, and the paths of the compiled programs.
 type workspace struct{ dir, trainyard, path string }
 
 func newWorkspace(t *testing.T) workspace {
@@ -33,18 +34,18 @@ func newWorkspace(t *testing.T) workspace {
 	return workspace{dir: t.TempDir(), trainyard: filepath.Join(programs, "trainyard"), path: programs}
 }
 
-// programs is the folder that build creates. TestMain removes it.
+// programs is the folder in which build compiles the programs. TestMain removes the folder.
 var programs string
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if programs != "" {
-		_ = os.RemoveAll(programs) // an error leaves a temporary folder
+		_ = os.RemoveAll(programs) // if this fails, only a temporary folder remains
 	}
 	os.Exit(code)
 }
 
-// build compiles the programs once for all tests.
+// build compiles the programs once for all tests, and returns their folder.
 var build = sync.OnceValues(func() (dir string, err error) {
 	if programs, err = os.MkdirTemp("", "trainyard-krm-"); err != nil {
 		return "", err
@@ -54,7 +55,7 @@ var build = sync.OnceValues(func() (dir string, err error) {
 		repo.Compile("trainyard-fn", filepath.Join(programs, "trainyard-fn")))
 })
 
-// another is an empty workspace with the same programs.
+// another returns an empty workspace with the same programs.
 func (w workspace) another(t *testing.T) workspace {
 	t.Helper()
 	w.dir = t.TempDir()
@@ -98,7 +99,7 @@ func (w workspace) run(t *testing.T, program string, args ...string) []byte {
 	return out
 }
 
-// objects are the objects of a YAML stream, by kind, namespace and name.
+// objects returns the objects of a YAML stream. The keys consist of kind, namespace and name.
 func objects(t *testing.T, stream []byte) map[string]any {
 	t.Helper()
 	found := map[string]any{}

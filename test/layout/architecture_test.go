@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// table returns the rows of the table with these columns in a Markdown page. A page without the table, and a row with
-// another number of cells or an empty cell, fail the test.
+// table returns the rows of the table with these columns in a Markdown page. The test fails if the page has no such
+// table, or if a row has an empty cell or another number of cells.
 func table(t *testing.T, page string, columns ...string) [][]string {
 	t.Helper()
 	heading := "| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n"
@@ -42,7 +42,8 @@ func table(t *testing.T, page string, columns ...string) [][]string {
 	return rows
 }
 
-// pattern matches packages by import path. Below a path that ends in /... it matches all packages.
+// pattern matches packages by import path. If the path ends in /..., the pattern matches the package at this path and
+// all packages below it.
 type pattern struct {
 	path   string
 	coming bool // whether the packages do not exist yet
@@ -61,7 +62,8 @@ func anyCovers(patterns []pattern, importPath string) bool {
 
 var patternCell = regexp.MustCompile("^`([^`]+)`( \\(coming\\))?$")
 
-// patterns reads a cell with patterns in backquotes, separated by commas. Those of this repository start with a dot.
+// patterns reads a cell with patterns in backquotes, separated by commas. Patterns for packages of this repository
+// start with a dot.
 func patterns(t *testing.T, cell string) []pattern {
 	t.Helper()
 	var all []pattern
@@ -79,14 +81,15 @@ func patterns(t *testing.T, cell string) []pattern {
 	return all
 }
 
-// Bounds on the path of generate through the code, so that a new contributor can read it in an hour.
+// These constants limit the number of functions and files in the table about generate, so that a new contributor can
+// read them in an hour.
 const (
 	maxTraced      = 40 // functions
 	maxTracedFiles = 20
 )
 
-// TestGenerateCanBeFollowed checks the table that follows generate: each function exists in its file, and a function
-// before it in the table uses it.
+// TestGenerateCanBeFollowed checks the table of functions through which generate runs. Each function must exist in
+// its file, and an earlier function of the table must use it.
 func TestGenerateCanBeFollowed(t *testing.T) {
 	rows := table(t, "docs/design/architecture.md", "file", "function", "task")
 	files, used := map[string]bool{}, map[string]bool{"main": true}
@@ -99,7 +102,7 @@ func TestGenerateCanBeFollowed(t *testing.T) {
 			continue
 		}
 		if !used[declared.Name.Name] {
-			t.Errorf("%s: no function before it in the table uses %s", file, name)
+			t.Errorf("%s: no earlier function of the table uses %s", file, name)
 		}
 		ast.Inspect(declared, func(n ast.Node) bool {
 			if identifier, is := n.(*ast.Ident); is && n != declared.Name {
@@ -113,7 +116,8 @@ func TestGenerateCanBeFollowed(t *testing.T) {
 	}
 }
 
-// function finds a function or method, such as Plan.Write, in a file. It returns nil if there is none.
+// function finds the declaration of a function or of a method, such as Plan.Write, in a file. It returns nil if the
+// file does not declare the function.
 func function(t *testing.T, file, name string) *ast.FuncDecl {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, read(t, file), parser.SkipObjectResolution)
@@ -136,7 +140,7 @@ func function(t *testing.T, file, name string) *ast.FuncDecl {
 	return nil
 }
 
-// TestDocsAreListed checks that the index links to each page of docs/.
+// TestDocsAreListed checks that docs/README.md links to each page in docs/.
 func TestDocsAreListed(t *testing.T) {
 	index := string(read(t, "docs/README.md"))
 	for _, file := range repo.Files(t) {

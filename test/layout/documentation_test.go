@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestEverythingIsDocumented: each package says what it is, and each exported
-// name what it means.
+// TestEverythingIsDocumented: each package and each exported name has a doc comment.
 func TestEverythingIsDocumented(t *testing.T) {
 	for _, p := range packages(t) {
 		if len(p.GoFiles) == 0 {
@@ -43,8 +42,8 @@ func checkFile(t *testing.T, path string) {
 	}
 }
 
-// undocumented lists the exported names of a declaration that no comment covers.
-// Methods of unexported types count only through the interface they implement.
+// undocumented lists those exported names of a declaration that have no doc comment. Methods of unexported types need
+// no comment, because the interfaces that they implement document them.
 func undocumented(declaration ast.Decl) []string {
 	var names []string
 	switch d := declaration.(type) {

@@ -20,7 +20,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// maxLines is where a file is too long to be read in one go.
+// maxLines is the maximum number of lines of a source file, so that a person can read the file at once.
 const maxLines = 400
 
 func TestFilesAreShort(t *testing.T) {
@@ -34,7 +34,7 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// cueFiles lists our CUE, relative to the repository.
+// cueFiles lists the CUE files of this repository, with paths relative to its root.
 func cueFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -46,8 +46,8 @@ func cueFiles(t *testing.T) []string {
 	return files
 }
 
-// TestCUEIsEmbedded: a file that no pattern of embed.go matches would be missing
-// from the program without a word.
+// TestCUEIsEmbedded: each CUE file is embedded in the program. A file that no pattern in embed.go matches would be
+// missing without an error.
 func TestCUEIsEmbedded(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		if _, err := fs.Stat(trainyard.CUE, file); err != nil {
@@ -56,7 +56,8 @@ func TestCUEIsEmbedded(t *testing.T) {
 	}
 }
 
-// TestCUEIsFormatted holds our CUE against cue fmt; TRAINYARD_UPDATE=1 formats it.
+// TestCUEIsFormatted checks that CUE files are formatted like the output of cue fmt. TRAINYARD_UPDATE=1 formats the
+// files.
 func TestCUEIsFormatted(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		text := read(t, file)
@@ -78,8 +79,8 @@ func TestCUEIsFormatted(t *testing.T) {
 	}
 }
 
-// TestCUEFieldsAreDocumented: comments in schemas are messages to users, and
-// definitions are our vocabulary.
+// TestCUEFieldsAreDocumented: each definition and each field of a schema has a comment. Comments in schemas appear in
+// the documentation and in messages to users.
 func TestCUEFieldsAreDocumented(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		parsed, err := cueparser.ParseFile(file, read(t, file), cueparser.ParseComments)
@@ -98,7 +99,7 @@ func TestCUEFieldsAreDocumented(t *testing.T) {
 				t.Errorf("%s: %s has no comment", field.Pos(), name)
 			}
 			if schema && err == nil && !definition && !strings.Contains(comment(field), "Source: ") {
-				t.Errorf("%s: %s does not say where its rule comes from (Source: ...)", field.Pos(), name)
+				t.Errorf("%s: the comment of %s has no source of its rule: add a sentence \"Source: ...\"", field.Pos(), name)
 			}
 			return schema || !definition
 		}, nil)
@@ -113,7 +114,8 @@ func comment(n ast.Node) string {
 	return text
 }
 
-// TestCUELayers checks the imports of CUE files by the second table of docs/design/architecture.md.
+// TestCUELayers checks that CUE files import only the folders that the second table of docs/design/architecture.md
+// allows.
 func TestCUELayers(t *testing.T) {
 	allowed := map[string][]string{}
 	for _, row := range table(t, "docs/design/architecture.md", "folder", "its CUE can import") {
@@ -137,11 +139,12 @@ func TestCUELayers(t *testing.T) {
 	}
 }
 
-// verified knows upstream's types, into which objects are decoded.
+// verified is the only package of the generator that may use the Go types of Kubernetes. It decodes objects into
+// these types to verify them.
 const verified = "generator/internal/upstream"
 
-// TestObjectsAreNotMadeInGo: object content is CUE's. A Go file below generator
-// or bundles that names a Kubernetes field of an object is about to make one.
+// TestObjectsAreNotMadeInGo: the content of objects is written in CUE. A Go file in generator or bundles that imports
+// the types of Kubernetes probably creates an object, so it must not import them.
 func TestObjectsAreNotMadeInGo(t *testing.T) {
 	for _, p := range packages(t) {
 		below := strings.TrimPrefix(p.ImportPath, module+"/")

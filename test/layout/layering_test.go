@@ -1,5 +1,5 @@
-// Package layout holds the tests that keep the house in order: who may import
-// whom, that everything is documented, and how long a file may get.
+// Package layout tests the structure of the source code. For example, it checks imports between packages, the length
+// of files, and that exported names are documented.
 package layout
 
 import (
@@ -17,13 +17,13 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban lists imports that a folder must not have, and why. It is one row of the first table of docs/design/architecture.md.
+// ban forbids imports in some folders, for a reason. It is one row of the first table of docs/design/architecture.md.
 type ban struct {
 	from, targets, exceptions []pattern
 	reason                    string
 }
 
-// readBans reads the table of imports.
+// readBans reads the table of forbidden imports.
 func readBans(t *testing.T) []ban {
 	t.Helper()
 	var bans []ban
@@ -38,7 +38,7 @@ func readBans(t *testing.T) []ban {
 	return bans
 }
 
-// pkg is the description of a package by go list.
+// pkg contains the fields that go list prints for a package.
 type pkg struct {
 	ImportPath string
 	Dir        string
@@ -88,7 +88,7 @@ func (b ban) violations(all []pkg) []string {
 			}
 			for _, target := range b.targets {
 				for _, imported := range target.reached(from, p) {
-					// A folder can import packages of its own.
+					// Packages of a folder may import other packages of the same folder.
 					if target.covers(imported) && !from.covers(imported) && !anyCovers(b.exceptions, imported) {
 						found = append(found, p.ImportPath+" imports "+imported)
 					}
@@ -99,9 +99,9 @@ func (b ban) violations(all []pkg) []string {
 	return found
 }
 
-// reached returns the imports of a package that a rule about the target looks at: indirect ones too for our own folders
-// and for CUE, and direct ones for other modules, because their own imports are not ours to change. Commands reach CUE
-// through the generator.
+// reached returns the imports of a package that a rule about the target checks. For packages of this repository and
+// for CUE, it returns direct and indirect imports. For other modules it returns only direct imports, because this
+// project cannot change what those modules import. Commands may import CUE indirectly through the generator.
 func (target pattern) reached(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
@@ -110,8 +110,8 @@ func (target pattern) reached(from pattern, p pkg) []string {
 	return p.Imports
 }
 
-// TestLayersNameExistingPackages finds rows about packages that were renamed or removed, and marks of packages that now
-// exist.
+// TestLayersNameExistingPackages finds rows of the table about packages that were renamed or removed. It also finds
+// packages with the mark "(coming)" that exist now.
 func TestLayersNameExistingPackages(t *testing.T) {
 	var existing []string
 	for _, p := range packages(t) {
@@ -139,9 +139,9 @@ func covers(pattern, importPath string) bool {
 	return importPath == pattern
 }
 
-// slow are packages that cost milliseconds whenever a program starts that has them. The command
-// starts at each refresh of Argo CD.
-var slow = []string{
+// slowPackages lists packages that delay the start of each program that contains them by milliseconds. Argo CD starts
+// the command trainyard at each refresh.
+var slowPackages = []string{
 	"k8s.io/client-go/kubernetes/...",
 	"sigs.k8s.io/controller-runtime/pkg/client/...",
 	"k8s.io/apiserver/...",
@@ -154,13 +154,13 @@ func TestTheCommandStartsFast(t *testing.T) {
 			continue
 		}
 		for _, linked := range p.Deps {
-			if slices.ContainsFunc(slow, func(pattern string) bool { return covers(pattern, linked) }) {
-				t.Errorf("the command links %s, which costs it milliseconds at each start", linked)
+			if slices.ContainsFunc(slowPackages, func(pattern string) bool { return covers(pattern, linked) }) {
+				t.Errorf("the command contains %s, which delays each start by milliseconds", linked)
 			}
 		}
 		return
 	}
-	t.Error("there is no command to look at")
+	t.Error("there is no package cmd/trainyard")
 }
 
 func TestLayersCanFail(t *testing.T) {

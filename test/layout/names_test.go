@@ -16,10 +16,12 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// keys match label and annotation keys in quotes. An API version such as trainyard.dev/v1alpha1 looks the same.
+// keys matches label and annotation keys in quotes. It also matches API versions such as trainyard.dev/v1alpha1,
+// because they have the same form.
 var keys = regexp.MustCompile(`"((?:trainyard\.dev|trainer\.kubeflow\.org)/[a-z0-9-]+)"`)
 
-// TestCUEAndGoUseTheSameKeys compares the keys that CUE writes into objects with those that api/v1alpha1 declares.
+// TestCUEAndGoUseTheSameKeys checks that CUE files use exactly the label and annotation keys that api/v1alpha1
+// declares.
 func TestCUEAndGoUseTheSameKeys(t *testing.T) {
 	declared := map[string]bool{}
 	for _, key := range []string{
@@ -44,7 +46,8 @@ func TestCUEAndGoUseTheSameKeys(t *testing.T) {
 	}
 }
 
-// TestParametersHaveOnePlace compares the namespace of the parameter ConfigMaps in CUE with the one in Go.
+// TestParametersHaveOnePlace checks that CUE and Go use the same namespace for the ConfigMaps with the parameters of
+// admission policies.
 func TestParametersHaveOnePlace(t *testing.T) {
 	found := 0
 	eachCUEFile(t, func(path, text string) {
@@ -72,7 +75,7 @@ func eachCUEFile(t *testing.T, visit func(path, text string)) {
 	}
 }
 
-// TestKeysAreDeclaredOnce finds string literals in Go that repeat a key of api/v1alpha1.
+// TestKeysAreDeclaredOnce finds string literals in Go that repeat a key for which api/v1alpha1 has a constant.
 func TestKeysAreDeclaredOnce(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.ImportPath == module+"/api/v1alpha1" {

@@ -9,21 +9,22 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// scenarios are those that have to have a test of their own.
+// scenarios lists the scenarios that must have a test. The names are beginnings of cells in docs/scenarios.md.
 var scenarios = []string{
 	"US4.1", "US4.2", "US4.3", "US4.4",
 	"resource quota boundary", "network policy conflicts", "Istio service mesh conflicts", "slot configuration mismatch",
 }
 
-// row is a scenario of docs/scenarios.md, its test and the folder of that.
+// row matches a row of the table in docs/scenarios.md, which has a scenario, the name of its test and the folder of
+// the test.
 var row = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
 
-// TestScenariosHaveTests: those that the documentation names are there.
+// TestScenariosHaveTests: each test that docs/scenarios.md lists exists, and each entry of scenarios has a test.
 func TestScenariosHaveTests(t *testing.T) {
 	text := string(read(t, "docs/scenarios.md"))
 	rows := row.FindAllStringSubmatch(text, -1)
-	if lines := strings.Count(text, "\n| "); lines != len(rows)+1 { // and the heading
-		t.Errorf("docs/scenarios.md has %d lines with cells, and %d of them name a test", lines-1, len(rows))
+	if lines := strings.Count(text, "\n| "); lines != len(rows)+1 { // the heading is also a row
+		t.Errorf("docs/scenarios.md has %d table rows, but only %d contain the name and folder of a test", lines-1, len(rows))
 	}
 	missing := map[string]bool{}
 	for _, scenario := range scenarios {
@@ -36,18 +37,18 @@ func TestScenariosHaveTests(t *testing.T) {
 			}
 		}
 		if !hasTest(t, r[3], r[2]) {
-			t.Errorf("%s: no %s in %s", r[1], r[2], r[3])
+			t.Errorf("%s: there is no test %s in %s", r[1], r[2], r[3])
 		}
 	}
 	for scenario := range missing {
 		t.Errorf("no test of %s", scenario)
 	}
 	if hasTest(t, "test/layout", "TestThatIsNot") {
-		t.Error("a test that is gone would not be missed")
+		t.Error("hasTest() = true for a test that does not exist, want false")
 	}
 }
 
-// hasTest looks for a test function in a folder.
+// hasTest reports whether a folder contains the test function with this name.
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	for _, file := range repo.Files(t) {

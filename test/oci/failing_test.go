@@ -20,7 +20,8 @@ func uploads(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// responding wraps a registry, and responds to some requests in its place.
+// responding wraps a registry. The handler answer responds to requests for which some returns true, and the registry
+// responds to all other requests.
 func responding(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,11 +43,11 @@ func registryError(status int, code, message string) http.HandlerFunc {
 	}
 }
 
-// hangUp ends a connection in the middle of a request.
+// hangUp closes the connection in the middle of a request.
 func hangUp(w http.ResponseWriter, r *http.Request) {
-	_, _ = r.Body.Read(make([]byte, 100)) // and no more
+	_, _ = r.Body.Read(make([]byte, 100)) // reads only the first part of the request
 	if connection, _, err := w.(http.Hijacker).Hijack(); err == nil {
-		_ = connection.Close() // the purpose of the test
+		_ = connection.Close() // the client must handle the closed connection
 	}
 }
 
@@ -56,32 +57,33 @@ func manifests(r *http.Request) bool {
 	return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/")
 }
 
-// TestRegistriesThatFail checks that each failure ends with one line, the documented exit code, and no tag.
+// TestRegistriesThatFail checks that, after each failure of a registry, the program prints one line and ends with the
+// documented exit code. The registry must not have the tag.
 func TestRegistriesThatFail(t *testing.T) {
 	program := repo.Build(t)
 	cases := map[string]struct {
-		around func(http.Handler) http.Handler
-		args   []string
-		code   int
-		says   string
+		around  func(http.Handler) http.Handler
+		args    []string
+		code    int
+		message string
 	}{
-		"uploads that end in an error":           {responding(uploads, registryError(500, "UNKNOWN", "disk\nfull")), nil, 1, "the registry responds with 500 Internal Server Error: disk full"},
-		"uploads that are cut off":               {responding(uploads, hangUp), nil, 1, "cannot reach the registry: "},
-		"uploads that arrive in part":            {truncating, nil, 1, "the registry responds with 400 Bad Request: "},
-		"a manifest that is not taken":           {responding(manifests, registryError(503, "UNAVAILABLE", "later")), nil, 1, "the registry responds with 503 Service Unavailable: later"},
-		"a page for people":                      {responding(everything, page), nil, 1, "502 Bad Gateway"},
-		"no credentials":                         {responding(everything, registryError(401, "UNAUTHORIZED", "authentication required")), nil, 5, "log in with docker login HOST"},
-		"credentials that may not push":          {responding(uploads, registryError(403, "DENIED", "read only")), nil, 5, "the registry forbids it (403 Forbidden: read only)"},
-		"a repository that has to be made first": {responding(func(r *http.Request) bool { return r.Method == http.MethodPost }, registryError(404, "NAME_UNKNOWN", "no such repository")), nil, 1, "create it there"},
-		"an artifact that is too large":          {responding(uploads, registryError(413, "SIZE_INVALID", "at most 1 kB")), nil, 1, "the artifact is too large for the registry (413 Request Entity Too Large: at most 1 kB)"},
-		"a registry that never answers":          {responding(everything, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), []string{"--timeout", "2s"}, 8, "the timeout expired"},
+		"uploads that end in an error":     {responding(uploads, registryError(500, "UNKNOWN", "disk\nfull")), nil, 1, "the registry responds with 500 Internal Server Error: disk full"},
+		"uploads that are cut off":         {responding(uploads, hangUp), nil, 1, "cannot reach the registry: "},
+		"uploads that arrive in part":      {truncating, nil, 1, "the registry responds with 400 Bad Request: "},
+		"a manifest that is refused":       {responding(manifests, registryError(503, "UNAVAILABLE", "later")), nil, 1, "the registry responds with 503 Service Unavailable: later"},
+		"an HTML page":                     {responding(everything, page), nil, 1, "502 Bad Gateway"},
+		"no credentials":                   {responding(everything, registryError(401, "UNAUTHORIZED", "authentication required")), nil, 5, "log in with docker login HOST"},
+		"credentials that may not push":    {responding(uploads, registryError(403, "DENIED", "read only")), nil, 5, "the registry forbids the upload (403 Forbidden: read only)"},
+		"a repository that does not exist": {responding(func(r *http.Request) bool { return r.Method == http.MethodPost }, registryError(404, "NAME_UNKNOWN", "no such repository")), nil, 1, "create the repository there"},
+		"an artifact that is too large":    {responding(uploads, registryError(413, "SIZE_INVALID", "at most 1 kB")), nil, 1, "the artifact is too large for the registry (413 Request Entity Too Large: at most 1 kB)"},
+		"a registry that never answers":    {responding(everything, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), []string{"--timeout", "2s"}, 8, "the timeout expired"},
 	}
 	for title, tc := range cases {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			w := serve(t, program, tc.around)
 			s := w.publish(t, "oci://HOST/acme/platform", append(tc.args, "--example", "minimal")...)
-			expectFailure(t, s, tc.code, strings.ReplaceAll(tc.says, "HOST", w.host))
+			expectFailure(t, s, tc.code, strings.ReplaceAll(tc.message, "HOST", w.host))
 			tag, err := name.NewTag(w.host + "/acme/platform:latest")
 			if err != nil {
 				t.Fatal(err)
@@ -90,19 +92,19 @@ func TestRegistriesThatFail(t *testing.T) {
 				return
 			}
 			if _, err := remote.Head(tag); err == nil {
-				t.Error("the tag is there")
+				t.Error("the registry has the tag, want no tag")
 			}
 		})
 	}
 }
 
-func expectFailure(t *testing.T, s result, code int, says string) {
+func expectFailure(t *testing.T, s result, code int, message string) {
 	t.Helper()
 	if s.code != code || s.out != "" {
 		t.Errorf("exit code %d, standard output %q: want %d and nothing", s.code, s.out, code)
 	}
-	if strings.Count(s.err, "\n") != 1 || !strings.Contains(s.err, says) {
-		t.Errorf("standard error is\n%swant one line with %q", s.err, says)
+	if strings.Count(s.err, "\n") != 1 || !strings.Contains(s.err, message) {
+		t.Errorf("standard error is\n%swant one line with %q", s.err, message)
 	}
 }
 
@@ -111,7 +113,7 @@ func page(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // the client can have closed the connection
 }
 
-// truncating passes only a part of each upload to the registry.
+// truncating passes only the first ten bytes of each upload to the registry.
 func truncating(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if uploads(r) && r.ContentLength != 0 {
@@ -129,7 +131,7 @@ type readCloser struct{ *strings.Reader }
 // Close implements io.Closer.
 func (readCloser) Close() error { return nil }
 
-// TestCredentials checks that the credentials of docker login and of podman login are used.
+// TestCredentials checks that the program uses the credentials that docker login or podman login has stored.
 func TestCredentials(t *testing.T) {
 	program := repo.Build(t)
 	guarded := responding(func(r *http.Request) bool {

@@ -12,8 +12,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestChartsAreInstalledFromRegistries: Helm 3 and Helm 4 read what publish helm has taken to a registry, each environment's chart
-// by its name and version, and make the same of it as of the folder. A second time nothing is sent.
+// TestChartsAreInstalledFromRegistries: Helm 3 and Helm 4 can read the charts that publish helm has uploaded to a
+// registry, by name and version. A chart from the registry renders the same objects as the chart in the folder. A
+// second publish helm uploads nothing.
 func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	references := w.mustHelm(t, "oci://HOST/charts", "-f", acme)
@@ -24,7 +25,7 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	for _, version := range []string{"helm-3", "helm-4"} {
 		helm := repo.Tool(t, version)
 		pulled := output(t, helm, "template", "release", "oci://"+w.host+"/charts/acme-prod", "--version", "0.1.0", "--plain-http")
-		pulled = pulled[max(0, strings.Index(pulled, "---\n")):] // Helm 4 says first what it pulled
+		pulled = pulled[max(0, strings.Index(pulled, "---\n")):] // Helm 4 first prints which chart it pulled
 		local := output(t, helm, "template", "release", repo.Path(t, "bundles", "rendered", "acme", "helm", "prod"))
 		if diff := cmp.Diff(local, pulled); diff != "" || len(pulled) < 10_000 {
 			t.Errorf("%s: -from the folder +from the registry:\n%.2000s", version, diff)
@@ -32,11 +33,12 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	}
 	before := w.writes.Load()
 	if again := w.mustHelm(t, "oci://HOST/charts", "-f", acme); cmp.Diff(references, again) != "" || w.writes.Load() != before {
-		t.Errorf("a second time: %s instead of %s, and %d requests that change something", again, references, w.writes.Load()-before)
+		t.Errorf("the second publish printed %s, want %s; it sent %d write requests, want none", again, references, w.writes.Load()-before)
 	}
 }
 
-// TestVersionsStay: another chart of a version that is there is refused, in a registry and as a file, unless somebody insists.
+// TestVersionsStay: publish helm refuses to replace a chart by a different chart with the same version, in a registry
+// and as a file. The flag --force permits it.
 func TestVersionsStay(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")
@@ -51,15 +53,16 @@ func TestVersionsStay(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", dest, s.code, s.err)
 		}
 		if again := w.mustHelm(t, dest, "-f", acme, "--env", "prod"); cmp.Diff(before, again) != "" {
-			t.Errorf("%s: what was refused is there: %s, not %s", dest, again, before)
+			t.Errorf("%s: the refused chart has replaced the first chart: got %s, want %s", dest, again, before)
 		}
 		if after := w.mustHelm(t, dest, "-f", acme, "-f", layer, "--env", "prod", "--force"); cmp.Diff(before, after) == "" {
-			t.Errorf("%s: nothing was replaced: %s", dest, after)
+			t.Errorf("%s: --force did not replace the chart: %s", dest, after)
 		}
 	}
 }
 
-// TestChartsInFolders: a layout holds all charts, by name and version.
+// TestChartsInFolders: publish helm writes the charts of all environments to one OCI image layout, with tags of name
+// and version.
 func TestChartsInFolders(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir := filepath.Join(t.TempDir(), "layout")
@@ -69,14 +72,15 @@ func TestChartsInFolders(t *testing.T) {
 	}
 }
 
-// TestChartsInFiles: the same platform is the same file, which Helm reads; one that is so already is not written again.
+// TestChartsInFiles: publish helm writes identical files for the same platform, and Helm can read them. If an
+// identical file exists, publish helm does not write it again.
 func TestChartsInFiles(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	here, there := t.TempDir(), filepath.Join(t.TempDir(), "new", "folder")
 	first := w.mustHelm(t, "tgz:"+here, "-f", acme, "--env", "prod")
 	second := w.mustHelm(t, "tgz:"+there, "-f", acme, "--env", "prod")
 	if len(first) != 1 || strings.TrimPrefix(first[0], here) != strings.TrimPrefix(second[0], there) {
-		t.Errorf("two runs made %s and %s", first, second)
+		t.Errorf("two runs printed %s and %s, want the same names and digests", first, second)
 	}
 	file := filepath.Join(here, "acme-prod-0.1.0.tgz")
 	before, err := os.Stat(file)
@@ -87,8 +91,8 @@ func TestChartsInFiles(t *testing.T) {
 	if after, err := os.Stat(file); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("the file was written again: %v", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(here, ".*")); len(left) > 0 {
-		t.Errorf("%s are left", left)
+	if remaining, _ := filepath.Glob(filepath.Join(here, ".*")); len(remaining) > 0 {
+		t.Errorf("the files %s remain", remaining)
 	}
 	for _, version := range []string{"helm-3", "helm-4"} {
 		if result := output(t, repo.Tool(t, version), "lint", "--strict", file); !strings.Contains(result, "0 chart(s) failed") {
@@ -97,11 +101,12 @@ func TestChartsInFiles(t *testing.T) {
 	}
 }
 
-// TestSavedChartIsReported: trainyard prints the chart that it wrote, even if it cannot write the next one.
+// TestSavedChartIsReported: trainyard prints the reference of a chart that it wrote, even if it cannot write the next
+// chart.
 func TestSavedChartIsReported(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "acme-prod-0.1.0.tgz"), []byte("of somebody else"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "acme-prod-0.1.0.tgz"), []byte("another program's file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := w.publishes(t, "helm", "tgz:"+dir, "-f", acme)

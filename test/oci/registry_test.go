@@ -1,4 +1,4 @@
-// Package oci publishes platforms to registries that work and to registries that fail.
+// Package oci tests trainyard publish with registries that work and with registries that fail.
 package oci
 
 import (
@@ -29,17 +29,17 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// acme is an example with environments.
+// acme is the path of an example that has environments.
 const acme = "examples/acme/platform.yaml"
 
-// world is a registry on this machine, with a program that publishes to it.
+// world is a registry on this machine, with the settings of the program that publishes artifacts to the registry.
 type world struct {
 	program, host string
-	writes        atomic.Int64 // requests that change something
-	environment   []string     // of the program
+	writes        atomic.Int64 // number of requests that can change the registry
+	environment   []string     // additional environment variables of the program
 }
 
-// serve starts a registry. If around is not nil, it wraps the registry's handler.
+// serve starts a registry. If around is not nil, the function around wraps the handler of the registry.
 func serve(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
@@ -59,19 +59,20 @@ func serve(t *testing.T, program string, around func(http.Handler) http.Handler)
 	return w
 }
 
-// result is the result of a run.
+// result contains the exit code, the output and the error output of the program.
 type result struct {
 	code     int
 	out, err string
 }
 
-// publish runs trainyard publish oci, in the repository's folder.
+// publish runs trainyard publish oci in the root folder of this repository. It replaces the text HOST in dest by the
+// address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.publishes(t, "oci", dest, args...)
 }
 
-// publishes runs trainyard publish for an artifact of a kind.
+// publishes runs trainyard publish oci or trainyard publish helm, as kind selects.
 func (w *world) publishes(t *testing.T, kind, dest string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(w.program, append([]string{"publish", kind, strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
@@ -86,7 +87,7 @@ func (w *world) publishes(t *testing.T, kind, dest string, args ...string) resul
 	return result{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// must publishes without an error, and returns the printed references.
+// must runs trainyard publish oci, which must succeed, and returns the printed references.
 func (w *world) must(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
 	s := w.publish(t, dest, args...)
@@ -96,7 +97,7 @@ func (w *world) must(t *testing.T, dest string, args ...string) []string {
 	return strings.Fields(s.out)
 }
 
-// pull reads an artifact from the registry by its printed reference.
+// pull reads an artifact from the registry by a reference that trainyard has printed.
 func pull(t *testing.T, reference string) v1.Image {
 	t.Helper()
 	ref, err := name.ParseReference(reference)
@@ -113,7 +114,7 @@ func pull(t *testing.T, reference string) v1.Image {
 	return image
 }
 
-// files unpacks an artifact.
+// files returns the contents of all files in an artifact, by path.
 func files(t *testing.T, image v1.Image) map[string]string {
 	t.Helper()
 	unpacked := mutate.Extract(image)
@@ -135,7 +136,8 @@ func files(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committed returns the objects of an environment in bundles/rendered, in the format argocd.
+// committed returns the contents of the files with objects in bundles/rendered, for an environment of acme in the
+// format argocd.
 func committed(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -181,11 +183,12 @@ func TestRegistryServesPublishedArtifacts(t *testing.T) {
 		t.Errorf("-first +again:\n%s", diff)
 	}
 	if w.writes.Load() != before || strings.Count(again.err, "is up to date with") != 2 {
-		t.Errorf("publishing again sent %d requests that write, and result:\n%s", w.writes.Load()-before, again.err)
+		t.Errorf("the second publish sent %d write requests, want none, and printed:\n%s", w.writes.Load()-before, again.err)
 	}
 }
 
-// TestOneEnvironmentHasTheTagOfTheCommandLine checks the tag and the annotations of the command line.
+// TestOneEnvironmentHasTheTagOfTheCommandLine checks that an artifact has the tag and the annotations that the
+// command line sets.
 func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	const revision = "org.opencontainers.image.revision"
@@ -206,7 +209,8 @@ func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestDigestsAreTheSameEverywhere compares the digests of --dry-run, of a second registry, and of folders.
+// TestDigestsAreTheSameEverywhere checks that a platform has the same digest with --dry-run, in registries and in
+// folders, and with different time zones, languages and numbers of processors.
 func TestDigestsAreTheSameEverywhere(t *testing.T) {
 	program := repo.Build(t)
 	surroundings := map[string][]string{

@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere makes the program reach a server as example.com, which the certificates of httptest name, through a proxy.
+// elsewhere makes the program reach a server under the name example.com through a proxy. The certificates of httptest
+// are valid for this name.
 func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +64,7 @@ func TestCertificates(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	elsewhere(t, w, server)
-	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "this machine does not trust the issuer of its certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
+	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "this machine does not trust the issuer of the registry's certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
 
 	file := filepath.Join(t.TempDir(), "ca.crt")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -76,7 +77,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPNeedsAFlag checks that a registry outside private networks needs --plain-http to be used without TLS.
+// TestPlainHTTPNeedsAFlag checks that the program uses a registry without TLS only with --plain-http, if the registry
+// is outside private networks.
 func TestPlainHTTPNeedsAFlag(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewServer(quietRegistry())

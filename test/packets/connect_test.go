@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// timeout is for connections that fail. Others take milliseconds, or a few seconds while the policy agent
-// is busy: the kernel resends after 1 and 3 seconds.
+// timeout is the time after which a connection counts as failed. Successful connections take milliseconds. While the
+// policy agent is busy, they take a few seconds, because the kernel resends packets after 1 and 3 seconds.
 const timeout = 5 * time.Second
 
-// ports lists the ports that every host listens on: SSH, two ports that ranks could use, and the ports in
-// the document.
+// ports lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports in the
+// document.
 var ports = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
 // listen makes a host respond at some ports, until closeListeners is called.
@@ -84,7 +84,8 @@ func echo(conn net.PacketConn) {
 	}
 }
 
-// reaches reports whether a host gets a response from a port of another, such as 443/tcp.
+// reaches reports whether a host gets a response from a port of another host. A port includes its protocol, as in
+// 443/tcp.
 func (n *network) reaches(t *testing.T, address, port string) bool {
 	t.Helper()
 	number, protocol, _ := strings.Cut(port, "/")
@@ -102,7 +103,7 @@ func (n *network) reaches(t *testing.T, address, port string) bool {
 	return responds(conn, protocol)
 }
 
-// responds waits for a response. It repeats packets of UDP, which can get lost.
+// responds waits for a response. With UDP, it sends its packet repeatedly, because a packet can get lost.
 func responds(conn net.Conn, protocol string) bool {
 	buffer := make([]byte, 64)
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {

@@ -1,5 +1,5 @@
-// Package packets tests NetworkPolicies with real connections. Network namespaces represent the pods and
-// the hosts around them, and the namespace of the tests represents the machine that routes between them. A
-// real API server has the Pods and policies, and the agent of kube-network-policies allows or drops every
-// connection. There is no kubelet, and root is not needed; test/e2e has one such test with real pods.
+// Package packets tests NetworkPolicies with real connections. Each pod, and each host outside the cluster, is a
+// network namespace. The namespace of the tests represents the machine that routes between them. A real API server
+// has the Pods and policies, and the agent of kube-network-policies allows or drops every connection. The tests need
+// neither a kubelet nor root. A similar test with real pods is in test/e2e.
 package packets

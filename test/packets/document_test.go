@@ -15,10 +15,11 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// page has documents, and a table of the connections that they allow.
+// page is the path of a page of the documentation. The page shows platform documents, and a table of the connections that
+// these documents allow.
 const page = "docs/networks.md"
 
-// Paths of the documents on the page.
+// Paths under which the page shows its documents.
 const (
 	anyPort = "/tmp/networks.yaml"
 	pinned  = "/tmp/ports.yaml"
@@ -33,7 +34,7 @@ func readPage(t *testing.T) string {
 	return string(text)
 }
 
-// objects generates the objects of a document on the page, by kind.
+// objects generates the objects of a document on the page, and returns them by kind.
 func objects(t *testing.T, file string) map[string][]client.Object {
 	t.Helper()
 	_, rest, found := strings.Cut(readPage(t), "```yaml file="+file+"\n")
@@ -55,10 +56,10 @@ func objects(t *testing.T, file string) map[string][]client.Object {
 	return byKind
 }
 
-// tableHead is the head of the table, which ends at an empty line.
+// tableHead is the header of the table on the page. The table ends at an empty line.
 const tableHead = "| from | reaches |\n|---|---|\n"
 
-// expectTable compares a table with the one on the page. TRAINYARD_UPDATE=1 writes it.
+// expectTable compares a table with the table on the page. With TRAINYARD_UPDATE=1, it replaces the table on the page.
 func expectTable(t *testing.T, got string) {
 	t.Helper()
 	text := readPage(t)

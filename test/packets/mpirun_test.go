@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// runMPI runs preflight, sshd and mpirun of this machine on two hosts, as the pods of a document's runtime
-// do.
+// runMPI runs preflight, sshd and mpirun on two hosts, as the pods of a document's runtime do. The programs are those
+// of this machine.
 func runMPI(t *testing.T, document string, launcher, node *host) {
 	secret, hosts := t.TempDir(), t.TempDir()
 	for name, content := range podrunner.SSHKeys(t) {
@@ -37,7 +37,7 @@ func runMPI(t *testing.T, document string, launcher, node *host) {
 		pods[role].AddHost(launcher.address, "a-launcher-0-0.a")
 		pods[role].AddHost(node.address, "a-node-0-0.a")
 	}
-	node.closeListeners() // sshd needs a port
+	node.closeListeners() // sshd needs one of the ports
 	identity := podrunner.Container(t, specs["node"].InitContainers, "identity")
 	node.in(t, func() {
 		pods["node"].Run(identity)

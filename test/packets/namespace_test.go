@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uplink is the address of the machine's end of the link to each host.
+// uplink is the address of the machine on its links to the hosts. It is the same on all links.
 const uplink = "169.254.1.1"
 
 // network is the network namespace of one host, with a veth pair to the machine.
@@ -51,7 +51,8 @@ func newNetwork(t *testing.T, number int, address string) *network {
 	return n
 }
 
-// in runs a function in the network namespace. Sockets and processes that it opens stay there.
+// in calls a function inside the network namespace. Sockets and processes that the function creates stay in this
+// namespace.
 func (n *network) in(t testing.TB, do func()) {
 	t.Helper()
 	onLockedThread(t, func() {
@@ -63,7 +64,7 @@ func (n *network) in(t testing.TB, do func()) {
 	})
 }
 
-// onLockedThread runs a function on a thread that can change its network namespace, and restores the
+// onLockedThread calls a function that may change the network namespace of its thread, and then restores the
 // namespace.
 func onLockedThread(t testing.TB, do func()) {
 	t.Helper()
@@ -71,7 +72,7 @@ func onLockedThread(t testing.TB, do func()) {
 	original := open(t, "/proc/thread-self/ns/net")
 	defer func() {
 		if err := unix.Setns(int(original.Fd()), unix.CLONE_NEWNET); err == nil {
-			runtime.UnlockOSThread() // if it stays locked, the thread ends with the goroutine
+			runtime.UnlockOSThread() // a thread that stays locked ends with the goroutine
 		}
 		_ = original.Close()
 	}()

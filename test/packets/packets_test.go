@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// Hosts that tests refer to by name.
+// Names of the hosts that tests use.
 const (
 	launcherA = "launcher of job a, team-vision"
 	nodeA     = "node of job a, team-vision"
@@ -28,13 +28,13 @@ const (
 	nodeD     = "node of job d, team-legacy"
 	elsewhere = "elsewhere"
 
-	// These hosts differ from allowed destinations in their labels only.
+	// These hosts differ from allowed destinations only in their labels.
 	otherInKubeSystem = "kube-proxy"
 	otherInMLflow     = "database"
 )
 
-// TestOnlyDocumentedConnectionsPass compares connections with the documentation. Its subtests run in this
-// order.
+// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. The order of
+// its subtests matters.
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("no connection passes without the policy agent", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	if err := w.Apply(t.Context(), objects(t, anyPort)["NetworkPolicy"]...); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("connections match the documented table", func(t *testing.T) {
+	t.Run("connections match the table in the documentation", func(t *testing.T) {
 		w.await(t, launcherA, elsewhere, false)
 		w.await(t, launcherC, elsewhere, false)
 		expectTable(t, w.table(t))
@@ -71,7 +71,7 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	t.Run("pods reach each other at the document's ports", w.testPortRange)
 }
 
-// testPortRange checks a document with a range of ports for MPI: only these and sshd's port are open.
+// testPortRange checks a document with a range of ports for MPI. Only these ports and the port of sshd may be open.
 func (w *testbed) testPortRange(t *testing.T) {
 	wants := map[string]bool{
 		"2222/tcp": true, "20000/tcp": true, "25000/tcp": true, "29999/tcp": true,
@@ -99,7 +99,7 @@ func (w *testbed) testPortRange(t *testing.T) {
 	runMPI(t, pinned, launcher, node)
 }
 
-// testConflicts adds policies of other owners.
+// testConflicts adds network policies of other owners, and checks which connections pass then.
 func (w *testbed) testConflicts(t *testing.T) {
 	t.Run("an existing default-deny policy does not affect MPI", func(t *testing.T) {
 		w.apply(t, policy("team-vision", "default-deny", nil, nil, nil))
@@ -108,7 +108,7 @@ func (w *testbed) testConflicts(t *testing.T) {
 		w.expect(t, nodeA, nodeB, "40000/tcp", true)
 		w.expect(t, notebook, nodeA, "2222/tcp", false)
 	})
-	t.Run("connections that another policy allows pass", func(t *testing.T) {
+	t.Run("a connection passes if another policy allows it", func(t *testing.T) {
 		anyone := []metav1.LabelSelector{{}}
 		allowAll := policy("team-vision", "allow-all", nil, anyone, anyone)
 		w.apply(t, allowAll)
@@ -119,7 +119,7 @@ func (w *testbed) testConflicts(t *testing.T) {
 		}
 		w.await(t, notebook, nodeA, false)
 	})
-	t.Run("with isolation job, a policy of the job connects its pods only", func(t *testing.T) {
+	t.Run("with isolation job, a policy of the job connects only the pods of the job", func(t *testing.T) {
 		w.expect(t, launcherC, nodeC, "2222/tcp", false)
 		job := metav1.LabelSelector{MatchLabels: map[string]string{"jobset.sigs.k8s.io/jobset-name": "c"}}
 		w.apply(t, policy("team-speech", "c", &job, []metav1.LabelSelector{job}, []metav1.LabelSelector{job}))
@@ -130,8 +130,8 @@ func (w *testbed) testConflicts(t *testing.T) {
 	})
 }
 
-// policy is a policy of another owner. It allows pods of its namespace as sources and destinations, by
-// labels.
+// policy returns a network policy of another owner. It allows connections from and to pods of its own namespace, which
+// it selects by labels.
 func policy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -157,13 +157,13 @@ func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 	}
 }
 
-// await waits until the agent enforces a policy, which a connection shows.
+// await waits until the agent enforces a policy. To find out, it tries a connection that the policy allows or blocks.
 func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })
 }
 
-// expect checks one connection.
+// expect checks that one connection passes or fails, as wanted.
 func (w *testbed) expect(t *testing.T, from, to, port string, want bool) {
 	t.Helper()
 	if err := w.check(t, from, to, port, want); err != nil {
@@ -179,13 +179,12 @@ func (w *testbed) check(t *testing.T, from, to, port string, want bool) error {
 	return nil
 }
 
-// documented returns the hosts of the documented table.
+// documented returns the hosts that the table in docs/networks.md contains.
 func (w *testbed) documented() []*host {
 	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.undocumented })
 }
 
-// matrix tries all connections between documented hosts. It returns the open ports by source and
-// destination.
+// matrix tries all connections between the hosts of the table. It returns the open ports by source and destination.
 func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	open := map[string]map[string][]string{}
@@ -223,7 +222,7 @@ func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	return open
 }
 
-// table formats the matrix in Markdown: a host, and the ports that it reaches.
+// table formats the matrix in Markdown. Each row contains a host, and the ports that this host reaches.
 func (w *testbed) table(t *testing.T) string {
 	t.Helper()
 	matrix := w.matrix(t)
@@ -240,7 +239,7 @@ func (w *testbed) table(t *testing.T) string {
 	return table.String()
 }
 
-// formatPorts lists ports in a fixed order, or "all".
+// formatPorts returns a list of ports in a fixed order, or "all" if every port is open.
 func formatPorts(open []string) string {
 	if len(open) == len(ports) {
 		return "all"

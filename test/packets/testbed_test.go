@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// addDefaultRoute gives the machine an address and a default route, which the API server needs to choose
-// its address.
+// addDefaultRoute gives the machine an address and a default route. Without them, the API server could not choose the
+// address that it publishes.
 func addDefaultRoute() error {
 	for _, args := range []string{
 		"link add nowhere type bridge", "address add 10.77.255.1/32 dev nowhere", "link set nowhere up", "route add default dev nowhere",
@@ -48,16 +48,16 @@ const queue = "100"
 
 // host is a pod, or a host outside the cluster.
 type host struct {
-	name         string // as in the documentation
+	name         string // as in the table of docs/networks.md
 	namespace    string // of the pod; empty for a host outside the cluster
 	labels       map[string]string
 	address      string
-	undocumented bool // whether the table omits it
+	undocumented bool // whether the table omits the host
 	*network
 }
 
-// testHosts returns all hosts. Addresses outside 10.77 are those in the document, and one that it does not
-// name.
+// testHosts returns all hosts. Pods have addresses that begin with 10.77. The other hosts have addresses from the
+// document, except for the host "elsewhere": the document does not contain its address.
 func testHosts() []*host {
 	return []*host{
 		{name: "launcher of job a, team-vision", namespace: "team-vision", labels: ofJob("a", "launcher"), address: "10.77.0.1"},
@@ -83,13 +83,13 @@ func ofJob(job, role string) map[string]string {
 	return map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role}
 }
 
-// testbed is a machine that routes between hosts, and the cluster of its pods.
+// testbed consists of hosts, between which this machine routes, and of an API server with the Pods among them.
 type testbed struct {
 	*controlplane.ControlPlane
 	hosts []*host
 }
 
-// newTestbed creates all hosts, and queues every connection between them for the policy agent.
+// newTestbed creates all hosts. It sends every new connection between them to the queue of the policy agent.
 func newTestbed(t *testing.T) *testbed {
 	t.Helper()
 	if os.Getenv("TRAINYARD_PACKETS") == "" {
@@ -104,7 +104,7 @@ func newTestbed(t *testing.T) *testbed {
 	for _, h := range hosts {
 		w.join(t, h, ports)
 	}
-	// A packet is dropped while no agent reads the queue.
+	// The kernel drops packets while no agent reads the queue.
 	run(t, "iptables", "-A", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", "NFQUEUE", "--queue-num", queue)
 	return w
 }
@@ -166,7 +166,7 @@ func (w *testbed) startAgent(t *testing.T) {
 	})
 }
 
-// named returns the host of this name.
+// named returns the host with this name.
 func (w *testbed) named(t *testing.T, name string) *host {
 	t.Helper()
 	for _, h := range w.hosts {

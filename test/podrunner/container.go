@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeContainer turns this process, which already has new namespaces, into the container that the plan in
-// its first argument describes. It returns only if it fails.
+// becomeContainer turns this process, which already has new namespaces, into a container. The first argument of
+// the process is the path of the container's plan. becomeContainer returns only if it fails.
 func becomeContainer() error {
-	runtime.LockOSThread() // Capabilities belong to a thread.
+	runtime.LockOSThread() // Each thread has its own capabilities, so this code must stay on one thread.
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil {
 		return fmt.Errorf("reading the plan: %w", err)
@@ -43,13 +43,13 @@ func becomeContainer() error {
 // enterRoot makes root the only visible file system.
 func enterRoot(root, dir string) error {
 	if err := unix.Chdir(root); err != nil {
-		return fmt.Errorf("changing into it: %w", err)
+		return fmt.Errorf("changing into the root: %w", err)
 	}
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("pivoting: %w", err)
 	}
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("detaching the machine's: %w", err)
+		return fmt.Errorf("detaching the machine's root: %w", err)
 	}
 	if err := unix.Chdir(dir); err != nil {
 		return fmt.Errorf("changing to the working directory %s: %w", dir, err)
@@ -57,7 +57,8 @@ func enterRoot(root, dir string) error {
 	return nil
 }
 
-// exec starts the container's command, and looks it up in PATH as container runtimes do.
+// exec replaces this process by the container's command. Like container runtimes, it looks up the command in the
+// PATH of the container.
 func (p *plan) exec() error {
 	os.Clearenv()
 	for _, assignment := range p.Env {

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UID and GID are the user and group of every container, as for a pod under OpenShift's restricted-v2.
+// UID and GID are the user and group of every container. OpenShift's restricted-v2 assigns such ids to pods.
 const (
 	UID = 1000680000
 	GID = 0
 )
 
-// stageVariable is the environment variable that selects the role of a test binary, which runs itself twice
-// more: as the process that runs the tests, and as each container.
+// stageVariable is the environment variable that selects the role of a test binary. A test binary starts itself
+// again as the process that runs the tests, and that process starts it once more as each container.
 const (
 	stageVariable  = "TRAINYARD_PODRUNNER_STAGE"
 	stageTests     = "tests"
@@ -32,15 +32,15 @@ const procFlags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 
 const advice = `These tests start pods and need Linux with user namespaces for everyone:
   sysctl user.max_user_namespaces                            must not be 0
-  sysctl kernel.unprivileged_userns_clone                    must be 1, where it exists
-  sysctl kernel.apparmor_restrict_unprivileged_userns        must be 0, where it exists
+  sysctl kernel.unprivileged_userns_clone                    must be 1, if it exists
+  sysctl kernel.apparmor_restrict_unprivileged_userns        must be 0, if it exists
   inside a container: no seccomp filter and no masked /proc (docker run --privileged)`
 
-// Main runs the tests of a package in new namespaces and returns the exit code for os.Exit. All processes
-// that the tests start end with it, even after a panic or a timeout.
+// Main runs the tests of a package in new namespaces and returns the exit code for os.Exit. When the tests end,
+// even by a panic or a timeout, all processes that they started end too.
 func Main(m *testing.M) int { return Around(m.Run) }
 
-// Around is Main for tests with a main function of their own, such as controlplane.Main.
+// Around does the same as Main for tests that need another main function, such as controlplane.Main.
 func Around(run func() int) int {
 	switch os.Getenv(stageVariable) {
 	case stageTests:
@@ -56,10 +56,10 @@ func Around(run func() int) int {
 	}
 }
 
-// enter runs this program again as process 1 of new namespaces. When that process ends, the kernel kills
-// all others in them.
+// enter runs this program again as process 1 of new namespaces. When process 1 ends, the kernel kills all other
+// processes in its namespaces.
 func enter() int {
-	runtime.LockOSThread() // Pdeathsig is tied to the thread that started the process.
+	runtime.LockOSThread() // The kernel sends Pdeathsig when the thread that started the process ends.
 	tests := exec.Command("/proc/self/exe")
 	tests.Args = os.Args
 	tests.Env = append(os.Environ(), stageVariable+"="+stageTests)
@@ -81,7 +81,7 @@ func enter() int {
 	return 0
 }
 
-// initialize completes the new namespaces with a /proc of their processes, and a loopback interface.
+// initialize mounts a /proc that shows the processes of the new namespaces, and brings up the loopback interface.
 func initialize() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)

@@ -13,14 +13,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// plan describes a container for the process that becomes it.
+// plan describes a container to the process that will become the container.
 type plan struct {
 	Root     string // the folder where the container's root is mounted
 	Hostname string
 	Links    map[string]string // symbolic links of the root
 	Files    map[string]string // files of the root
 	Folders  []string          // folders of the root
-	Mounts   []mount           // in order
+	Mounts   []mount           // in the order of mounting
 	ReadOnly bool              // whether the root is read-only
 	Dir      string
 	Command  []string
@@ -33,7 +33,7 @@ type mount struct {
 	ReadOnly bool
 }
 
-// programs lists the paths of the machine that replace an image, if they exist.
+// programs lists paths of the machine that containers see instead of an image. Paths that do not exist are left out.
 var programs = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
@@ -41,7 +41,7 @@ var programs = []string{
 
 var devices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
-// files are the files of the image in addition to programs.
+// files maps the path of each other file of the image to its content.
 var files = map[string]string{
 	"/etc/group":         "root:x:0:\nmpiuser:x:1000:\n",
 	"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -52,7 +52,7 @@ var files = map[string]string{
 	"/etc/ssh/ssh_config": "# Part of the image.\n",
 }
 
-// plan returns the plan of a container that stores its files in dir.
+// plan returns the plan of a container. Its files on the machine are in dir.
 func (p *Pod) plan(container corev1.Container, dir string) plan {
 	p.t.Helper()
 	env := environment(p.hostname, container.Env)

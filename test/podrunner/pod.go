@@ -12,9 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pod is the shared state of the containers of one pod.
+// Pod holds what the containers of a pod share, such as volumes and the hosts file.
 type Pod struct {
-	// Replace maps paths in the containers to files of the machine, which are mounted there.
+	// Replace maps paths in the containers to files of the machine that are mounted at these paths.
 	Replace map[string]string
 
 	t        testing.TB
@@ -24,8 +24,8 @@ type Pod struct {
 	volumes  map[string]string
 }
 
-// NewPod creates a pod that exists until the test ends. Volumes can be emptyDirs, or hostPaths in place of
-// Secrets and ConfigMaps, which are read-only.
+// NewPod creates a pod that exists until the test ends. A volume must be an emptyDir or a hostPath. A hostPath
+// represents a Secret or ConfigMap, and is therefore read-only.
 func NewPod(t testing.TB, hostname string, volumes []corev1.Volume) *Pod {
 	t.Helper()
 	pod := &Pod{t: t, hostname: hostname, dir: t.TempDir(), volumes: map[string]string{}}
@@ -44,7 +44,7 @@ func NewPod(t testing.TB, hostname string, volumes []corev1.Volume) *Pod {
 	return pod
 }
 
-// AddHost adds a host name to the pod's hosts file, also while containers run.
+// AddHost adds a host name to the pod's hosts file. Running containers see the new name too.
 func (p *Pod) AddHost(address, name string) {
 	p.t.Helper()
 	hosts, err := os.OpenFile(p.hosts, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -64,13 +64,13 @@ func (p *Pod) Volume(name string) string {
 	return p.volumes[name]
 }
 
-// folder creates a folder of the pod that every user can write to.
+// folder creates a folder of the pod that is writable for every user.
 func (p *Pod) folder(name string) string {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)
 	err := os.Mkdir(path, 0o777)
 	if err == nil {
-		err = os.Chmod(path, 0o777) // Independent of the umask.
+		err = os.Chmod(path, 0o777) // In contrast to Mkdir, Chmod ignores the umask.
 	}
 	if err != nil {
 		p.t.Fatalf("creating a folder for pod %s: %v", p.hostname, err)
@@ -78,12 +78,12 @@ func (p *Pod) folder(name string) string {
 	return path
 }
 
-// HostVolume returns a volume with the content of a folder of the machine.
+// HostVolume returns a volume that mounts a folder of the machine.
 func HostVolume(name, path string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}}
 }
 
-// Container returns a copy of the container of this name.
+// Container returns a copy of the container with this name.
 func Container(t testing.TB, containers []corev1.Container, name string) corev1.Container {
 	t.Helper()
 	i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name })

@@ -51,7 +51,7 @@ func TestContainerIsIsolated(t *testing.T) {
 		"has devices":                   {script: "head -c 3 /dev/urandom | wc -c; echo x > /dev/null; echo y > /dev/stdout", want: "3\ny\n"},
 		"resolves the pod's hosts only": {script: "getent hosts pod-1.job; getent hosts pod-2.job || echo unknown", want: "127.0.0.9       pod-1.job\nunknown\n"},
 		"can write to its root":         {script: "echo x > /new; cat /new", want: "x\n"},
-		"can write to volumes and its log, not to a read-only root": {
+		"can write to volumes and its log, but not to a read-only root": {
 			change: func(c *corev1.Container) {
 				c.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: &yes}
 			},
@@ -120,10 +120,10 @@ func TestContainersIgnoreUnhandledSignals(t *testing.T) {
 		process.Signal(syscall.SIGTERM)
 	}
 	if got := unhandled.Wait(); got.Code != 0 || got.Log != "ready\ndone\n" {
-		t.Errorf("without a signal handler: got %+v, want exit code 0 and the complete log", got)
+		t.Errorf("container without a signal handler: got %+v, want exit code 0 and the complete log", got)
 	}
 	if got := handled.Wait(); got.Code != 7 || got.Took > 20*time.Second {
-		t.Errorf("with a signal handler: got %+v, want exit code 7 at once", got)
+		t.Errorf("container with a signal handler: got %+v, want exit code 7 at once", got)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestNoProcessSurvivesAPanic(t *testing.T) {
 	}
 }
 
-// sleeper starts a container with a process that has left its session and sleeps for a long time.
+// sleeper starts a container with a process that has its own session and sleeps for a long time.
 func sleeper(t *testing.T, seconds string) *podrunner.Process {
 	t.Helper()
 	process := podrunner.NewPod(t, "pod-0", nil).Start(shell("setsid sleep " + seconds + " & echo ready; wait"))
@@ -164,7 +164,7 @@ func sleeper(t *testing.T, seconds string) *podrunner.Process {
 	return process
 }
 
-// running lists the machine's processes with a word in their command.
+// running lists the commands of those processes on the machine that have a word in their command.
 func running(t *testing.T, word string) []string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timeout is how long Wait waits for a container.
+// timeout is the maximum time for which Wait waits for a container.
 const timeout = 4 * time.Minute
 
-// A container whose setup failed has this exit code, and a log with this prefix.
+// If the setup of a container fails, the container has this exit code, and its log has this prefix.
 const (
 	setupPrefix = "podrunner: "
 	setupCode   = 125
@@ -53,8 +53,8 @@ func (p *Pod) Run(container corev1.Container) Result {
 	return p.Start(container).Wait()
 }
 
-// Start starts a container, which is killed at the end of the test. Several containers of a pod can run at
-// the same time.
+// Start starts a container, which is killed when the test ends. Several containers of a pod can run at the same
+// time.
 func (p *Pod) Start(container corev1.Container) *Process {
 	p.t.Helper()
 	dir, err := os.MkdirTemp(p.dir, container.Name+"-")
@@ -75,15 +75,15 @@ func (p *Pod) Start(container corev1.Container) *Process {
 	return process
 }
 
-// start runs this program as the container.
+// start runs this program again, as the process that becomes the container.
 func (p *Process) start(plan string) {
 	p.t.Helper()
 	p.cmd = exec.Command("/proc/self/exe", plan)
 	p.cmd.Env = []string{stageVariable + "=" + stageContainer}
-	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log // Pipes, as under a kubelet.
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log // The container writes to pipes, as under a kubelet.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWPID,
-		Setsid:     true, // There is no terminal that ssh could ask for a password.
+		Setsid:     true, // Without a terminal, ssh cannot ask for a password.
 	}
 	p.started = time.Now()
 	if err := p.cmd.Start(); err != nil {
@@ -91,7 +91,7 @@ func (p *Process) start(plan string) {
 	}
 }
 
-// Wait waits until the container ends. It can be called repeatedly.
+// Wait waits until the container ends. Later calls return the same result.
 func (p *Process) Wait() Result {
 	p.t.Helper()
 	alarm := time.AfterFunc(timeout, p.kill)
@@ -107,7 +107,7 @@ func (p *Process) Wait() Result {
 
 // end waits for the process and collects its result.
 func (p *Process) end() Result {
-	_ = p.cmd.Wait() // ProcessState has more information than the error.
+	_ = p.cmd.Wait() // The error is ignored because ProcessState has more information.
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	code := status.ExitStatus()
 	if status.Signaled() {
@@ -117,8 +117,8 @@ func (p *Process) end() Result {
 	return Result{Code: code, Log: p.Log(), Message: string(message), Took: time.Since(p.started)}
 }
 
-// Signal sends a signal to process 1 of the container. As in any container, the kernel ignores signals that
-// the process does not handle.
+// Signal sends a signal to process 1 of the container. As in any container, the kernel ignores a signal for which
+// process 1 has no handler.
 func (p *Process) Signal(signal os.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(signal); err != nil {
@@ -133,7 +133,7 @@ func (p *Process) Kill() {
 }
 
 func (p *Process) kill() {
-	_ = p.cmd.Process.Kill() // It fails if the process has ended.
+	_ = p.cmd.Process.Kill() // An error means that the process has already ended.
 }
 
 // Log returns the output of the container so far.
@@ -161,7 +161,7 @@ func (l *log) String() string {
 	return l.buffer.String()
 }
 
-// write writes a file that the container can write, too.
+// write writes a file that the container can also write.
 func (p *Pod) write(path string, content []byte) {
 	p.t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 // build mounts the root file system and creates its files.
 func (p *plan) build() error {
 	if err := os.Mkdir(p.Root, 0o755); err != nil {
-		return fmt.Errorf("creating its folder: %w", err)
+		return fmt.Errorf("creating the folder of the root: %w", err)
 	}
 	if err := unix.Mount("tmpfs", p.Root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return fmt.Errorf("mounting: %w", err)
@@ -55,7 +55,7 @@ func (p *plan) createFiles() error {
 	return nil
 }
 
-// bind mounts m below root, and creates a missing mount point.
+// bind mounts m below root. It creates the mount point if it is missing.
 func (m mount) bind(root string) error {
 	to := filepath.Join(root, m.To)
 	from, err := os.Stat(m.From)

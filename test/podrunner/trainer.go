@@ -16,7 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SSHKeys generates the files of the Secret that Trainer creates: a key as PEM, and its public key twice.
+// SSHKeys generates the files of the Secret that Trainer creates: a private key as PEM, and its public key in two
+// files. The result maps names of files to their content.
 func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
@@ -32,7 +33,7 @@ func SSHKeys(t testing.TB) map[string]string {
 	return map[string]string{"id_rsa": string(private), "id_rsa.pub": public, "authorized_keys": public}
 }
 
-// authorizedKey returns the line of authorized_keys for a key (RFC 5656, section 3.1).
+// authorizedKey returns the line for a key in the file authorized_keys, in the format of RFC 5656, section 3.1.
 func authorizedKey(t testing.TB, key *ecdsa.PublicKey) string {
 	t.Helper()
 	point, err := key.Bytes()
@@ -46,7 +47,7 @@ func authorizedKey(t testing.TB, key *ecdsa.PublicKey) string {
 	return "ecdsa-sha2-nistp521 " + base64.StdEncoding.EncodeToString(blob) + "\n"
 }
 
-// OpenMPIEnv returns the variables that Trainer sets for Open MPI in the launcher.
+// OpenMPIEnv returns the environment variables that Trainer sets for Open MPI in the launcher.
 func OpenMPIEnv(slots int) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		{Name: "OMPI_MCA_orte_default_hostfile", Value: "/etc/mpi/hostfile"},

@@ -20,13 +20,13 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// hostile is text that could corrupt a JSON string or a terminal, or exceed the length of a verdict.
+// hostile is text that could corrupt a JSON string or a terminal, or make a verdict too long.
 var hostile = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
 
-// soon is much less than the timeouts that tests must not reach, and enough on a busy machine.
+// soon is the maximum duration of an operation that must not wait for a timeout. It is long enough for a busy machine.
 const soon = 30 * time.Second
 
-// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes; the launcher and the first node stay reachable.
+// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes. The launcher and the first node stay reachable.
 func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -43,7 +43,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), podrunner.SSHKeys(j.t)["authorized_keys"])
 				j.serve(h)
 			},
-			timeout: "50", // preflight ends before
+			timeout: "50", // preflight ends before this timeout
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node refuses the user, after a banner": {
@@ -52,7 +52,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 				h.options = []string{"Banner=/tmp/banner", "DenyUsers=mpi"}
 				j.serve(h)
 			},
-			timeout: "50", // preflight ends before
+			timeout: "50", // preflight ends before this timeout
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node runs something else": {
@@ -74,11 +74,11 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 			breakHost: func(_ *job, h *host) { h.name = "sum-node-0-1.gone" },
 			want:      failure{Cause: "unresolvable", Detail: "no such host name"},
 		},
-		"it accepts connections and sends nothing": {
+		"the host accepts connections and sends nothing": {
 			breakHost: func(j *job, h *host) { listen(j.t, h, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) },
 			want:      failure{Cause: "timeout", Detail: "Connection timed out during banner exchange"},
 		},
-		"it closes connections": {
+		"the host closes connections": {
 			breakHost: func(j *job, h *host) { listen(j.t, h, func(net.Conn) {}) },
 			want:      failure{Cause: "closed", Detail: "kex_exchange_identification: "},
 		},
@@ -100,7 +100,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 			tc.want.Host = "sum-node-0-1"
 			for i, f := range got.Failed {
 				if strings.HasPrefix(f.Detail, tc.want.Detail) {
-					got.Failed[i].Detail = tc.want.Detail // the rest depends on ssh and on timing
+					got.Failed[i].Detail = tc.want.Detail // the rest of the detail depends on ssh and on timing
 				}
 			}
 			want := verdict{Hosts: 3, Reached: 2, Slots: 3, Available: 2, Failed: []failure{tc.want}}
@@ -114,7 +114,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	}
 }
 
-// listen runs serve for each connection to a host, and then closes the connection.
+// listen accepts connections to a host. It calls serve for each connection, and then closes the connection.
 func listen(t testing.TB, h *host, serve func(net.Conn)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", h.address+":2222")
@@ -143,7 +143,7 @@ func TestPreflightBacksOff(t *testing.T) {
 	listen(t, j.addHost("sum-node-0-0.sum"), func(net.Conn) { attempts.Add(1) })
 	read(t, j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "6", "PREFLIGHT_SLOTS_COMMAND": "echo 1"}).Wait())
 	if n := attempts.Load(); n < 5 || n > 9 {
-		t.Errorf("%d attempts in 6 s, want 5 to 9", n)
+		t.Errorf("got %d attempts to connect in 6 s, want 5 to 9", n)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// folderOf creates a folder with files that only their owner can read: one user owns all files of a pod,
-// and ssh rejects private keys that others can read.
+// folderOf creates a folder with files that only their owner can read, because ssh rejects private keys that other users
+// can read. The containers of a pod can read these files, because one user owns all files of the pod.
 func folderOf(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

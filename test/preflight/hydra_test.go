@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPreflightWritesHydraHostfile checks the format host:slots. The launcher is listed by address, because Hydra would connect to it by
-// SSH under its own name.
+// TestPreflightWritesHydraHostfile checks the format host:slots. The hostfile contains the address of the launcher
+// instead of its name, because Hydra would connect by SSH to a launcher that is listed by name.
 func TestPreflightWritesHydraHostfile(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, platform{})
@@ -30,8 +30,8 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightSkipsTheLaunchersDevices: the launcher has no devices before its main container runs, so that its slots are assumed to be
-// available.
+// TestPreflightSkipsTheLaunchersDevices: the launcher has no devices before its main container runs. Preflight therefore
+// assumes that the slots of the launcher are available.
 func TestPreflightSkipsTheLaunchersDevices(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})

@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// job is the environment of the pods of a TrainJob "sum".
+// job provides the environment of the pods of a TrainJob with the name sum.
 type job struct {
 	t        testing.TB
 	launcher *host
@@ -28,7 +28,7 @@ type job struct {
 	keys     map[string]string
 }
 
-// host is a line of the hostfile, and its pod.
+// host is a host of the hostfile, with its pod.
 type host struct {
 	name, address string
 	pod           *podrunner.Pod
@@ -36,17 +36,17 @@ type host struct {
 	sshd          *podrunner.Process
 }
 
-// platform is a difference between images or clusters.
+// platform describes a property in which images or clusters differ, such as the shell.
 type platform struct {
-	shell    string            // the program behind sh; by default this machine's
+	shell    string            // the program to which /bin/sh links; by default, that of this machine
 	replace  map[string]string // see podrunner.Pod
 	readOnly bool
 }
 
 var platforms = map[string]platform{
-	"where sh is dash":                        {shell: "dash"},
-	"where sh is bash":                        {shell: "bash"},
-	"where the root file system is read-only": {readOnly: true},
+	"sh is dash":                        {shell: "dash"},
+	"sh is bash":                        {shell: "bash"},
+	"the root file system is read-only": {readOnly: true},
 }
 
 var addresses atomic.Int64
@@ -57,7 +57,7 @@ func newAddress() string {
 	return fmt.Sprintf("127.1.%d.%d", n/200, n%200+1)
 }
 
-// newJob creates a job with pods and host names, in which nothing runs yet.
+// newJob creates a job with pods and host names. The pods run no containers yet.
 func newJob(t testing.TB, nodes int, on platform) *job {
 	t.Helper()
 	requireProgram(t, "ssh")
@@ -81,7 +81,7 @@ func newJob(t testing.TB, nodes int, on platform) *job {
 	return j
 }
 
-// newHost creates a pod with the volumes that Trainer adds.
+// newHost creates a host, and a pod with the volumes that Trainer adds.
 func (j *job) newHost(role string, index int, on platform) *host {
 	j.t.Helper()
 	hostname := fmt.Sprintf("sum-%s-0-%d", role, index)
@@ -96,7 +96,7 @@ func (j *job) newHost(role string, index int, on platform) *host {
 	return h
 }
 
-// replaceShell replaces the program behind /bin/sh.
+// replaceShell returns a value of podrunner.Pod.Replace that replaces the program to which /bin/sh links.
 func replaceShell(t testing.TB, name string) map[string]string {
 	t.Helper()
 	sh, err := filepath.EvalSymlinks("/bin/sh")
@@ -153,7 +153,7 @@ func (j *job) serve(nodes ...*host) {
 	}
 }
 
-// awaitReady checks the same as the node's readiness probe, more often.
+// awaitReady waits until a node is ready. It checks the same condition as the node's readiness probe, but more often.
 func (j *job) awaitReady(h *host) {
 	j.t.Helper()
 	eventually(j.t, h.sshd, func() bool {
@@ -162,7 +162,7 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// eventually waits for the effect of a container.
+// eventually waits until a condition holds that a running container must bring about.
 func eventually(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -172,7 +172,7 @@ func eventually(t testing.TB, process *podrunner.Process, holds func() bool) {
 	}
 }
 
-// preflight runs the init container "identity" and starts "preflight" in the launcher.
+// preflight runs the init container "identity" of the launcher, and then starts its init container "preflight".
 func (j *job) preflight(env map[string]string) *podrunner.Process {
 	j.t.Helper()
 	j.identify("launcher", j.launcher)

@@ -24,8 +24,8 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// TestVerdictLengthIsLimited has the longest possible verdicts: the maximum number of reported failures, with names and
-// details of any length, and more than a hundred hosts.
+// TestVerdictLengthIsLimited checks the longest possible verdicts. They report the maximum number of failures, with long
+// names and details, for up to 120 hosts.
 func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ good, bad, timed int }{
@@ -39,7 +39,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 			j := newJob(t, 0, platform{})
 			j.slots = 10000
 			for i := range tc.good - 1 {
-				// These are the launcher under other names: it counts its slots without ssh.
+				// These hosts are the launcher under other names, because preflight reaches the launcher without ssh.
 				j.addHost(fmt.Sprintf("sum-launcher-0-0.%d", i))
 			}
 			for i := range tc.bad {
@@ -52,7 +52,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 				t.Errorf("got verdict %+v\n%s", got, result.Log)
 			}
 			if want := strings.Repeat("0", 62); !strings.HasPrefix(got.Failed[0].Host, want) || len(got.Failed[0].Detail) < 40 {
-				t.Errorf("the failure is too short for this test: %+v", got.Failed[0])
+				t.Errorf("got failure %+v, want a longer host name and detail", got.Failed[0])
 			}
 			if length := len(result.Message) + growth(got); length > limit {
 				t.Errorf("with 7-digit times, the verdict has %d bytes, want at most %d", length, limit)
@@ -61,7 +61,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 	}
 }
 
-// growth returns how much longer a verdict gets if every time in it has 7 digits, as after some hours.
+// growth returns how many bytes longer a verdict would be if every time in it had 7 digits, as after some hours.
 func growth(v verdict) int {
 	sum := 0
 	for _, ms := range v.MS {

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// ranks prints the number, the host and the variables of each rank.
+// ranks is a script in which each rank prints its number, its host and its variables.
 const ranks = `exec 2> /dev/null; mpirun sh -c 'echo "$OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $HOSTNAME $ON_NODE $ON_LAUNCHER $BOTH"'`
 
 func TestRanksStartOnEveryHostWithTheirEnvironment(t *testing.T) {

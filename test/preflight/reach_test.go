@@ -50,7 +50,7 @@ func TestPreflightWaitsForTheLaunchersName(t *testing.T) {
 	}
 }
 
-// awaitClock waits until preflight measures time, which starts late on a busy machine.
+// awaitClock waits until preflight begins to measure time. On a busy machine, this can take a while.
 func awaitClock(t *testing.T, process *podrunner.Process) {
 	t.Helper()
 	eventually(t, process, func() bool { return strings.Contains(process.Log(), "waiting up to") })
@@ -66,7 +66,7 @@ func TestPreflightWaitsForLateNodes(t *testing.T) {
 	j.serve(j.nodes[1])
 	got := read(t, process.Wait())
 	if got.Reached != 3 || *got.MS[1] >= *got.MS[2] || *got.MS[2] < 2000 || *got.MS[2] > int(soon.Milliseconds()) {
-		t.Errorf("got %+v, want 3 hosts, and about 2 s for the last", got)
+		t.Errorf("got %+v, want 3 hosts, and about 2 s for the last host", got)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestPreflightEndsOnSIGTERM(t *testing.T) {
 			process.Signal(syscall.SIGTERM)
 			result := process.Wait()
 			if took := time.Since(signaled); result.Code != 128+int(syscall.SIGTERM) || took > soon/2 {
-				t.Errorf("preflight ended with code %d after %s, want SIGTERM's code at once:\n%s", result.Code, took, result.Log)
+				t.Errorf("preflight ended with code %d after %s, want the code of SIGTERM at once:\n%s", result.Code, took, result.Log)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ const rendered = "../../bundles/rendered/minimal/plain/manifests.yaml"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // tests mostly wait
+	_ = flag.Set("test.parallel", "8") // these tests spend most of their time waiting
 	os.Exit(podrunner.Main(m))
 }
 

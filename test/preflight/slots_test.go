@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPreflightCountsSlots has one node and the launcher, which count slots with the same command.
+// TestPreflightCountsSlots runs a job with a launcher and one node. Both count slots with the same command.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
@@ -43,7 +43,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 			j := newJob(t, 1, platform{})
 			j.slots = tc.slots
 			j.serve(j.nodes...)
-			timeout := "50" // preflight ends before
+			timeout := "50" // preflight ends before this timeout
 			if strings.HasPrefix(tc.failure, "no answer") {
 				timeout = "1"
 			}
@@ -70,8 +70,8 @@ func TestPreflightCountsSlots(t *testing.T) {
 	}
 }
 
-// TestSlotConfigurationMismatch has the numbers of the scenario: 4 slots, and 2 GPUs on each host.
-// Preflight must fail before training starts, and name hosts and numbers.
+// TestSlotConfigurationMismatch checks a job with 4 slots for each host, while each host has only 2 GPUs. Preflight must
+// fail before training starts, and report the hosts and both numbers.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})
@@ -79,12 +79,12 @@ func TestSlotConfigurationMismatch(t *testing.T) {
 	j.serve(j.nodes...)
 	got := read(t, j.preflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 2"}).Wait())
 	if got.Reached != 0 || got.Slots != 8 {
-		t.Errorf("reached %d hosts of %d slots, want 0 of 8", got.Reached, got.Slots)
+		t.Errorf("reached %d hosts for %d slots, want 0 hosts for 8 slots", got.Reached, got.Slots)
 	}
 	checkFailures(t, got.Failed, 2, "2 available for 4 slots")
 }
 
-// checkFailures checks that a number of hosts failed for one reason.
+// checkFailures checks that the given number of hosts failed, all for the same reason.
 func checkFailures(t *testing.T, failed []failure, number int, reason string) {
 	t.Helper()
 	if len(failed) != number {

@@ -10,11 +10,11 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// limit is the maximum length of a verdict in bytes. The kubelet truncates at 4096 bytes, and at 12 kB per
-// pod.
+// limit is the maximum length of a verdict in bytes. The kubelet truncates termination messages to 4096 bytes for each
+// container, and to 12 kB for each pod.
 const limit = 2500
 
-// verdict is the termination message of preflight.
+// verdict is the result of preflight, which preflight writes as its termination message.
 type verdict struct {
 	Hosts     int       `json:"hosts"`
 	Reached   int       `json:"reached"`
@@ -31,7 +31,7 @@ type failure struct {
 	Detail string `json:"detail"`
 }
 
-// read parses the verdict of a preflight that ended, and checks properties of every verdict.
+// read parses the verdict of a preflight that ended. It also checks conditions that every verdict must meet.
 func read(t testing.TB, result podrunner.Result) verdict {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(result.Message))
@@ -48,7 +48,7 @@ func read(t testing.TB, result podrunner.Result) verdict {
 	}
 	for i, ms := range v.MS {
 		if ms != nil && (*ms < 0 || *ms > int(result.Took.Milliseconds())) {
-			t.Errorf("host %d has time %d ms, want at most the %s of preflight", i, *ms, result.Took)
+			t.Errorf("host %d has time %d ms, want at most %s, the duration of preflight", i, *ms, result.Took)
 		}
 	}
 	return v

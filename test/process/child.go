@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that becomes binary. On Linux the process is killed when its parent
-// ends, because a test binary that panics or times out runs no cleanup code.
+// WrapperScript returns a shell script that replaces itself by the program binary. On Linux, the kernel kills this
+// program when its parent ends. Tests need this, because a test that panics or times out runs no cleanup code.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)
@@ -20,7 +20,7 @@ func WrapperScript(binary string) string {
 	return fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\"\n", binary)
 }
 
-// Child is a running server that this program started.
+// Child is a server that this program started as a child process.
 type Child struct {
 	name string
 	log  string
@@ -28,7 +28,7 @@ type Child struct {
 	done chan struct{} // closed when the process has ended
 }
 
-// Run starts cmd with its output in log. The log is complete once the child has ended.
+// Run starts cmd and writes its output to log. The log is complete once the child has ended.
 func Run(cmd *exec.Cmd, log *os.File) (*Child, error) {
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
@@ -44,7 +44,7 @@ func Run(cmd *exec.Cmd, log *os.File) (*Child, error) {
 	return c, nil
 }
 
-// LogPath is the path of the child's output.
+// LogPath returns the path of the file with the child's output.
 func (c *Child) LogPath() string { return c.log }
 
 // String returns the name of the child and, if it has ended, its exit status.
@@ -55,7 +55,7 @@ func (c *Child) String() string {
 	return c.name
 }
 
-// Ended reports whether the process is gone.
+// Ended reports whether the process has ended.
 func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
@@ -65,8 +65,8 @@ func (c *Child) Ended() bool {
 	}
 }
 
-// Stop terminates the process, and kills it after 10 seconds. It fails if the process had ended before: a
-// crashed server must not go unnoticed.
+// Stop terminates the process. If the process still runs after 10 seconds, Stop kills it. Stop fails if the process
+// had already ended, because a crashed server must not go unnoticed.
 func (c *Child) Stop() error {
 	if c.Ended() {
 		return fmt.Errorf("%s ended before it was stopped: %s", c, Tail(c.log))

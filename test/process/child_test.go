@@ -43,14 +43,14 @@ func TestServerDiesWithItsParent(t *testing.T) {
 		if runtime.GOOS == "linux" {
 			t.Fatal("setpriv is missing: install util-linux")
 		}
-		t.Skip("only Linux can tie a process to its parent")
+		t.Skip("only Linux can kill a process when its parent ends")
 	}
 	dir := t.TempDir()
 	start, pid := filepath.Join(dir, "sleep.sh"), filepath.Join(dir, "pid")
 	if err := os.WriteFile(start, []byte(WrapperScript("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The parent waits until the child runs the server: only then is the child tied to it.
+	// The parent waits until the child runs the server. Only then does the end of the parent also end the child.
 	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)

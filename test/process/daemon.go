@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Daemon is a server that outlives the program that starts it. A file records its process id and start
-// time, so that another process that gets the same id later is not mistaken for it. It needs Linux's /proc.
+// Daemon is a server that outlives the program that starts it. A file records the process id and start time of the
+// server, so that a later process with the same id is not mistaken for the server. Daemon works only on Linux, because it
+// reads /proc.
 type Daemon struct {
 	// Name is the name of the server, for error messages.
 	Name string
@@ -25,14 +26,14 @@ type Daemon struct {
 	Log string
 }
 
-// identity identifies a process among all processes since the machine was installed.
+// identity identifies a process uniquely, even if the machine has restarted or has reused the process id.
 type identity struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"` // ticks since boot
 	Boot    string `json:"boot"`
 }
 
-// Start runs cmd in a new session. It must not run already.
+// Start runs cmd in a new session. The daemon must not run already.
 func (d Daemon) Start(cmd *exec.Cmd) error {
 	log, err := os.OpenFile(d.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -45,7 +46,7 @@ func (d Daemon) Start(cmd *exec.Cmd) error {
 		return fmt.Errorf("running %s: %w", d.Name, err)
 	}
 	id, err := identify(cmd.Process.Pid)
-	// Without Wait, a child that ends early stays a zombie.
+	// Without Wait, a child that ends while this program runs would stay a zombie.
 	go func() { _ = cmd.Wait() }()
 	if err == nil {
 		err = d.writeRecord(id)
@@ -65,16 +66,16 @@ func (d Daemon) writeRecord(id identity) error {
 	return os.WriteFile(d.Record, text, 0o600)
 }
 
-// LogPath is the path of the daemon's output.
+// LogPath returns the path of the file with the daemon's output.
 func (d Daemon) LogPath() string { return d.Log }
 
 // String returns the name of the daemon.
 func (d Daemon) String() string { return d.Name }
 
-// Ended reports whether the process does not run.
+// Ended reports whether the daemon has ended or was never started.
 func (d Daemon) Ended() bool { return d.PID() == 0 }
 
-// PID is the id of the running process, or 0.
+// PID returns the id of the running process, or 0 if the daemon does not run.
 func (d Daemon) PID() int {
 	text, err := os.ReadFile(d.Record)
 	var recorded identity
@@ -87,11 +88,11 @@ func (d Daemon) PID() int {
 	return recorded.PID
 }
 
-// Stop terminates the process, kills it after 10 seconds, and removes its record. It succeeds if the
-// process does not run.
+// Stop terminates the process and removes its record. If the process still runs after 10 seconds, Stop kills it. Stop
+// also succeeds if the process does not run.
 func (d Daemon) Stop() error { return d.end(syscall.SIGTERM) }
 
-// Kill kills the process and removes its record. It succeeds if the process does not run.
+// Kill kills the process and removes its record. It also succeeds if the process does not run.
 func (d Daemon) Kill() error { return d.end(syscall.SIGKILL) }
 
 func (d Daemon) end(first syscall.Signal) error {
@@ -121,16 +122,16 @@ func (d Daemon) signal(s syscall.Signal) error {
 	return nil
 }
 
-// identify reads the identity of a process. It fails for a zombie.
+// identify reads the identity of a process from /proc. It fails if the process is a zombie.
 func identify(pid int) (identity, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return identity{}, err
 	}
-	// The second field, a name in parentheses, can contain blanks (proc(5)).
+	// The second field is a name in parentheses, which can contain blanks (see proc(5)).
 	_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')'):]), " ")
 	fields := strings.Fields(after)
-	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and two are cut off
+	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and the first two fields are cut off
 	if len(fields) <= started || fields[state] == "Z" {
 		return identity{}, fs.ErrNotExist
 	}

@@ -36,7 +36,7 @@ func TestDaemonIsFoundByItsRecord(t *testing.T) {
 	}
 }
 
-// TestReusedProcessIDIsNotKilled covers process ids that the kernel assigned again.
+// TestReusedProcessIDIsNotKilled checks that Stop does not kill another process that got the recorded process id.
 func TestReusedProcessIDIsNotKilled(t *testing.T) {
 	d := startDaemon(t, "exec sleep 60")
 	id, err := identify(d.PID())
@@ -60,13 +60,13 @@ func TestReusedProcessIDIsNotKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := stale.Stop(); err != nil || d.Ended() {
-				t.Errorf("Stop() = %v, and another daemon's process ended: %v, want it to run", err, d.Ended())
+				t.Errorf("Stop() = %v, and the process of another daemon ended: %v, want that process to run", err, d.Ended())
 			}
 		})
 	}
 }
 
-// awaitLog waits until the log contains text, which a script prints after it has set its signal handlers.
+// awaitLog waits until the log contains text. Scripts print this text after they have set their signal handlers.
 func awaitLog(t *testing.T, path, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(stopTimeout); !strings.Contains(Tail(path), text); time.Sleep(pollInterval) {

@@ -20,12 +20,12 @@ type Server interface {
 	Ended() bool
 	// String returns the name of the server and, if it has ended, its exit status.
 	String() string
-	// LogPath is the path of its output.
+	// LogPath returns the path of the file with the server's output.
 	LogPath() string
 }
 
-// WaitFor polls ready until it succeeds, the server ends or ctx is done. Its errors include the end of the
-// log.
+// WaitFor calls ready until ready succeeds, the server ends or ctx is done. The errors of WaitFor include the end of the
+// server's log.
 func WaitFor(ctx context.Context, s Server, ready func(context.Context) error) error {
 	for {
 		err := ready(ctx)

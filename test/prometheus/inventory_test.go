@@ -13,14 +13,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// expression holds the metrics and grouping labels of a PromQL expression, as tools/promql reports them.
+// expression holds the metrics and grouping labels of a PromQL expression. The program tools/promql reports them.
 type expression struct {
 	Metrics map[string][]string
 	Groups  []string
 	Error   string
 }
 
-// read parses expressions with Prometheus' own parser.
+// read parses expressions with the parser of Prometheus.
 func read(t *testing.T, expressions map[string]string) map[string]expression {
 	t.Helper()
 	input, err := json.Marshal(expressions)
@@ -40,10 +40,10 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 	return all
 }
 
-// scrapeLabels are the labels that Prometheus adds to scraped series or renames.
+// scrapeLabels lists the labels that Prometheus adds to scraped series, and the new names of labels that it renames.
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emitted returns the labels of every known series, by the series' name.
+// emitted maps the name of every known series to the labels of the series.
 func emitted(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
@@ -55,7 +55,7 @@ func emitted(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// All histograms of other exporters measure seconds, and none of their other metrics listed here does.
+			// A listed metric of another exporter is a histogram if and only if its name ends in _seconds.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}
@@ -68,7 +68,7 @@ func emitted(o grafanadata.Grafana) map[string][]string {
 	return all
 }
 
-// replacedLabels are labels that expressions create with label_replace.
+// replacedLabels lists the labels that expressions create with label_replace.
 var replacedLabels = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod"}
 
 // TestRulesQueryKnownMetrics checks that grafana/ declares every metric and label in the expressions of rules.
@@ -95,7 +95,7 @@ func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]str
 			}
 			for _, label := range labels {
 				if !slices.Contains(known, label) {
-					t.Errorf("%s matches %s by %s, a label that the metric does not have", name, metric, label)
+					t.Errorf("%s: the matcher of %s uses %s, a label that the metric does not have", name, metric, label)
 				}
 			}
 		}
@@ -146,14 +146,14 @@ func TestMetricsAreUsed(t *testing.T) {
 	}
 }
 
-// TestRulesAreInOrder checks that each rule comes after the rules that it queries. Prometheus evaluates a group's rules one
-// after another, so that a rule in the wrong order would see values that are a minute old.
+// TestRulesAreInOrder checks that each rule comes after the rules that it queries. Prometheus evaluates the rules of a group
+// in their order, so a rule that comes too early would see values that are a minute old.
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
 	for name, r := range o.Records {
 		for other, before := range o.Records {
 			if strings.Contains(r.Expr, other) && (r.Group != before.Group || r.Stage <= before.Stage) {
-				t.Errorf("%s, stage %d of %s, queries %s, stage %d of %s", name, r.Stage, r.Group, other, before.Stage, before.Group)
+				t.Errorf("%s in stage %d of group %s queries %s in stage %d of group %s, want an earlier stage of the same group", name, r.Stage, r.Group, other, before.Stage, before.Group)
 			}
 		}
 	}
@@ -168,10 +168,10 @@ func TestRulesAreInOrder(t *testing.T) {
 		}
 		for _, other := range a.InhibitedBy {
 			if _, known := o.Alerts[other]; !known {
-				t.Errorf("%s is inhibited by %s, which is no alert", name, other)
+				t.Errorf("%s is inhibited by %s, which is not an alert", name, other)
 			}
 			if slices.Index(order, other) > slices.Index(order, name) {
-				t.Errorf("%s is inhibited by %s, which is evaluated after it", name, other)
+				t.Errorf("%s is inhibited by %s, which is evaluated later: list the inhibiting alert first", name, other)
 			}
 		}
 	}
@@ -188,16 +188,16 @@ func TestSeriesAreBounded(t *testing.T) {
 			}
 		}
 		if m.MaxSeries > 40000 {
-			t.Errorf("%s can have %d series", name, m.MaxSeries)
+			t.Errorf("%s can have %d series, want at most 40000", name, m.MaxSeries)
 		}
 		if m.Emits == "controller" {
 			total += m.MaxSeries
 		}
 		if m.Type == "histogram" && slices.Contains(m.Labels, "trainjob") {
-			t.Errorf("%s has a histogram for each TrainJob", name)
+			t.Errorf("%s is a histogram with the label trainjob, which has too many series", name)
 		}
 	}
 	if total > 200000 {
-		t.Errorf("the controller can have %d series", total)
+		t.Errorf("the controller can have %d series, want at most 200000", total)
 	}
 }

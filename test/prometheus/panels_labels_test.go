@@ -9,16 +9,16 @@ import (
 	"github.com/trainyard/trainyard/grafana/panels"
 )
 
-// ownSeries matches series of trainyard's controller in a Prometheus that honors labels.
+// ownSeries matches series of trainyard's controller, as a Prometheus with honorLabels stores them.
 var ownSeries = regexp.MustCompile(`(?m)^(trainyard_.*[{ ])namespace="`)
 
-// notHonored renames labels of the controller's series, as a Prometheus does that does not honor labels.
+// notHonored renames labels of the controller's series, as a Prometheus without honorLabels does.
 func notHonored(series string) string {
 	return ownSeries.ReplaceAllString(series, `${1}namespace="trainyard-system", exported_namespace="`)
 }
 
-// TestPanelsWithoutHonoredLabels checks that panels show the same data with a Prometheus that does not honor labels, and
-// that each series has the labels in the panel's legend or columns.
+// TestPanelsWithoutHonoredLabels checks that panels show the same data with a Prometheus without honorLabels. It also
+// checks that each series has the labels that the legend or columns of its panel use.
 func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	before := recorded
 	t.Cleanup(func() { recorded = before })
@@ -37,7 +37,7 @@ func TestPanelsWithoutHonoredLabels(t *testing.T) {
 // legendLabel matches a label in a legend.
 var legendLabel = regexp.MustCompile(`{{([^}]*)}}`)
 
-// expectNamedLabels checks that series have the labels in their panels' legends and columns.
+// expectNamedLabels checks that each series has the labels that the legend or columns of its panel use.
 func (s *Server) expectNamedLabels(t *testing.T) {
 	t.Helper()
 	dashboards, err := panels.All()

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// variables replaces dashboard variables by values, as a user's choice does.
+// variables replaces dashboard variables by values that a user could select.
 var variables = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
 
 // panelQueries returns the queries of all panels, keyed by dashboard and panel.
@@ -33,7 +33,7 @@ func panelQueries(t *testing.T) map[string]string {
 		}
 	}
 	if len(all) < 50 {
-		t.Fatalf("only %d queries", len(all))
+		t.Fatalf("found %d queries, want at least 50", len(all))
 	}
 	return all
 }
@@ -43,8 +43,8 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waiting maps panels about waiting to a TrainJob that waits, because a running TrainJob has no queue position and no
-// unscheduled pods.
+// waiting maps queries of panels about waiting TrainJobs to the name of a TrainJob that waits. For a running TrainJob, these
+// queries would return nothing, because it has no queue position and no unscheduled pods.
 var waiting = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of panels' queries with testdata/panels.txt.

@@ -21,8 +21,8 @@ type result struct {
 	Values [][2]any          `json:"values"` // timestamp, and value as text
 }
 
-// TestAnswersForPictures writes the results of all panels' queries over time to the file in TRAINYARD_PICTURES, for
-// `make pictures`.
+// TestAnswersForPictures writes the results of all panels' queries over time to a file, for `make pictures`. The
+// environment variable TRAINYARD_PICTURES contains the path of the file.
 func TestAnswersForPictures(t *testing.T) {
 	file := os.Getenv("TRAINYARD_PICTURES")
 	if file == "" {
@@ -62,7 +62,7 @@ func TestAnswersForPictures(t *testing.T) {
 	}
 }
 
-// drawnFrom returns a hash of the files from which pictures are drawn.
+// drawnFrom returns a hash of the files from which `make pictures` draws the pictures.
 func drawnFrom(t *testing.T) string {
 	t.Helper()
 	hash := sha256.New()
@@ -76,7 +76,7 @@ func drawnFrom(t *testing.T) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// TestPicturesAreCurrent checks that docs/pictures holds a current picture of each dashboard, and no others.
+// TestPicturesAreCurrent checks that docs/pictures contains a current picture of each dashboard, and no other picture.
 func TestPicturesAreCurrent(t *testing.T) {
 	dashboards, err := panels.All()
 	if err != nil {
@@ -96,6 +96,6 @@ func TestPicturesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(pictures) != len(dashboards) {
-		t.Errorf("got %d pictures for %d dashboards", len(pictures), len(dashboards))
+		t.Errorf("got %d pictures in docs/pictures, want one for each of %d dashboards", len(pictures), len(dashboards))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// recorded holds series of two tenants with running, waiting and failed TrainJobs, from all exporters, with the labels that
-// each exporter really emits.
+// recorded contains series of all exporters, for two tenants with running, waiting and failed TrainJobs. The series have the
+// labels that each exporter really emits.
 //
 //go:embed testdata/recorded.txt
 var recorded string
@@ -49,10 +49,10 @@ func openMetrics(to io.Writer) error {
 	return w.Flush()
 }
 
-// notation matches one element of promtool's notation: a value, an increment and a count.
+// notation matches one element of promtool's notation for series: a value, an increment and a count.
 var notation = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
 
-// values expands promtool's notation to values; nil is a missing value.
+// values expands promtool's notation for series to values. A missing value is nil.
 func values(text string) ([]*float64, error) {
 	var all []*float64
 	for _, word := range strings.Fields(text) {

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestRulesAreValid checks that Prometheus accepts the rules, without lint findings.
+// TestRulesAreValid checks that Prometheus accepts the rules, and that its linter finds nothing.
 func TestRulesAreValid(t *testing.T) {
 	out, err := promtool(t, "check", "rules", "--lint=all", "--lint-fatal", ruleFile(t, grafana(t)))
 	if err != nil {
@@ -25,8 +25,8 @@ func TestRulesAreValid(t *testing.T) {
 	}
 }
 
-// TestAlertsFireAndResolve checks that every alert fires for its test case with the right description, and is resolved. It
-// must not fire just below its threshold, nor while an inhibiting alert fires.
+// TestAlertsFireAndResolve checks that every alert fires in its test case with the right description, and is resolved later.
+// An alert must not fire for values just below its threshold, and not while an inhibiting alert fires.
 func TestAlertsFireAndResolve(t *testing.T) {
 	o := grafana(t)
 	files := cases{Grafana: o, folder: t.TempDir()}
@@ -55,7 +55,7 @@ func TestAlertsFireAndResolve(t *testing.T) {
 	files.run(t)
 }
 
-// TestRecords runs the test cases of recording rules.
+// TestRecords runs the test cases of the recording rules.
 func TestRecords(t *testing.T) {
 	o := grafana(t)
 	files := cases{Grafana: o, folder: t.TempDir()}
@@ -74,7 +74,7 @@ func TestRecords(t *testing.T) {
 	files.run(t)
 }
 
-// runbooks is the base address of runbooks in tests.
+// runbooks is the base address that tests use for runbooks.
 const runbooks = "https://runbooks.example"
 
 func grafana(t *testing.T) grafanadata.Grafana {
@@ -96,7 +96,8 @@ func promtool(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// ruleFile writes a rule file: all rules, or the named rules and the rules that they query.
+// ruleFile writes a rule file and returns its path. If names are given, the file contains only the named rules and
+// the rules that they query.
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
@@ -104,8 +105,8 @@ func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	return file
 }
 
-// groupsOf returns the groups of the named rules and of the rules that they query. Evaluating all rules in each test case
-// would take most of the time.
+// groupsOf returns groups with only the named rules and the rules that they query. A test case with all rules would take
+// much longer.
 func groupsOf(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := expressions(o), map[string]bool{}
 	var need func(name string)
@@ -151,7 +152,7 @@ func expressions(o grafanadata.Grafana) map[string]string {
 	return all
 }
 
-// writeJSON writes a JSON file, which promtool reads as YAML.
+// writeJSON writes a JSON file. promtool can read such a file, because JSON is valid YAML.
 func writeJSON(t *testing.T, file string, content any) {
 	t.Helper()
 	text, err := json.MarshalIndent(content, "", " ")
@@ -185,8 +186,8 @@ func (c *cases) alert(t *testing.T, name, what string, series map[string]string,
 	c.write(t, name, what, series, map[string]any{"alert_rule_test": tests})
 }
 
-// inhibited adds a test case for which the alert would fire if an inhibiting alert did not fire. The other inhibiting
-// alerts do not fire.
+// inhibited adds a test case in which only one inhibiting alert prevents the alert from firing. The condition of the alert
+// holds, and no other inhibiting alert fires.
 func (c *cases) inhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]
@@ -206,7 +207,7 @@ func (c *cases) pending(t *testing.T, name string, a grafanadata.Alert) {
 	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{is(e.At, isPending, 1), is(e.At, fires, 1)}})
 }
 
-// is expects an expression to have a value without labels at a time.
+// is returns a check that at a given time, an expression has one value, without labels.
 func is(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
@@ -225,7 +226,7 @@ func (c *cases) write(t *testing.T, name, what string, series map[string]string,
 		return r
 	}, name+" "+what)+".json")
 	rules := ruleFile(t, c.Grafana, name)
-	var order []string // without it, promtool chooses a random order
+	var order []string // without group_eval_order, promtool chooses a random order
 	for _, g := range groupsOf(c.Grafana, []string{name}) {
 		order = append(order, g.Name)
 	}

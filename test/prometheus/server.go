@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// startTimeout is the time that Prometheus has to start.
+// startTimeout is the maximum time for the start of Prometheus.
 const startTimeout = 2 * time.Minute
 
 // Server is a Prometheus server with the recorded series and the results of all rules.
@@ -27,8 +27,8 @@ type Server struct {
 	child *process.Child
 }
 
-// Start starts Prometheus in a folder. Rules are evaluated for the past, stage by stage: each stage sees the blocks of the
-// stages before it.
+// Start starts Prometheus with its files in a folder. Before that, it evaluates the recording rules for the time range of the
+// recorded series, stage by stage, so that each stage sees the results of the stages before it.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.record(); err != nil {
@@ -48,7 +48,7 @@ func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, err
 	return s, s.start(ctx)
 }
 
-// stages groups recording rules by stage. A rule queries no rule of its own stage.
+// stages returns the recording rules of each stage. A rule queries only rules of earlier stages.
 func stages(g grafanadata.Grafana) [][]grafanadata.Group {
 	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {
@@ -65,7 +65,7 @@ func stages(g grafanadata.Grafana) [][]grafanadata.Group {
 	}
 }
 
-// record writes the recorded series as blocks of Prometheus' storage.
+// record writes the recorded series as blocks into the storage of Prometheus.
 func (s *Server) record() error {
 	file, err := os.Create(filepath.Join(s.dir, "recorded.om"))
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) compute(ctx context.Context, groups []grafanadata.Group) error 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// The file name must be constant, because Prometheus derives a group's offset within each minute from it.
+	// The file name must be constant, because Prometheus derives from it when within each minute it evaluates a group.
 	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }

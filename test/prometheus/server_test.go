@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series, and compares the
-// results with testdata/computed.txt and testdata/panels.txt, which TRAINYARD_UPDATE=1 writes. Every rule must have results,
-// with no other labels than it declares.
+// TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. It compares the results
+// with testdata/computed.txt and testdata/panels.txt. With TRAINYARD_UPDATE=1, it writes these files. Every rule must have
+// results, and only the labels that it declares.
 func TestRulesOnAServer(t *testing.T) {
 	g := grafana(t)
 	s, err := Start(t.Context(), t.TempDir(), g)
@@ -61,7 +61,7 @@ func line(name string, sample Sample, t *testing.T) string {
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	// Prometheus adds floats in varying order, so that the last digits differ.
+	// Prometheus adds floats in an order that varies, so the last digits of a sum vary too.
 	return fmt.Sprintf("%s{%s} %.10g\n", name, strings.Join(words, ", "), value)
 }
 
@@ -102,7 +102,7 @@ func (s *Server) expectHealthy(t *testing.T, g grafanadata.Grafana) {
 	}
 }
 
-// expectFile compares text with a file; TRAINYARD_UPDATE=1 writes the file.
+// expectFile compares text with a file. With TRAINYARD_UPDATE=1, it writes the text to the file first.
 func expectFile(t *testing.T, file, text string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {
@@ -115,6 +115,6 @@ func expectFile(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("run with TRAINYARD_UPDATE=1 and review the change: -%s +Prometheus:\n%s", file, diff)
+		t.Errorf("results differ: -%s +Prometheus:\n%s\nif the change is right, run the test with TRAINYARD_UPDATE=1", file, diff)
 	}
 }

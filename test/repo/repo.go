@@ -1,4 +1,4 @@
-// Package repo finds files of this repository for tests, wherever they run.
+// Package repo finds files of this repository for tests. A test can run in any folder of the repository.
 package repo
 
 import (
@@ -48,8 +48,8 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Files lists the files that Git tracks, and untracked files that it does not ignore. Paths are relative to
-// the repository, with slashes.
+// Files lists the files that Git tracks, and untracked files that Git does not ignore. Paths are relative to the
+// repository and contain slashes.
 func Files(t testing.TB) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
@@ -67,8 +67,7 @@ func Files(t testing.TB) []string {
 	return files
 }
 
-// Copy copies the files of the repository into a new repository in dir, which is removed when the test
-// ends.
+// Copy copies the files of the repository into a new repository in dir. It removes dir when the test ends.
 func Copy(t testing.TB, dir string) {
 	t.Helper()
 	root := Path(t)
@@ -115,8 +114,8 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Compile builds a program from one of the folders of cmd. It uses `go run -exec cp`, because Go caches the
-// linked program of `go run`, while `go build` links it each time, which takes seconds.
+// Compile builds a program from one of the folders of cmd. It uses `go run -exec cp`, because Go caches programs that
+// `go run` has linked. In contrast, `go build` links a program each time, which takes seconds.
 func Compile(command, program string) error {
 	root, err := Root()
 	if err != nil {

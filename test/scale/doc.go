@@ -1,4 +1,4 @@
-// Package scale runs TrainJobs with generated runtimes on a cluster with simulated nodes and pods: jobs of
-// many nodes, and jobs that wait for quota. Controllers, webhooks, the scheduler and Kueue are real. It
-// needs no root and takes about a minute: `make scale` and `make kueue`.
+// Package scale runs TrainJobs with generated runtimes on a cluster with simulated cluster nodes and pods. `make
+// scale` runs TrainJobs with many nodes, and `make kueue` runs TrainJobs that wait for quota. Controllers, webhooks,
+// the scheduler and Kueue are real. The tests need no root, and take about a minute.
 package scale

@@ -23,11 +23,11 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hosts is the number of pods of a queued job. The team's queue has room for one such job, if it borrows.
+// hosts is the number of pods of a queued job. The queue team has room for one such job if it borrows quota.
 const hosts = 3
 
-// TestJobsWaitForQuota checks that queues admit as many nodes as vet reports, from their own and borrowed
-// quota, and that other jobs wait.
+// TestJobsWaitForQuota checks that queues admit TrainJobs up to the number of nodes that vet reports, with their own
+// quota and borrowed quota. Other TrainJobs must wait.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -44,7 +44,7 @@ func TestJobsWaitForQuota(t *testing.T) {
 				t.Run("the queue admits as many nodes as vet reports: "+queue, func(t *testing.T) { s.expectMaxNodes(t, queue, most) })
 			}
 			t.Run("pods of a job with a required topology share a node", s.expectSameNode)
-			// An old client requests a version that Kueue must convert.
+			// An old client may request the older API version v1beta1, to which Kueue must convert the object.
 			if diff := cmp.Diff("team", s.kubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
 				t.Errorf("the ClusterQueue of the LocalQueue in v1beta1: -want +got:\n%s", diff)
 			}
@@ -77,8 +77,8 @@ func maxNodes(t *testing.T, documents []string) map[string]int {
 	return most
 }
 
-// expectMaxNodes checks that a job with the most nodes runs if it is alone, and that one with an additional
-// node never does.
+// expectMaxNodes checks that a job with the maximum number of nodes runs if no other job uses the quota. A job with
+// one more node must never run.
 func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	largest, over := queued("largest", "openmpi", queue, most, "1h"), queued("over", "openmpi", queue, most+1, "1h")
 	s.submit(t, over)
@@ -97,7 +97,8 @@ func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	s.kubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
-// expectSameNode checks that all pods of a job run on one cluster node, if its runtime requires it.
+// expectSameNode checks that all pods of a job run on the same cluster node if the runtime of the job requires this
+// topology.
 func (s *sandbox) expectSameNode(t *testing.T) {
 	job := queued("near", "near", "near", hosts, "1h")
 	s.submit(t, job)

@@ -25,22 +25,22 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// timeout limits each wait; an idle machine takes seconds.
+// timeout limits each wait. An idle machine needs only seconds.
 const timeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // failures are returned as errors
+	log.SetLogger(logr.Discard()) // no logs are needed, because failures are returned as errors
 	os.Exit(m.Run())
 }
 
-// sandbox is a cluster of simulated nodes, to which a generated platform was applied.
+// sandbox is a cluster of simulated cluster nodes, to which a generated platform was applied.
 type sandbox struct {
 	dir    string
 	client client.Client
 }
 
-// start brings up a cluster, which is taken down at the end of the test, and applies the platform of these
-// layers of testdata.
+// start brings up a cluster, and takes it down at the end of the test. It applies the objects of a platform that
+// consists of these layers in testdata.
 func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "scale-")
@@ -68,7 +68,7 @@ func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	return s
 }
 
-// generated returns the objects of documents.
+// generated returns the output of trainyard generate for layers in testdata.
 func generated(t *testing.T, documents []string) string {
 	t.Helper()
 	return trainyard(t, []string{"generate"}, documents)
@@ -108,7 +108,7 @@ func (s *sandbox) kubectl(t *testing.T, stdin string, args ...string) string {
 	return string(out)
 }
 
-// submit creates a job. Trainer's webhook reads runtimes from a cache.
+// submit creates a job. It retries, because the cache of Trainer's webhook may not contain a new runtime yet.
 func (s *sandbox) submit(t *testing.T, job *trainer.TrainJob) {
 	t.Helper()
 	poll.Until(t, timeout, func(ctx context.Context) error { return s.client.Create(ctx, job.DeepCopy()) })

@@ -18,11 +18,11 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// nodes is the number of nodes of the cluster, and of a job.
+// nodes is the number of cluster nodes, and also the number of nodes of the job.
 const nodes = 100
 
-// TestJobOfManyNodesRunsAndCompletes checks that each pod is scheduled and runs, and that the job is
-// Complete when its launcher is.
+// TestJobOfManyNodesRunsAndCompletes checks that each pod of a job is scheduled and runs, and that the job is
+// Complete when its launcher has completed.
 func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	if os.Getenv("TRAINYARD_SCALE") == "" {
 		t.Skip("needs a cluster of simulated nodes: run `make scale`")

@@ -1,5 +1,5 @@
 // Package traps has a test for each trap of Kubeflow Trainer's MPI plugin. A trap is a setting that Trainer
-// accepts and that makes jobs fail; our runtimes must avoid it. Tests are named after the traps.
+// accepts although it makes jobs fail. Generated runtimes must avoid all traps. Each test is named after its trap.
 package traps
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generate returns the runtime of a document that uses openmpi-cpu. Target and settings are YAML mappings
-// without the braces.
+// generate returns the runtime of a document that starts from openmpi-cpu. The target of the cluster and the settings
+// of the runtime are YAML mappings without the braces.
 func generate(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)
 }
 
-// generateFrom does the same with another entry of the catalogue.
+// generateFrom does the same as generate, but starts from any entry of the catalogue.
 func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	var ctr trainer.ClusterTrainingRuntime
@@ -34,7 +34,7 @@ func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTr
 	return ctr
 }
 
-// generateText returns the runtime as JSON text.
+// generateText does the same as generateFrom, but returns the runtime as JSON text.
 func generateText(t *testing.T, base, target, settings string) []byte {
 	t.Helper()
 	text := fmt.Sprintf(`
@@ -79,14 +79,14 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roles returns both ReplicatedJobs, because most traps concern both.
+// roles returns the ReplicatedJobs of the launcher and of the nodes, because most traps concern both.
 func roles(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
 	return map[string]jobset.ReplicatedJob{"launcher": job(t, ctr, "launcher"), "node": job(t, ctr, "node")}
 }
 
-// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes sets the parallelism of the job with the label
-// trainer, which is the launcher.
+// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes must be 1, because it sets the parallelism of the job with
+// the label trainer, which is the launcher.
 func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	cases := map[string]struct {
 		settings string
@@ -114,8 +114,8 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	}
 }
 
-// TestMPIPolicyIsExplicit: the plugin dereferences these fields without a check, and defaults of the API
-// server appear as drift.
+// TestMPIPolicyIsExplicit: the plugin dereferences the fields of mlPolicy.mpi without a check. Defaults that the API
+// server fills in would also appear as drift.
 func TestMPIPolicyIsExplicit(t *testing.T) {
 	got := generate(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
@@ -123,15 +123,15 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 		MPIImplementation: &implementation,
 		NumProcPerNode:    &procs,
 		RunLauncherAsNode: &asNode,
-		SSHAuthMountPath:  &path, // not /root/.ssh: ssh as root refuses keys with Trainer's file modes
+		SSHAuthMountPath:  &path, // not /root/.ssh, because ssh of the user root refuses keys with the file modes of Trainer
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mlPolicy.mpi: -want +got:\n%s", diff)
 	}
 }
 
-// TestLauncherIsFoundByTrainer: the plugin looks for the jobs "launcher" and "node", and for a container
-// "node" in both. A label selects the job that gets a TrainJob's command.
+// TestLauncherIsFoundByTrainer: the plugin looks for the jobs "launcher" and "node", and for a container "node" in
+// each of them. The label trainer selects the job that gets the command of a TrainJob.
 func TestLauncherIsFoundByTrainer(t *testing.T) {
 	ctr := generate(t, "", "")
 	for name, j := range roles(t, ctr) {
@@ -147,14 +147,14 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 		}
 	}
 	if first := ctr.Spec.Template.Spec.ReplicatedJobs[0].Name; first != "launcher" {
-		t.Errorf("the first job is %s, want launcher: rank 0 runs on the first host of the hostfile", first)
+		t.Errorf("the first job is %s, want launcher, because rank 0 runs on the first host of the hostfile", first)
 	}
 	if launcher := main(job(t, ctr, "launcher")); launcher.Args != nil {
-		t.Errorf("launcher has args %q, want none: a TrainJob that sets only a command would inherit them", launcher.Args)
+		t.Errorf("launcher has args %q, want none, because a TrainJob that sets only a command would inherit these args", launcher.Args)
 	}
 }
 
-// TestLauncherEndsTheJob: the success policy must name the launcher, because sshd never exits.
+// TestLauncherEndsTheJob: the success policy must name the launcher, because sshd on the nodes never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
 	got := generate(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
@@ -163,8 +163,8 @@ func TestLauncherEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestHostsAreFoundByName: the launcher needs its own name before it is ready. With a fixed subdomain,
-// every TrainJob would claim the same Service.
+// TestHostsAreFoundByName: the launcher must resolve its own name before it is ready. With a fixed subdomain, all
+// TrainJobs would claim the same Service.
 func TestHostsAreFoundByName(t *testing.T) {
 	yes := true
 	got := generate(t, "", "").Spec.Template.Spec.Network
@@ -174,7 +174,7 @@ func TestHostsAreFoundByName(t *testing.T) {
 	}
 }
 
-// TestFailureIsNotRetriedInPlace: with the default policies, mpirun restarts up to six times.
+// TestFailureIsNotRetriedInPlace: with the default policies, Kubernetes would restart a failed mpirun up to six times.
 func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {

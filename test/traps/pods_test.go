@@ -25,8 +25,8 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioInjectsNoSidecar: with a sidecar, SSH fails and the JobSet never completes. Older meshes read the
-// annotation, newer ones the label.
+// TestIstioInjectsNoSidecar: with a sidecar, SSH fails and the JobSet never completes. Older versions of Istio read the
+// annotation, and newer versions read the label.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -36,8 +36,8 @@ func TestIstioInjectsNoSidecar(t *testing.T) {
 	}
 }
 
-// TestRuntimeIsListed: list commands filter by these labels, and the SDK ignores a runtime without the
-// framework label.
+// TestRuntimeIsListed: commands that list runtimes filter by the labels of runtimes. The SDK ignores a runtime without
+// the framework label.
 func TestRuntimeIsListed(t *testing.T) {
 	ctr := generate(t, "", "limits: {maxNodes: 16}")
 	want := map[string]string{
@@ -59,8 +59,8 @@ func TestRuntimeIsListed(t *testing.T) {
 	}
 }
 
-// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses a fixed user or group. Elsewhere the user needs
-// a group to read keys with mode 0640 (Trainer 2.3).
+// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses a fixed user or group. On other clusters, the user can read
+// the SSH keys only with a fixed group, because Trainer 2.3 creates them with mode 0640.
 func TestUserFitsTheCluster(t *testing.T) {
 	uid := func(n int64) *int64 { return &n }
 	yes := true
@@ -108,8 +108,8 @@ func TestContainersAreRestricted(t *testing.T) {
 	}
 }
 
-// TestEnvironmentReachesBothRoles: Trainer sets a TrainJob's env in both roles only with runLauncherAsNode.
-// The runtime's env must be in both roles in any case.
+// TestEnvironmentReachesBothRoles: Trainer sets the env of a TrainJob in both roles only if runLauncherAsNode is true.
+// The env of the runtime must always be in both roles.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}
@@ -121,7 +121,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 		}
 		want := map[string]string{"NCCL_DEBUG": "INFO", "HOME": "/workspace"}
 		if role == "launcher" {
-			// Without these, Open MPI 5 would run every rank in the launcher.
+			// Without these variables, Open MPI 5 would run every rank in the launcher.
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
 			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"
@@ -132,8 +132,8 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 	}
 }
 
-// TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites
-// volumes with these names. Every other mount needs a volume.
+// TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites volumes with
+// these names. The runtime must contain every other volume that a container mounts.
 func TestVolumesDoNotClash(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "sharedMemory: 4Gi")) {
 		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
@@ -156,8 +156,8 @@ func TestVolumesDoNotClash(t *testing.T) {
 	}
 }
 
-// TestIdentityRunsBeforePreflight: a container cannot both write the passwd entry and mount it, so that the
-// init container identity runs first and does not mount it.
+// TestIdentityRunsBeforePreflight: a container cannot both write the passwd entry and mount it. The init container
+// identity therefore writes the entry first, and only the other containers mount it.
 func TestIdentityRunsBeforePreflight(t *testing.T) {
 	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
 	for role, j := range roles(t, generate(t, "", "")) {
@@ -176,7 +176,7 @@ func TestIdentityRunsBeforePreflight(t *testing.T) {
 	}
 }
 
-// TestPreflightSettings: the script reads its settings from the environment.
+// TestPreflightSettings: the preflight script reads its settings from the environment.
 func TestPreflightSettings(t *testing.T) {
 	cases := map[string]struct{ settings, seconds, oversubscribe string }{
 		"ten minutes by default": {"", "600", "false"},
@@ -203,8 +203,8 @@ func TestPreflightSettings(t *testing.T) {
 	}
 }
 
-// TestServiceVariablesAreDisabled: sshd accepts 128 forwarded variables, which the Services of a large
-// namespace would exceed.
+// TestServiceVariablesAreDisabled: sshd accepts at most 128 forwarded variables. In a large namespace, Kubernetes would
+// set more variables for Services.
 func TestServiceVariablesAreDisabled(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "")) {
 		spec := pod(j).Spec

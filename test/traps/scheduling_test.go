@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestGangHasItsScheduler: Trainer creates a PodGroup but does not set schedulerName. Without it in every
-// pod, the PodGroup has no effect.
+// TestGangHasItsScheduler: Trainer creates a PodGroup but does not set schedulerName. Unless every pod has the right
+// schedulerName, the PodGroup has no effect.
 func TestGangHasItsScheduler(t *testing.T) {
 	seconds := func(n int32) *trainer.PodGroupPolicy {
 		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
@@ -28,15 +28,15 @@ func TestGangHasItsScheduler(t *testing.T) {
 		priority         string
 		annotation       string // trainyard.dev/gang: settings that the controller applies
 	}{
-		"no gang, no policy":                              {"", "", nil, "", "", ""},
-		"a priority works without a gang":                 {"", "gang: {priorityClass: high}", nil, "", "high", ""},
-		"another scheduler works without a gang":          {"schedulerName: packer", "", nil, "packer", "", ""},
-		"Kueue admits jobs and schedules no pods":         {"gang: kueue", "", nil, "", "", ""},
-		"settings without a field in Kueue are annotated": {"gang: kueue", "gang: {timeout: 10m, priorityClass: high}", nil, "", "", `{"priorityClass":"high","timeoutSeconds":600}`},
-		"coscheduling waits a minute by default":          {"gang: coscheduling", "", seconds(60), "scheduler-plugins-scheduler", "", ""},
-		"coscheduling with a timeout":                     {"gang: coscheduling", "gang: {timeout: 2h, minAvailable: all}", seconds(7200), "scheduler-plugins-scheduler", "", ""},
-		"coscheduling under another name":                 {"gang: coscheduling, schedulerName: secondary", "gang: {priorityClass: high}", seconds(60), "secondary", "high", ""},
-		"Volcano has no field for the timeout":            {"gang: volcano", "gang: {timeout: 90s, priorityClass: high}", volcano, "volcano", "high", `{"timeoutSeconds":90}`},
+		"without a gang, there is no policy":             {"", "", nil, "", "", ""},
+		"a priority works without a gang":                {"", "gang: {priorityClass: high}", nil, "", "high", ""},
+		"another scheduler works without a gang":         {"schedulerName: packer", "", nil, "packer", "", ""},
+		"Kueue admits jobs and schedules no pods":        {"gang: kueue", "", nil, "", "", ""},
+		"settings that Kueue lacks are in an annotation": {"gang: kueue", "gang: {timeout: 10m, priorityClass: high}", nil, "", "", `{"priorityClass":"high","timeoutSeconds":600}`},
+		"coscheduling waits a minute by default":         {"gang: coscheduling", "", seconds(60), "scheduler-plugins-scheduler", "", ""},
+		"coscheduling with a timeout":                    {"gang: coscheduling", "gang: {timeout: 2h, minAvailable: all}", seconds(7200), "scheduler-plugins-scheduler", "", ""},
+		"coscheduling under another name":                {"gang: coscheduling, schedulerName: secondary", "gang: {priorityClass: high}", seconds(60), "secondary", "high", ""},
+		"a timeout for Volcano is in an annotation":      {"gang: volcano", "gang: {timeout: 90s, priorityClass: high}", volcano, "volcano", "high", `{"timeoutSeconds":90}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +56,9 @@ func TestGangHasItsScheduler(t *testing.T) {
 	}
 }
 
-// TestRolesDoNotWaitForEachOther: dependsOn and an ordered start deadlock under a scheduler that waits for all pods, and
-// a node that never becomes ready would leave the launcher without a verdict. Only initializers are waited for.
+// TestRolesDoNotWaitForEachOther: under a scheduler that waits for all pods, dependsOn and an ordered start cause a
+// deadlock. If the launcher waited for the nodes, its preflight check could not report a node that never becomes ready.
+// The roles wait only for initializers.
 func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	for _, target := range []string{"", "gang: none", "gang: kueue", "gang: coscheduling", "gang: volcano"} {
 		spec := generate(t, target, "").Spec.Template.Spec
@@ -70,13 +71,13 @@ func TestRolesDoNotWaitForEachOther(t *testing.T) {
 			t.Errorf("target {%s}: startupPolicy = %v, want none", target, spec.StartupPolicy)
 		}
 		if spec.TTLSecondsAfterFinished != nil {
-			t.Errorf("target {%s}: a TTL deletes the JobSet, and a failed TrainJob then runs again", target)
+			t.Errorf("target {%s}: want no TTL, because it deletes the JobSet, and a failed TrainJob then runs again", target)
 		}
 	}
 }
 
-// TestPlacementIsForRanks: placement applies to launcher and nodes. An initializer needs no GPUs, so that
-// it is not placed on GPU nodes.
+// TestPlacementIsForRanks: placement applies only to the launcher and the nodes, in which ranks run. Initializers need
+// no GPUs, so they must not be bound to cluster nodes with GPUs.
 func TestPlacementIsForRanks(t *testing.T) {
 	ctr := generate(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
       tolerations: [{key: gpu, operator: Exists}], storage: {data: {claim: data}}, initializers: {dataset: {storage: data}},
@@ -102,8 +103,8 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer takes the number of slots from the resources of the labelled
-// job, which is the launcher.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the resources of the job with the label
+// trainer, which is the launcher.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
@@ -120,7 +121,7 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "4"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 		},
-		"a separate launcher has no GPUs, so that the runtime sets the slots": {
+		"a separate launcher has no GPUs, so the runtime sets the slots": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 4}, runLauncherAsNode: false, launcher: {resources: {cpu: 500m}}", 4,
 			map[corev1.ResourceName]string{"cpu": "500m", "memory": "2Gi"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
@@ -130,7 +131,7 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "2"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "4"},
 		},
-		"with two kinds of GPU, which Trainer would choose from, the runtime sets the slots": {
+		"with two GPU resources, of which Trainer would choose any one, the runtime sets the slots": {
 			"openmpi-gpu", "resources: {nvidia.com/gpu: 1, amd.com/gpu: 2}", 3,
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "amd.com/gpu": "2"},
 			map[corev1.ResourceName]string{"cpu": "1", "memory": "2Gi", "nvidia.com/gpu": "1", "amd.com/gpu": "2"},
@@ -154,8 +155,8 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources checks the main container, and that init containers do not request more, which would
-// increase the request of the pod.
+// expectResources checks the resources of the main container. It also checks that init containers do not request more,
+// because that would increase the request of the pod.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {
@@ -177,9 +178,9 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	}
 }
 
-// TestQuantitiesAreCanonical: up to version 2.1, Trainer's controller rewrites a runtime when a TrainJob
-// uses it, with canonical quantities. It then owns the changed fields, so that applying the same file again
-// conflicts.
+// TestQuantitiesAreCanonical: when a TrainJob uses a runtime, the controller of Trainer up to version 2.1 writes the
+// quantities of the runtime in canonical form. If they change, the controller owns these fields, and applying the same
+// file again ends in a conflict.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string

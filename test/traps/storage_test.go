@@ -15,8 +15,8 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: a TrainJob cannot mount volumes up to Trainer 2.1, and only with patches from
-// 2.2. The runtime therefore mounts them, only in the containers that run ranks.
+// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob cannot mount volumes. From 2.2, it can do so only with
+// patches. The runtime therefore mounts the volumes, but only in the containers that run ranks.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{
@@ -41,7 +41,7 @@ func TestStorageIsInBothRoles(t *testing.T) {
 		}
 		for _, c := range pod(j).Spec.InitContainers {
 			if len(storageMounts(c)) > 0 || len(c.EnvFrom) > 0 {
-				t.Errorf("%s/%s has the storage, want none", role, c.Name)
+				t.Errorf("%s/%s mounts storage or reads its variables, want neither", role, c.Name)
 			}
 		}
 	}
@@ -57,8 +57,8 @@ func storageMounts(c corev1.Container) []corev1.VolumeMount {
 	return found
 }
 
-// TestObjectStoresAreVariables: S3 clients read a connection from the environment. A prefix distinguishes
-// two connections.
+// TestObjectStoresAreVariables: S3 clients read the settings of a connection from environment variables. A prefix of
+// the names distinguishes two connections.
 func TestObjectStoresAreVariables(t *testing.T) {
 	want := []corev1.EnvFromSource{
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "models"}}},
@@ -71,8 +71,8 @@ func TestObjectStoresAreVariables(t *testing.T) {
 	}
 }
 
-// TestInitializersRunFirst: Trainer identifies an initializer by its label and its container's name. In a
-// JobSet, a job can only depend on jobs listed before it.
+// TestInitializersRunFirst: Trainer identifies an initializer by its label and the name of its container. In a JobSet,
+// a job can depend only on jobs that the JobSet lists before it.
 func TestInitializersRunFirst(t *testing.T) {
 	ctr := generate(t, `gang: kueue, trainer: "2.2"`, `storage: {data: {claim: data, subPath: d}, models: {claim: models}},
       initializers: {model: {storage: models}, dataset: {storage: data, uri: "hf://acme/data", secret: token, env: {HTTPS_PROXY: "http://proxy"}}}`)
@@ -104,14 +104,14 @@ func TestInitializersRunFirst(t *testing.T) {
 	if diff := cmp.Diff(env, c.Env); diff != "" {
 		t.Errorf("env: -want +got:\n%s", diff)
 	}
-	// The initializer's image writes to this path; ranks find the files at the root of their mount.
+	// The image of the initializer writes to this path. Ranks find the files at the root of their own mount.
 	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "storage-data", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
 		t.Errorf("mounts: -want +got:\n%s", diff)
 	}
 }
 
-// TestReferencesComeLast: the kubelet expands $(NAME) only if NAME precedes it, which sorting by name does
-// not ensure.
+// TestReferencesComeLast: the kubelet expands $(NAME) in a variable only if the list contains the variable NAME before
+// it. Sorting by name does not ensure this order.
 func TestReferencesComeLast(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
 		at := map[string]int{}
@@ -119,7 +119,7 @@ func TestReferencesComeLast(t *testing.T) {
 			at[v.Name] = i
 		}
 		if at["A"] < at["Z"] {
-			t.Errorf("%s: A at %d refers to Z at %d", role, at["A"], at["Z"])
+			t.Errorf("%s: variable A at position %d refers to Z at position %d, want Z first", role, at["A"], at["Z"])
 		}
 	}
 }

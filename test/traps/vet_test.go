@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Notes that Vet reports for upstream's runtimes.
+// Notes that Vet reports for the runtimes of Kubeflow Trainer.
 const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"
@@ -26,8 +26,8 @@ const (
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
-// TestVetUpstreamRuntimes checks that the runtimes of Kubeflow Trainer have no problems, and only the notes listed here. The
-// versions lists the versions of the modules tools/trainer-VERSION.
+// TestVetUpstreamRuntimes checks that the runtimes of Kubeflow Trainer have no problems, and only the notes that it lists.
+// Each module tools/trainer-VERSION pins one version of Trainer.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,
@@ -110,12 +110,12 @@ func vet(t *testing.T, file string) runtimevet.Report {
 		t.Fatalf("vetting: %v", err)
 	}
 	if got := runtimevet.IsRuntimeFile(file, text); got != (report.Runtimes > 0) {
-		t.Errorf("IsRuntimeFile(%s) = %v, and Vet finds %d runtimes", file, got, report.Runtimes)
+		t.Errorf("IsRuntimeFile(%s) = %v, but Vet finds %d runtimes", file, got, report.Runtimes)
 	}
 	return report
 }
 
-// trapsOf returns the trap and path of each problem.
+// trapsOf returns the name of the trap and the path of each note.
 func trapsOf(list problem.List) []string {
 	var all []string
 	for _, p := range list {
@@ -132,14 +132,14 @@ func trainerModule(t *testing.T, version string) string {
 	cmd.Dir = repo.Path(t, "tools", "trainer-"+version)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
-	var module struct{ Dir, Error string } // go writes both to stdout
+	var module struct{ Dir, Error string } // go writes both fields to standard output
 	if err != nil || json.Unmarshal(out, &module) != nil || module.Dir == "" {
 		t.Fatalf("finding Trainer %s: %v %s", version, err, module.Error)
 	}
 	return module.Dir
 }
 
-// yamlBelow lists the YAML files in a folder and below, relative to it.
+// yamlBelow lists the YAML files in a folder and its subfolders. The paths are relative to the folder.
 func yamlBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string

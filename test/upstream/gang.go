@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// PodGroups returns the CRDs that Trainer's gang scheduling plugins need. Coscheduling's comes from
-// scheduler-plugins. Volcano publishes none in a Go module, so a stub without a schema replaces it.
+// PodGroups returns the CRDs that Trainer's plugins for gang scheduling need. The CRD for coscheduling comes from
+// scheduler-plugins. No Go module contains the CRD of Volcano, so a stub without a schema replaces it.
 func (t Toolbox) PodGroups() (Manifests, error) {
 	var read Manifests
 	dir, err := t.Module("sigs.k8s.io/scheduler-plugins")

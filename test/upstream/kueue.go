@@ -2,12 +2,12 @@ package upstream
 
 import "os/exec"
 
-// Kueue admits TrainJobs by quota. Here it manages no other kinds of jobs, and serves neither metrics nor
-// an API.
+// Kueue admits TrainJobs by quota. In tests, it manages no other jobs, and serves neither metrics nor its
+// visibility API.
 var Kueue = Manager{
 	Name: "kueue", module: "sigs.k8s.io/kueue", folders: []string{"config/default"},
 	args: []string{"--feature-gates=VisibilityOnDemand=false"},
-	// Kueue reads a certificate for metrics from this folder, even if it serves none.
+	// Kueue reads a certificate for metrics from this folder, even if it serves no metrics.
 	certDir: "/etc/kueue/metrics/certs",
 	config: `
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -21,8 +21,8 @@ integrations: {frameworks: ["trainer.kubeflow.org/trainjob"]}
 `,
 }
 
-// Queues returns Kueue's CRDs for an API server without Kueue. No webhook converts between versions, so
-// that only the stored version can be used.
+// Queues returns Kueue's CRDs for an API server without Kueue. Only the stored version of a CRD can be used, because
+// no webhook converts between versions.
 func (t Toolbox) Queues() (Manifests, error) {
 	read, err := t.Manifests(Kueue)
 	for _, crd := range read.CRDs {
@@ -31,9 +31,10 @@ func (t Toolbox) Queues() (Manifests, error) {
 	return Manifests{CRDs: read.CRDs}, err
 }
 
-// withFolder returns a command that runs a program with the files of folder mounted at target, a path below
-// /etc. Only that program sees them: it runs in its own mount namespace, and in a user namespace so that it
-// needs no root (unshare(1)). The rest of its /etc is empty.
+// withFolder returns a command that runs a program for which the files of folder are visible at target, a path
+// below /etc. Nothing else in /etc is visible to the program. No other program sees these files, because the
+// program runs in its own mount namespace. It also runs in its own user namespace, so that root is not needed
+// (see unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {
 	const script = `mount -t tmpfs tmpfs /etc && mkdir -p "$2" && cp -R "$1/." "$2" && shift 2 && exec "$@"`
 	all := append([]string{"--map-root-user", "--mount", "sh", "-c", script, "sh", folder, target, program}, args...)

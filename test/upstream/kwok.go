@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SimulatedDuration is an environment variable of a container. Its value, such as "30s", is how long a
-// simulated pod of a Job runs before it completes; without it, the pod completes at once.
+// SimulatedDuration is an environment variable of a container. Its value, such as "30s", is how long a simulated pod
+// of a Job runs before it completes. Without this variable, the pod completes at once.
 const SimulatedDuration = "SIMULATED_DURATION"
 
-// Stages returns kwok's fast stages, adapted to MPI jobs. The fast stages make nodes ready, run pods as
-// soon as they are scheduled, and complete pods of Jobs at once. Adapted, pods with the role "node" never
-// complete by themselves, and others run for SimulatedDuration.
+// Stages returns kwok's fast stages, adapted to MPI jobs. The fast stages make Kubernetes nodes ready, run pods as
+// soon as they are scheduled, and complete pods of Jobs at once. In the adapted stages, pods with the role "node"
+// never complete by themselves, and other pods of Jobs run for SimulatedDuration.
 func Stages() ([]byte, error) {
 	tools, err := Tools("kwok")
 	if err != nil {
@@ -62,7 +62,7 @@ func adaptStages(stream []byte) ([]byte, error) {
 	return bytes.Join(all, []byte("---\n")), nil
 }
 
-// delayCompletion makes a stage wait for SimulatedDuration, and excludes pods with the role "node".
+// delayCompletion delays the stage by SimulatedDuration, and excludes pods with the role "node" from the stage.
 func delayCompletion(stage unstructured.Unstructured) error {
 	path := []string{"spec", "selector", "matchExpressions"}
 	conditions, found, err := unstructured.NestedSlice(stage.Object, path...)

@@ -13,17 +13,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Manager is an upstream controller that runs as a process of this machine, with administrator's rights in
+// Manager is an upstream controller that runs as a process of this machine, with the rights of an administrator of
 // the cluster.
 type Manager struct {
 	// Name is the name of the binary.
 	Name string
 
-	module  string   // the Go module it is built from
+	module  string   // the Go module from which it is built
 	folders []string // kustomize folders of that module with CRDs and webhooks
 	config  string   // the configuration, with variables $PORT, $HEALTH and $CERTS
 	args    []string // additional arguments
-	certDir string   // an additional folder, below /etc, where it reads certificates
+	certDir string   // an additional folder below /etc from which it reads certificates
 }
 
 // JobSet is the controller of JobSets. Trainer creates JobSets.
@@ -44,7 +44,7 @@ health: {healthProbeBindAddress: "$HEALTH"}
 var Trainer = Manager{
 	Name: "trainer-controller-manager", module: "github.com/kubeflow/trainer/v2",
 	folders: []string{"manifests/base/crds", "manifests/base/webhook"},
-	// Trainer has no option for its certificate folder: it reads from TMPDIR, where Prepare puts them.
+	// Trainer has no option for the folder of its certificates. It reads them from TMPDIR, where Prepare puts them.
 	config: `
 apiVersion: config.trainer.kubeflow.org/v1alpha1
 kind: Configuration
@@ -56,26 +56,26 @@ health: {healthProbeBindAddress: "$HEALTH"}
 `,
 }
 
-// ManagerOptions describe one process of a manager.
+// ManagerOptions configure the process of a manager.
 type ManagerOptions struct {
 	// Program is the path of the manager's program, or of a script that runs it.
 	Program string
-	// Dir is an existing folder for its files.
+	// Dir is an existing folder for the files of the manager.
 	Dir string
-	// Config connects to the API server as an administrator. Kubeconfig is the path of the manager's own
-	// kubeconfig.
+	// Config is for installing webhooks, and connects to the API server as an administrator. Kubeconfig is the
+	// path of the manager's own kubeconfig.
 	Config     *rest.Config
 	Kubeconfig string
 }
 
-// Prepare installs a manager's webhooks at a free port of this machine. It returns the command that serves
-// them, and a function that succeeds once the manager is ready.
+// Prepare configures the API server to call a manager's webhooks at a free port of this machine. It returns the
+// command that runs the manager, and a function that succeeds once the manager is ready.
 func (m Manager) Prepare(o ManagerOptions, installed Manifests) (*exec.Cmd, func(context.Context) error, error) {
 	hooks := &envtest.WebhookInstallOptions{
 		LocalServingHost: "127.0.0.1", MutatingWebhooks: installed.mutating, ValidatingWebhooks: installed.validating,
 	}
 	if err := hooks.Install(o.Config); err != nil {
-		return nil, nil, fmt.Errorf("installing its webhooks: %w", err)
+		return nil, nil, fmt.Errorf("installing the webhooks of the controller: %w", err)
 	}
 	if err := redirectConversions(o.Config, installed, hooks); err != nil {
 		return nil, nil, err
@@ -102,19 +102,19 @@ func (m Manager) Prepare(o ManagerOptions, installed Manifests) (*exec.Cmd, func
 func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, health string) (config, certs string, err error) {
 	certs, err = placeCertificates(dir, hooks.LocalServingCertDir)
 	if err != nil {
-		return "", "", fmt.Errorf("placing its certificates: %w", err)
+		return "", "", fmt.Errorf("placing the certificates of the controller: %w", err)
 	}
 	values := map[string]string{"PORT": strconv.Itoa(hooks.LocalServingPort), "HEALTH": health, "CERTS": certs}
 	text := os.Expand(m.config, func(key string) string { return values[key] })
 	path := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return "", "", fmt.Errorf("writing its configuration: %w", err)
+		return "", "", fmt.Errorf("writing the configuration of the controller: %w", err)
 	}
 	return path, certs, nil
 }
 
-// placeCertificates moves certificates to controller-runtime's default folder below TMPDIR, and replaces
-// those of an earlier start. It copies, because a folder cannot be renamed to another file system.
+// placeCertificates moves certificates to controller-runtime's default folder below TMPDIR, and replaces the
+// certificates of an earlier start. It copies the folder, because a folder cannot be renamed to another file system.
 func placeCertificates(tmpdir, from string) (string, error) {
 	certs := filepath.Join(tmpdir, "k8s-webhook-server", "serving-certs")
 	if err := os.RemoveAll(certs); err != nil {

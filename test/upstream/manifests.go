@@ -16,15 +16,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifests are the objects of an upstream installation that tests use. Deployments, Services and RBAC are
-// left out: managers run as processes with administrator's rights.
+// Manifests are the objects of an upstream installation that tests use. Deployments, Services and RBAC are left
+// out, because each manager runs as a process with the rights of an administrator.
 type Manifests struct {
 	CRDs       []*apiextensionsv1.CustomResourceDefinition
 	mutating   []*admissionv1.MutatingWebhookConfiguration
 	validating []*admissionv1.ValidatingWebhookConfiguration
 }
 
-// Manifests builds the kustomize folders of a manager.
+// Manifests returns the manifests of a manager, which it builds with kustomize.
 func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	var read Manifests
 	dir, err := t.Module(m.module)
@@ -43,7 +43,7 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	return read, nil
 }
 
-// add appends a document if tests use its kind.
+// add decodes a document of a YAML stream and appends it, if tests use objects of its kind.
 func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {

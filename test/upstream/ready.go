@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// webhookURLs lists the URLs that kube-apiserver calls.
+// webhookURLs lists the URLs at which kube-apiserver calls the webhooks.
 func webhookURLs(hooks *envtest.WebhookInstallOptions) []string {
 	var urls []string
 	for _, c := range hooks.MutatingWebhooks {
@@ -28,7 +28,7 @@ func webhookURLs(hooks *envtest.WebhookInstallOptions) []string {
 	return urls
 }
 
-// OK returns a function that succeeds when a GET request to url has status 200. It accepts any certificate.
+// OK returns a function that succeeds if a GET request to url returns status 200. Any certificate is accepted.
 func OK(url string) func(context.Context) error {
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
@@ -36,9 +36,9 @@ func OK(url string) func(context.Context) error {
 	return func(ctx context.Context) error { return expectOK(ctx, c, http.MethodGet, url, "") }
 }
 
-// readyCheck returns a function that succeeds when a manager is ready and each of its webhooks responds.
-// Both are needed: a manager reports that it is ready before it has registered its webhooks, and serves 404
-// until then.
+// readyCheck returns a function that succeeds once a manager reports that it is ready and each of its webhooks
+// responds. The report is not enough, because a manager sends it before it has registered its webhooks. Until then,
+// their URLs return 404.
 func readyCheck(readyz string, webhooks []string, ca []byte) func(context.Context) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)

@@ -12,7 +12,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Client returns a client without a cache. It knows the kinds of Kubernetes, Trainer and JobSet, and
+// Client returns a client without a cache. The client supports the types of Kubernetes, Trainer and JobSet, and
 // CustomResourceDefinitions.
 func Client(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Toolbox finds the built programs and the upstream modules.
+// Toolbox locates the programs that tools/ builds, and the upstream modules that it pins.
 type Toolbox struct {
 	bin     string // the path of .tools/bin
 	modules string // the tools folder that pins Trainer and JobSet
@@ -30,12 +30,13 @@ func Tools(folder string) (Toolbox, error) {
 // Path returns the path of a built program, such as kubectl or kustomize.
 func (t Toolbox) Path(name string) string { return filepath.Join(t.bin, name) }
 
-// ManagerPath returns the path of an upstream controller. Each version has its own folder.
+// ManagerPath returns the path of the program of a manager. Each version of a manager has its own folder.
 func (t Toolbox) ManagerPath(m Manager) string {
 	return filepath.Join(t.bin, filepath.Base(t.modules), m.Name)
 }
 
-// RequireBuilt fails if one of the programs has not been built; target is the make target that builds them.
+// RequireBuilt fails if one of the programs has not been built. The argument target is the make target that builds
+// these programs.
 func RequireBuilt(target string, paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -45,21 +46,21 @@ func RequireBuilt(target string, paths ...string) error {
 	return nil
 }
 
-// Module returns the folder of an upstream module in the Go module cache. It downloads a missing module, so
-// that the cache can be emptied after `make tools`.
+// Module returns the folder of an upstream module in the Go module cache. If the module is missing, for example
+// because the cache was emptied after `make tools`, Module downloads it.
 func (t Toolbox) Module(path string) (string, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", path)
 	cmd.Dir = t.modules
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := output(cmd)
-	var found struct{ Dir, Error string } // go prints both on stdout
+	var found struct{ Dir, Error string } // go prints both fields to standard output
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil {
 		return "", fmt.Errorf("finding module %s: %w%s", path, err, found.Error)
 	}
 	return found.Dir, nil
 }
 
-// output runs cmd and returns its standard output. Its error includes the standard error.
+// output runs cmd and returns its standard output. If cmd fails, the error includes its standard error.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

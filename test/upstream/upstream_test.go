@@ -19,10 +19,10 @@ func TestMountedFolderIsVisibleToOneProgramOnly(t *testing.T) {
 	}
 	out, err := withFolder(folder, target, "/bin/cat", target+"/tls.crt").CombinedOutput()
 	if err != nil || string(out) != "text" {
-		t.Errorf("the program reads %q, %v, want the file's text", out, err)
+		t.Errorf("the program reads %q, %v, want the text of the file", out, err)
 	}
 	if _, err := os.Stat("/etc/trainyard-test"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the machine has the mounted folder: %v", err)
+		t.Errorf("the mounted folder is visible outside the program: %v", err)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package argocd-types holds what is for Argo CD against the Go types of Argo CD 2.14. What it
-// replaces, that module replaces: that is not passed on to whoever builds it.
+// Package argocd-types decodes files for Argo CD into the Go types of Argo CD 2.14. The replace directives are copied
+// from Argo CD's module, because Go ignores the replace directives of a dependency.
 module github.com/trainyard/trainyard/tools/argocd-types
 
 go 1.26.0

@@ -1,5 +1,5 @@
-// Command argocd-types decodes files for Argo CD into the Go types of Argo CD 2.14, strictly, and reports
-// unknown fields. It is for tests: the product does not link it.
+// Command argocd-types decodes files for Argo CD strictly into the Go types of Argo CD 2.14, and reports unknown fields.
+// Only tests run this command.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// types maps kinds that administrators give to Argo CD to their Go types.
+// types maps each kind of object that administrators write for Argo CD to its Go type.
 var types = map[string]func() any{
 	"argoproj.io/v1alpha1 Application":    func() any { return new(v1alpha1.Application) },
 	"argoproj.io/v1alpha1 ApplicationSet": func() any { return new(v1alpha1.ApplicationSet) },
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// read decodes a file into the type of its kind.
+// read decodes a file strictly into the Go type of the kind that the file names.
 func read(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package argocd pins Argo CD, which takes bundles from Git to a cluster. What
-// it replaces, its own module replaces: that is not passed on to whoever builds it.
+// Package argocd pins Argo CD, which applies bundles from Git to a cluster. The replace directives are copied from Argo
+// CD's own module, because Go ignores the replace directives of a dependency.
 module github.com/trainyard/trainyard/tools/argocd
 
 go 1.26.0

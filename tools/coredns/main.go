@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with only the plugins that a test cluster needs. All plugins would include the
-// client libraries of every cloud.
+// Command coredns is CoreDNS with only the plugins that a test cluster needs. A build with all plugins would contain the
+// client libraries of every cloud provider.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	// Plugins run in this order: template returns NXDOMAIN for names that kubernetes does not know.
+	// Plugins run in this order. template is last, because it returns NXDOMAIN for all names that kubernetes does not know.
 	dnsserver.Directives = []string{"bind", "ready", "errors", "kubernetes", "template"}
 	coremain.Run()
 }

@@ -1,12 +1,13 @@
-// Package dashboards pins the grafana-operator and the operator of Perses, of which only CRDs are read.
+// Package dashboards pins the grafana-operator and the operator of Perses. Tests read only the CRDs of both.
 module github.com/trainyard/trainyard/tools/dashboards
 
 go 1.26.0
 
 toolchain go1.26.8
 
-// A package without imports, so that `go mod tidy` keeps the requirement and adds no other. The operator of Perses has
-// none: its two lines, here and in go.sum, have to be put back after a tidying.
+// The package in the next directive has no imports, so `go mod tidy` keeps the requirement and adds no
+// others. The operator of Perses has no package without imports, so `go mod tidy` removes its line here and its line in
+// go.sum. Add these two lines again afterwards.
 tool github.com/grafana/grafana-operator/v5/embeds
 
 require (

@@ -1,6 +1,5 @@
-// Checks dashboards against the types that Grafana publishes: those of a dashboard, and those of the
-// options of each kind of panel. Standard input is a JSON object of dashboards by name. The output is the
-// compiler's errors.
+// Checks dashboards against the TypeScript types that Grafana publishes for dashboards, and for the options of each type
+// of panel. Standard input is a JSON object of dashboards by name. Standard output contains the errors of the compiler.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -37,7 +36,7 @@ for (const [name, dashboard] of Object.entries(JSON.parse(readFileSync(0, 'utf8'
   }
 }
 
-// In JSON, enumerations are strings; unions replaces each enum type by the union of its values.
+// The function unions replaces each enum type by the union of its values, because values of enums are strings in JSON.
 const enums = /(export )?declare (?:const )?enum (\w+) \{([^}]*)\}/g;
 const unions = (text) =>
   text.replace(enums, (_, exported = '', name, body) => {

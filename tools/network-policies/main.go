@@ -1,8 +1,8 @@
 // Command network-policies enforces the NetworkPolicies of a cluster, with the engine of
-// kube-network-policies. The engine's own command runs in a cluster only; this one takes a kubeconfig.
+// kube-network-policies. The engine's own command runs only inside a cluster. This command takes a kubeconfig instead.
 //
-// The command reads packets from a netfilter queue. The engine configures nftables to fill the queue, and
-// continues if the kernel does not support that; the caller then fills the queue with iptables.
+// The command reads packets from a netfilter queue. The engine configures nftables to fill the queue. If the kernel does
+// not support this, the engine continues, and the caller must fill the queue with iptables.
 package main
 
 import (
@@ -40,8 +40,8 @@ func run(ctx context.Context, kubeconfig string, queue int) error {
 		return err
 	}
 	all := informers.NewSharedInformerFactory(client, 0)
-	// The engine fails with a nil pointer if the container runtime's plugin interface is disabled. If it is
-	// enabled and no runtime offers it, the engine uses the API server only.
+	// The engine fails with a nil pointer if the container runtime's plugin interface is disabled in its configuration. If
+	// the interface is enabled, but no container runtime offers it, the engine uses only the API server.
 	engine, err := networkpolicy.NewController(client,
 		all.Networking().V1().NetworkPolicies(), all.Core().V1().Namespaces(), all.Core().V1().Pods(),
 		nil, nil, nil, nil, networkpolicy.Config{QueueID: queue, NodeName: "none"})

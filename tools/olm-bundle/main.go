@@ -1,5 +1,5 @@
 // Command olm-bundle loads the manifests of an OLM bundle and runs the checks of OLM's own library on them. It prints
-// what the library finds, errors and warnings, and exits with 1 if there is any. Only tests run it.
+// the errors and warnings of the library, and exits with 1 if there are any. Only tests run this command.
 package main
 
 import (

@@ -1,11 +1,11 @@
-// Package prometheus-operator pins the prometheus-operator, of which only CRDs are read.
+// Package prometheus-operator pins the prometheus-operator. Tests read only its CRDs.
 module github.com/trainyard/trainyard/tools/prometheus-operator
 
 go 1.26.0
 
 toolchain go1.26.8
 
-// A package without imports, so that `go mod tidy` keeps the requirement and adds no other.
+// The package in the next directive has no imports, so `go mod tidy` keeps the requirement and adds no others.
 tool github.com/prometheus-operator/prometheus-operator/example/alertmanager-webhook
 
 require github.com/prometheus-operator/prometheus-operator v0.88.0 // indirect

@@ -1,5 +1,5 @@
-// Command promql parses PromQL with Prometheus' own parser. It reads a JSON object of expressions by name,
-// and writes a JSON object of their metrics and labels.
+// Command promql parses PromQL with Prometheus' own parser. It reads a JSON object of expressions by name, and writes a
+// JSON object with the metrics and labels of each expression.
 package main
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// references are the metrics of an expression, each with the labels that it matches, and the labels that
-// the expression groups and joins by.
+// references holds the metrics of an expression, each with the labels that the expression matches. Groups holds the
+// labels by which the expression groups and joins series.
 type references struct {
 	Metrics map[string][]string `json:"metrics,omitempty"`
 	Groups  []string            `json:"groups,omitempty"`
@@ -70,7 +70,7 @@ func parse(text string) references {
 	return r
 }
 
-// addSelector adds the metric of a selector, with the labels that it matches.
+// addSelector adds the metric that a selector selects, with the labels that the selector matches.
 func addSelector(metrics map[string]map[string]bool, selector *parser.VectorSelector) {
 	name, used := selector.Name, map[string]bool{}
 	for _, m := range selector.LabelMatchers {

@@ -1,11 +1,11 @@
-// Package trainer-2.0 pins Kubeflow Trainer 2.0, of which only manifests are read.
+// Package trainer-2.0 pins Kubeflow Trainer 2.0. Tests read only its manifests.
 module github.com/trainyard/trainyard/tools/trainer-2.0
 
 go 1.26.0
 
 toolchain go1.26.8
 
-// A package without imports, so that `go mod tidy` keeps the requirement and adds no other.
+// The package in the next directive has no imports, so `go mod tidy` keeps the requirement and adds no others.
 tool github.com/kubeflow/trainer/v2/pkg/runtime/framework/plugins/jobset/constants
 
 require github.com/kubeflow/trainer/v2 v2.0.0 // indirect

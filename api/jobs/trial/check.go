@@ -4,7 +4,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// Status is the status of a check.
+// Status is the state of a check: open, passed, failed or not reached.
 type Status string
 
 const (
@@ -14,7 +14,7 @@ const (
 	Passed Status = "passed"
 	// Failed is the status of the check that ended the trial.
 	Failed Status = "failed"
-	// NotReached is the status of checks after the failed one.
+	// NotReached is the status of all checks that follow the failed check.
 	NotReached Status = "not reached"
 )
 
@@ -22,19 +22,19 @@ const (
 type Check struct {
 	// Name is a short, stable identifier, such as "image" or "ssh".
 	Name string `json:"name"`
-	// Title is the condition that is checked.
+	// Title describes the condition under which the check passes, for example "mpirun starts".
 	Title string `json:"title"`
-	// Status is the status of the check.
+	// Status is Open while the check waits, and Passed, Failed or NotReached at the end of the trial.
 	Status Status `json:"status"`
 	// Seconds is the time from the creation of the TrainJob until the check was decided.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Detail is a count, or the problem.
+	// Detail describes the result, for example "3 hosts", or the problem.
 	Detail string `json:"detail,omitempty"`
 	// Pod is the name of the pod that failed.
 	Pod string `json:"pod,omitempty"`
 	// Evidence is a message of Kubernetes, or the last lines of a log.
 	Evidence string `json:"evidence,omitempty"`
-	// Hint is a possible solution.
+	// Hint describes a possible solution of the problem.
 	Hint string `json:"hint,omitempty"`
 }
 
@@ -49,21 +49,21 @@ type finding struct {
 func open(detail string) finding   { return finding{status: Open, detail: detail} }
 func passed(detail string) finding { return finding{status: Passed, detail: detail} }
 
-// failed is the finding of a check that failed on a pod.
+// failed returns the finding that a check failed because of a pod.
 func failed(pod jobs.Pod, detail, evidence string) finding {
 	return finding{status: Failed, detail: detail, pod: &pod, evidence: evidence}
 }
 
-// check is a Check and its function.
+// check is a Check with the function that decides it.
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog means that only the log of the ranks can pass the check. A Complete TrainJob does not show that the
-	// ranks ran.
+	// needsLog is true if the check can pass only after the log of the ranks was read. The condition Complete of a
+	// TrainJob does not prove that all ranks ran.
 	needsLog bool
 }
 
-// checksFor are the checks of a runtime, in order.
+// checksFor returns the checks for a runtime, in the order of the steps that they check.
 func checksFor(runtime jobs.Runtime) []check {
 	var all []check
 	add := func(name, title string, run func(*observation) finding) {

@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// checkSSHD requires every node to be ready. sshd does not end by itself.
+// checkSSHD passes when every node is ready. It fails if the container of a node ends with an error before mpirun
+// ends, because sshd normally runs until it is stopped.
 func checkSSHD(o *observation) finding {
 	ready := 0
 	var missing []string
@@ -38,7 +39,7 @@ func isReady(pod jobs.Pod) bool {
 	})
 }
 
-// checkDNS, checkSSH and checkSlots check the verdict of preflight for different causes.
+// checkDNS, checkSSH and checkSlots search the verdict of preflight for failures with different causes.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
 		return count(v.Hosts, "host")
@@ -63,7 +64,8 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict requires a verdict without failures of some causes. detail is the detail of a check that passes.
+// checkVerdict passes if the verdict has no failure with a cause for which concerns returns true. If the check
+// passes, the function detail returns its detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcher()
 	verdict, err := o.verdict()
@@ -80,7 +82,7 @@ func (o *observation) checkVerdict(concerns func(cause string) bool, detail func
 		}
 	}
 	if len(bad) > 0 && o.startedPods() < o.expectedPods() {
-		return open("") // hosts fail because their pods have not started
+		return open("") // hosts of pods that have not started are not reachable yet
 	}
 	if len(bad) > 0 {
 		return failed(launcher, bad[0], strings.Join(bad, "\n"))
@@ -91,7 +93,7 @@ func (o *observation) checkVerdict(concerns func(cause string) bool, detail func
 	return passed(detail(*verdict))
 }
 
-// noVerdict is the finding for a preflight that runs, or ended without a verdict.
+// noVerdict returns the finding for a preflight that still runs, or that ended without a verdict.
 func (o *observation) noVerdict(launcher jobs.Pod) finding {
 	for _, c := range launcher.Status.InitContainerStatuses {
 		switch {
@@ -110,14 +112,14 @@ func (o *observation) mpirunEnded() bool {
 	return mainStatus(o.launcher()).State.Terminated != nil
 }
 
-// Exit codes of a shell or the container runtime if the program cannot start.
+// These exit codes are set by a shell or the container runtime if the program cannot start.
 const (
 	notExecutable = 126
 	notFound      = 127
 	startError    = 128
 )
 
-// checkMpirun requires the launcher's program to start.
+// checkMpirun passes when the launcher's program has started.
 func checkMpirun(o *observation) finding {
 	launcher := o.launcher()
 	c := mainStatus(launcher)
@@ -131,8 +133,8 @@ func checkMpirun(o *observation) finding {
 	return passed("")
 }
 
-// checkRanks requires a line of every rank in the launcher's log: as many ranks as the hostfile has slots, on all
-// hosts.
+// checkRanks passes if every rank printed a line to the launcher's log. There must be a rank for every slot in the
+// hostfile, and at least one rank on every host.
 func checkRanks(o *observation) finding {
 	launcher, ended, found := o.finished()
 	if !found {
@@ -148,7 +150,7 @@ func checkRanks(o *observation) finding {
 	case hasFailed(ended):
 		return failed(launcher, fmt.Sprintf("%s, and mpirun ended with exit code %d", detail, ended.State.Terminated.ExitCode), o.evidence(launcher, ended))
 	case len(hosts) != o.hosts():
-		return failed(launcher, fmt.Sprintf("%s, want %d: mpirun did not use the hostfile, or not over SSH", detail, o.hosts()), o.evidence(launcher, ended))
+		return failed(launcher, fmt.Sprintf("%s, want %d: mpirun did not use the hostfile, or did not use SSH", detail, o.hosts()), o.evidence(launcher, ended))
 	case o.wantedRanks() > 0 && len(all) != o.wantedRanks():
 		return failed(launcher, fmt.Sprintf("%s, want %d ranks", detail, o.wantedRanks()), o.evidence(launcher, ended))
 	}
@@ -163,7 +165,7 @@ func (o *observation) missingLog() finding {
 	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
 }
 
-// wantedRanks is the number of slots in the hostfile, or 0 if there is no verdict.
+// wantedRanks returns the number of slots in the hostfile, which the verdict contains, or 0 if there is no verdict.
 func (o *observation) wantedRanks() int {
 	verdict, err := o.verdict()
 	if err != nil || verdict == nil {
@@ -172,7 +174,7 @@ func (o *observation) wantedRanks() int {
 	return verdict.Slots
 }
 
-// checkEnvironment requires the TrainJob's variable in every rank.
+// checkEnvironment passes if every rank has the environment variable that the TrainJob sets.
 func checkEnvironment(o *observation) finding {
 	launcher, ended, found := o.finished()
 	if !found {
@@ -186,7 +188,7 @@ func checkEnvironment(o *observation) finding {
 	return passed("")
 }
 
-// checkComplete requires the TrainJob to be Complete.
+// checkComplete passes when the TrainJob has the condition Complete, and fails when the TrainJob has failed.
 func checkComplete(o *observation) finding {
 	switch outcome := o.view.Outcome(); outcome.Condition {
 	case "":
@@ -198,15 +200,15 @@ func checkComplete(o *observation) finding {
 	}
 }
 
-// rank is the line that one rank printed.
+// rank holds the host and the value of the variable, as one rank printed them.
 type rank struct{ host, value string }
 
-// ranks are the ranks in the log of a launcher that has ended.
+// ranks returns the ranks found in the log of a launcher that has ended.
 func (o *observation) ranks(launcher jobs.Pod) []rank {
 	return ranksIn(o.logs[string(launcher.UID)+jobs.MainContainer])
 }
 
-// ranksIn are the ranks in a launcher's log.
+// ranksIn returns the ranks that printed a line to a launcher's log.
 func ranksIn(log string) []rank {
 	var found []rank
 	for line := range strings.Lines(log) {
@@ -218,7 +220,8 @@ func ranksIn(log string) []rank {
 	return found
 }
 
-// finished is the launcher and its main container. It is true after the container has ended and its log was read.
+// finished returns the launcher and the status of its main container. The last result is true after the container has
+// ended and its log was read.
 func (o *observation) finished() (jobs.Pod, corev1.ContainerStatus, bool) {
 	launcher := o.launcher()
 	c := mainStatus(launcher)

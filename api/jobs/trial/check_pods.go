@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// checkPlaced requires every pod to be on a cluster node.
+// checkPlaced passes when every pod is assigned to a cluster node.
 func checkPlaced(o *observation) finding {
 	if outcome := o.view.Outcome(); outcome.Reason == trainer.TrainJobRuntimeNotSupportedReason {
 		return finding{status: Failed, detail: "Trainer refuses the runtime: " + outcome.Message}
@@ -42,7 +42,7 @@ func checkPlaced(o *observation) finding {
 	return open(strings.TrimSuffix(fmt.Sprintf("%d of %d pods placed; %s", placed, o.expectedPods(), waiting), "; "))
 }
 
-// schedulingMessage is the scheduler's reason why a pod has no cluster node.
+// schedulingMessage returns the reason that the scheduler reports for a pod without a cluster node.
 func schedulingMessage(pod jobs.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
@@ -52,8 +52,8 @@ func schedulingMessage(pod jobs.Pod) string {
 	return ""
 }
 
-// waitsBefore is the reason why pods are not created yet: another pod that must end first, such as an initializer, or
-// the latest creation failure.
+// waitsBefore returns the reason why pods are not created yet. The reason is another pod that must end first, such as
+// an initializer, or the latest creation failure.
 func (o *observation) waitsBefore() string {
 	if len(o.all()) >= o.expectedPods() {
 		return ""
@@ -76,7 +76,7 @@ func (o *observation) waitsBefore() string {
 	return o.creationFailure
 }
 
-// checkMounted requires a sandbox for every pod. The kubelet creates it when all volumes are mounted.
+// checkMounted passes when every pod has a sandbox. The kubelet creates the sandbox after it has mounted all volumes.
 func checkMounted(o *observation) finding {
 	ready := 0
 	for _, pod := range o.all() {
@@ -98,11 +98,12 @@ func isMounted(pod jobs.Pod) bool {
 	}) || slices.ContainsFunc(statuses(pod), hasStarted)
 }
 
-// permanentImageErrors are the kubelet's reasons after which the trial does not wait for an image. After ErrImagePull
-// the kubelet retries soon, after ImagePullBackOff with growing delays.
+// permanentImageErrors are the reasons of the kubelet after which a trial stops waiting for an image. The reason
+// ErrImagePull is not in this list, because the kubelet soon retries. After ImagePullBackOff, the kubelet retries
+// with growing delays.
 var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
 
-// checkImage requires the image of the main container on the cluster node of every pod.
+// checkImage passes when the image of the main container is present on the cluster node of every pod.
 func checkImage(o *observation) finding {
 	present := 0
 	for _, pod := range o.all() {
@@ -126,8 +127,9 @@ func checkImage(o *observation) finding {
 	return open("")
 }
 
-// hasImage reports whether the main container's image is on the cluster node: a container with this image has
-// started, or could not be created for a reason other than the image.
+// hasImage reports whether the main container's image is present on the cluster node of a pod. The image is present
+// if a container with this image has started. It is also present if the kubelet could not create the container for a
+// reason that is unrelated to the image.
 func hasImage(pod jobs.Pod) bool {
 	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
 		wait := c.State.Waiting
@@ -136,7 +138,7 @@ func hasImage(pod jobs.Pod) bool {
 	})
 }
 
-// imageOf is the image of a container in the spec of a pod.
+// imageOf returns the image that the spec of a pod sets for a container.
 func imageOf(pod jobs.Pod, container string) string {
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if c.Name == container {
@@ -146,11 +148,12 @@ func imageOf(pod jobs.Pod, container string) string {
 	return ""
 }
 
-// startErrors are the kubelet's reasons for a container that it cannot create.
+// startErrors are the reasons that the kubelet reports for a container that it cannot create.
 var startErrors = []string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
-// checkUser requires the first container of every pod to start, and all init containers except preflight to succeed.
-// The verdict of preflight is for other checks.
+// checkUser passes when every pod has started its preflight or its main container. It fails if a container cannot be
+// created, or if an init container other than preflight fails. Other checks report a failed preflight, because they
+// read its verdict.
 func checkUser(o *observation) finding {
 	for _, pod := range o.all() {
 		for _, c := range statuses(pod) {
@@ -188,7 +191,7 @@ func isPrepared(pod jobs.Pod) bool {
 	})
 }
 
-// count is a number and a noun, in the plural if needed.
+// count returns a number and a noun, such as "1 node" or "2 nodes".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -12,8 +12,8 @@ import (
 // responseTimeout is the time after which a check's detail mentions that the API server does not respond.
 const responseTimeout = 5 * time.Second
 
-// decide runs all open checks, and reports whether all are decided. Open checks before the last check that was
-// reached pass, except those that need the log of the ranks.
+// decide runs all checks, and reports whether the trial is over. If the trial has reached a later check, earlier
+// checks that are still open pass, except for checks that need the log of the ranks.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -39,8 +39,9 @@ func (t *trial) decide(o *observation) bool {
 	return true
 }
 
-// lastReached is the index of the last check that passed, or failed on a pod. A pod that reached it has passed the
-// checks before it, even if their evidence is gone: pods are deleted when their TrainJob ends.
+// lastReached returns the index of the last check that passed, or that failed because of a pod. A pod that reached
+// this check has passed all earlier checks. The evidence of earlier checks may be gone, because pods are deleted when
+// their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -64,7 +65,7 @@ func (t *trial) resolve(c *check, found finding) {
 	t.report(c.Check)
 }
 
-// wait reports what a check waits for, if this has changed.
+// wait reports the condition for which a check waits, if this condition has changed.
 func (t *trial) wait(c check, detail string) {
 	detail = oneLine(detail)
 	if detail == "" || detail == t.waiting {
@@ -75,7 +76,8 @@ func (t *trial) wait(c check, detail string) {
 	t.report(c.Check)
 }
 
-// waitingFor describes the condition that a check waits for. If the TrainJob was suspended while it ran, this is the reason.
+// waitingFor returns the reason why a check waits. The reason is the parameter detail, unless the TrainJob was
+// suspended while it ran.
 func (o *observation) waitingFor(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
@@ -84,7 +86,7 @@ func (o *observation) waitingFor(detail string) string {
 }
 
 // failWithoutFinding fails the first open check if the TrainJob failed and no check has found the reason. It reports
-// whether it did.
+// whether it failed the check.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.view.Outcome()
 	if outcome.Condition == "" || outcome.Condition == complete || !o.isFinal() {
@@ -98,7 +100,8 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire fails the first open check because the trial timed out. The finding has evidence about what still runs.
+// expire fails the first open check because the trial timed out. The finding contains the log of an mpirun that still
+// runs, if any.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {
@@ -117,7 +120,7 @@ func (t *trial) expire(found finding) {
 	}
 }
 
-// results are all checks at the end of the trial.
+// results returns all checks at the end of the trial. Checks that are still open become NotReached.
 func (t *trial) results() []Check {
 	result := make([]Check, len(t.checks))
 	for i, c := range t.checks {

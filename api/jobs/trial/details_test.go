@@ -29,7 +29,7 @@ func (s *fakeCluster) warn(kind, name, reason, message string) {
 	}
 }
 
-// TestRejectedPods: the evidence is the message of the rejection, by any component.
+// TestRejectedPods: if any component rejects the pods, the evidence is the message of this component.
 func TestRejectedPods(t *testing.T) {
 	for name, tc := range map[string]struct{ kind, suffix, reason, message string }{
 		"a webhook, a pod":    {"Job", "-node-0", "FailedCreate", `admission webhook "w" denied the request: no pods here`},
@@ -49,7 +49,7 @@ func TestRejectedPods(t *testing.T) {
 	}
 }
 
-// TestWaitingReasons: after a timeout, the detail has the reason for waiting.
+// TestWaitingReasons: after a timeout, the detail of the failed check contains the reason why the trial waited.
 func TestWaitingReasons(t *testing.T) {
 	for name, tc := range map[string]struct {
 		act  func(s *fakeCluster, job string)
@@ -80,7 +80,7 @@ func TestWaitingReasons(t *testing.T) {
 	}
 }
 
-// TestFailedInitializer: the evidence is the log of the initializer.
+// TestFailedInitializer: if an initializer fails, the evidence is its log.
 func TestFailedInitializer(t *testing.T) {
 	s := newFakeCluster(t)
 	s.log.Store("no such data set\n")
@@ -94,7 +94,7 @@ func TestFailedInitializer(t *testing.T) {
 	}
 }
 
-// TestIncompleteVerdicts: a verdict that does not report all hosts fails.
+// TestIncompleteVerdicts: a check fails if the verdict does not report that all hosts were reached.
 func TestIncompleteVerdicts(t *testing.T) {
 	for name, tc := range map[string]struct{ verdict, check, want string }{
 		"without fields":     {`{}`, "dns", "it has no hosts"},
@@ -140,7 +140,7 @@ func TestPreflightTimeoutIsNotRaised(t *testing.T) {
 	}
 }
 
-// failedCheck is the check that failed.
+// failedCheck returns the check that failed in a trial.
 func failedCheck(t *testing.T, result trial.Result) trial.Check {
 	t.Helper()
 	for _, c := range result.Checks {

@@ -1,3 +1,4 @@
-// Package trial tests a training runtime with a small TrainJob: a launcher and a few nodes. mpirun starts ranks that
-// print their host. Each step that can fail is a Check, in the order in which the steps happen.
+// Package trial tests a training runtime with a small TrainJob that has a launcher and a few nodes. In this TrainJob,
+// mpirun starts ranks that print the name of their host. Each step that can fail has a Check, and the checks have the
+// order of the steps.
 package trial

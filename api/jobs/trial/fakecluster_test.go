@@ -30,10 +30,11 @@ type fakeCluster struct {
 	cp      *controlplane.ControlPlane
 	all     jobs.Jobs
 	options trial.Options
-	log     atomic.Value // string: the log of every container; unset if logs cannot be read
+	log     atomic.Value // the log of every container, as a string; not set if logs cannot be read
 }
 
-// newFakeCluster creates a fakeCluster with a runtime and a sufficient timeout.
+// newFakeCluster creates a fakeCluster with a runtime. Its trials have a timeout of 20 s, which is long enough to
+// pass.
 func newFakeCluster(t *testing.T) *fakeCluster {
 	t.Helper()
 	cp, _, options := start(t)
@@ -43,10 +44,10 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return s
 }
 
-// transport sends requests to the API server, or fails.
+// transport sends a request to the API server through next, or returns an error instead.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
-// connect connects with a transport.
+// connect creates a client that sends its requests through a transport.
 func (s *fakeCluster) connect(send transport) {
 	s.Helper()
 	config := s.cp.Config()
@@ -69,7 +70,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// kubelet responds to requests for logs.
+// kubelet responds to a request for a log, as a kubelet would.
 func (s *fakeCluster) kubelet(r *http.Request) *http.Response {
 	response := httptest.NewRecorder()
 	log, ok := s.log.Load().(string)
@@ -108,7 +109,7 @@ func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	return result, err
 }
 
-// pod creates a pod of a TrainJob on a cluster node, with this status.
+// pod creates a pod of a TrainJob with this status. The pod is assigned to a cluster node.
 func (s *fakeCluster) pod(job, role string, index int, suffix string, status corev1.PodStatus) {
 	s.Helper()
 	pod := &corev1.Pod{
@@ -130,7 +131,7 @@ func (s *fakeCluster) pod(job, role string, index int, suffix string, status cor
 	}
 }
 
-// nodes creates all nodes, ready.
+// nodes creates the pods of all nodes, which are ready.
 func (s *fakeCluster) nodes(job string) {
 	s.Helper()
 	for i := range int(s.options.Nodes) {
@@ -138,7 +139,7 @@ func (s *fakeCluster) nodes(job string) {
 	}
 }
 
-// end sets a final condition on the JobSet, which Trainer copies to the TrainJob.
+// end sets a final condition of the JobSet. Trainer copies the condition to the TrainJob.
 func (s *fakeCluster) end(job string, as jobset.JobSetConditionType) {
 	s.Helper()
 	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: job}}
@@ -164,7 +165,7 @@ func ready() corev1.PodStatus {
 	}
 }
 
-// succeeded is the status of a pod after its preflight left a verdict and its main container succeeded.
+// succeeded returns the status of a pod in which preflight wrote this verdict and the main container succeeded.
 func succeeded(verdict string) corev1.PodStatus {
 	return corev1.PodStatus{
 		ContainerStatuses:     []corev1.ContainerStatus{ended(jobs.MainContainer, 0, "")},
@@ -176,7 +177,7 @@ func ended(name string, code int32, message string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}}}
 }
 
-// checkNamed is a check of a result.
+// checkNamed returns the check with this name from a result.
 func checkNamed(t *testing.T, result trial.Result, name string) trial.Check {
 	t.Helper()
 	for _, c := range result.Checks {
@@ -188,5 +189,5 @@ func checkNamed(t *testing.T, result trial.Result, name string) trial.Check {
 	return trial.Check{}
 }
 
-// nextSecond waits until the next object has a later creation time. Kubernetes stores whole seconds.
+// nextSecond waits until new objects get a later creation time. Kubernetes stores creation times in whole seconds.
 func nextSecond() { time.Sleep(1100 * time.Millisecond) }

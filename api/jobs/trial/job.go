@@ -21,28 +21,29 @@ const (
 	label = v1alpha1.RuntimeTest
 	// queueLabel is the label with the name of a LocalQueue (kueue/pkg/controller/constants).
 	queueLabel = "kueue.x-k8s.io/queue-name"
-	// manager is the manager of the runtime patch of the TrainJob.
+	// manager is the value of the field manager in the runtime patch of a TrainJob.
 	manager = v1alpha1.RuntimeTest
-	// variable is an environment variable with the name of the TrainJob. Every rank must have it.
+	// variable is the name of an environment variable that every rank must have. Its value is the name of the
+	// TrainJob.
 	variable = "TRAINYARD_RUNTIME_TEST"
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
-	// verdictMargin is the time between the timeouts of the launcher's preflight and of the trial. The trial reads
-	// the verdict in this time.
+	// verdictMargin is the time between the timeout of the launcher's preflight and the timeout of the trial. In this
+	// time, the trial reads the verdict.
 	verdictMargin = 20 * time.Second
 )
 
-// program is the shell command of each rank. It prints the host and the variable. It needs no MPI library, because
-// the trial only tests how ranks start. It takes a second, because mpirun of Open MPI 5 can wait forever for a rank
-// that ends before its daemon has registered it (docs/sandbox.md).
+// program is the shell command that each rank runs. It prints the host and the value of the variable. It needs no MPI
+// library, because a trial tests only how ranks start. It sleeps for a second, because mpirun of Open MPI 5 may wait
+// forever for a rank that ends before the daemon of the host has registered the rank (docs/sandbox.md).
 const program = `echo "` + rankPrefix + `$(uname -n) with $` + variable + `"; sleep 1`
 
-// jobFor is the TrainJob of a trial.
+// jobFor returns the TrainJob for a trial with these options.
 func jobFor(o Options) *trainer.TrainJob {
 	name := "runtime-test-" + rand.String(5)
 	nodes := o.Nodes
 	if o.Runtime.LauncherIsNode() {
-		nodes++ // numNodes then counts the launcher
+		nodes++ // numNodes includes the launcher
 	}
 	job := &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{
@@ -74,8 +75,8 @@ func labelValue(name string) string {
 	return strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-.")
 }
 
-// limitPreflight is a runtime patch that sets the timeout of preflight, so that preflight ends before the trial.
-// Trainer 2.1 has no runtime patches, and its API server drops them.
+// limitPreflight returns a runtime patch that sets the timeout of preflight, so that preflight ends before the trial.
+// In clusters with Trainer 2.1 the timeout does not change, because the API server drops runtime patches.
 func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: manager,

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// observation is the observed state of the TrainJob. It keeps deleted pods: when one pod fails, Kubernetes deletes
-// the others.
+// observation is the observed state of the TrainJob. It also contains pods that were deleted since, because
+// Kubernetes deletes the other pods when one pod fails.
 type observation struct {
 	*trial
 	view jobs.View
@@ -24,7 +24,7 @@ type observation struct {
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
 	creationFailure string
-	// logError is the latest error of reading the log of a container.
+	// logError is the latest error from reading the log of a container.
 	logError string
 	// endedAt is the time when the TrainJob was first observed to have ended.
 	endedAt time.Time
@@ -34,16 +34,16 @@ const (
 	// rankLines is the maximum number of lines to read from a launcher's log. Each rank prints one line, and jobs.Log
 	// reads at most 1 MiB.
 	rankLines = 10_000
-	// maxWarnings is the maximum number of pods whose events are read in one update.
+	// maxWarnings is the maximum number of pods for which one update reads events.
 	maxWarnings = 3
 	// evidenceLines is the number of log lines in Check.Evidence.
 	evidenceLines = 5
-	// logGracePeriod is the time in which the pods of an ended TrainJob can still change: the kubelet updates their
-	// status after Trainer has ended the TrainJob.
+	// logGracePeriod is the time in which the pods of an ended TrainJob can still change, because the kubelet may
+	// update their status after Trainer has ended the TrainJob.
 	logGracePeriod = 3 * time.Second
 )
 
-// update adds the current state of the TrainJob.
+// update adds the current state of the TrainJob to the observation.
 func (o *observation) update(ctx context.Context, view jobs.View) error {
 	o.view = view
 	if view.Outcome().Condition != "" && o.endedAt.IsZero() {
@@ -65,8 +65,8 @@ func (o *observation) isFinal() bool {
 	return !o.endedAt.IsZero() && time.Since(o.endedAt) > logGracePeriod
 }
 
-// readLogs reads the logs of containers that ended, because their pod can be deleted before the next update. It
-// retries at the next update unless the user lacks the permission.
+// readLogs reads the logs of containers as soon as they have ended, because their pod may be deleted before the next
+// update. After an error it retries at the next update, unless the user lacks the permission.
 func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 	for _, c := range statuses(pod) {
 		key := string(pod.UID) + c.Name
@@ -90,8 +90,8 @@ func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 	return nil
 }
 
-// runningMpirun is a finding with the log of the launcher's main container, if it still runs when the trial times
-// out. It is the only evidence about an mpirun that does not end.
+// runningMpirun returns a finding with the log of the launcher's main container, if this container still runs when
+// the trial times out. The log is the only evidence about an mpirun that does not end.
 func (o *observation) runningMpirun(ctx context.Context) finding {
 	launcher := o.launcher()
 	if mainStatus(launcher).State.Running == nil {
@@ -110,8 +110,9 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 	return result
 }
 
-// needsLog reports whether the log of a container is evidence: the log of the ranks, or of a container that failed. A
-// node that fails after mpirun ended is no evidence, because nodes are stopped when their TrainJob ends.
+// needsLog reports whether the log of a container is evidence. Evidence is the log of the ranks, or the log of a
+// container that failed. Nodes that fail after mpirun has ended are ignored, because nodes are stopped when their
+// TrainJob ends.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil
@@ -119,11 +120,11 @@ func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	return hasFailed(c) && !o.mpirunEnded()
 }
 
-// mountErrors are the kubelet's event reasons for a pod without volumes or network.
+// mountErrors are the reasons of the kubelet's events about a pod without volumes or without network.
 var mountErrors = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
 
-// readMountWarnings reads the events of a few scheduled pods in which no container has started. The events only
-// explain why the trial waits, so that errors are ignored.
+// readMountWarnings reads the events of a few scheduled pods in which no container has started. Errors are ignored,
+// because the events only explain why the trial waits.
 func (o *observation) readMountWarnings(ctx context.Context) {
 	requests := 0
 	for _, pod := range o.all() {
@@ -145,7 +146,7 @@ func (o *observation) readMountWarnings(ctx context.Context) {
 	}
 }
 
-// readCreationFailure reads why pods are missing.
+// readCreationFailure reads the event that explains why pods are missing.
 func (o *observation) readCreationFailure(ctx context.Context) {
 	if len(o.all()) >= o.expectedPods() {
 		return
@@ -155,7 +156,7 @@ func (o *observation) readCreationFailure(ctx context.Context) {
 	}
 }
 
-// latest are the latest attempts of all pods that have a wanted role, in order of role and index.
+// latest returns the latest attempts of all pods with a wanted role, sorted by role and index.
 func (o *observation) latest(wanted func(jobs.Role) bool) []jobs.Pod {
 	var view jobs.View
 	for _, pod := range o.pods {
@@ -166,23 +167,23 @@ func (o *observation) latest(wanted func(jobs.Role) bool) []jobs.Pod {
 	return view.LatestAttempts()
 }
 
-// podsOf are the pods of a role.
+// podsOf returns the pods of a role.
 func (o *observation) podsOf(role jobs.Role) []jobs.Pod {
 	return o.latest(func(r jobs.Role) bool { return r == role })
 }
 
 func isMPI(role jobs.Role) bool { return role == jobs.Launcher || role == jobs.Node }
 
-// all are the launcher and the nodes.
+// all returns the launcher and the nodes.
 func (o *observation) all() []jobs.Pod { return o.latest(isMPI) }
 
-// others are other pods of the runtime, such as initializers.
+// others returns all pods except the launcher and the nodes, such as initializers.
 func (o *observation) others() []jobs.Pod {
 	return o.latest(func(r jobs.Role) bool { return !isMPI(r) })
 }
 
-// failedContainer is the first container that failed. Other pods come first, because they run before the launcher and
-// the nodes.
+// failedContainer returns the first container that failed, and its pod. It checks initializers first, because they
+// run before the launcher and the nodes.
 func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool) {
 	for _, pod := range slices.Concat(o.others(), o.all()) {
 		for _, c := range statuses(pod) {
@@ -194,10 +195,10 @@ func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool)
 	return jobs.Pod{}, corev1.ContainerStatus{}, false
 }
 
-// expectedPods is the number of the launcher and the nodes.
+// expectedPods returns the number of nodes plus one, for the launcher.
 func (o *observation) expectedPods() int { return int(o.options.Nodes) + 1 }
 
-// launcher is the pod that runs mpirun, or an empty pod if it is not created yet.
+// launcher returns the pod that runs mpirun, or an empty pod if the launcher is not created yet.
 func (o *observation) launcher() jobs.Pod {
 	for _, pod := range o.podsOf(jobs.Launcher) {
 		return pod
@@ -205,12 +206,13 @@ func (o *observation) launcher() jobs.Pod {
 	return jobs.Pod{}
 }
 
-// verdict is the verdict of the launcher's preflight, or nil if there is none yet.
+// verdict returns the verdict of the launcher's preflight, or nil if there is no verdict yet.
 func (o *observation) verdict() (*jobs.Verdict, error) {
 	return jobs.View{Pods: []jobs.Pod{o.launcher()}}.Verdict()
 }
 
-// mainStatus is the status of the container that runs mpirun or sshd, or an empty status before it is created.
+// mainStatus returns the status of the container that runs mpirun or sshd, or an empty status before the container is
+// created.
 func mainStatus(pod jobs.Pod) corev1.ContainerStatus {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == jobs.MainContainer {
@@ -220,7 +222,7 @@ func mainStatus(pod jobs.Pod) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// evidence is the end of a container's log, or its termination message if the log is empty.
+// evidence returns the end of a container's log, or the termination message of the container if the log is empty.
 func (o *observation) evidence(pod jobs.Pod, c corev1.ContainerStatus) string {
 	text := o.logs[string(pod.UID)+c.Name]
 	if ended := c.State.Terminated; strings.TrimSpace(text) == "" && ended != nil {
@@ -234,7 +236,7 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-evidenceLines):], "\n")
 }
 
-// statuses are the statuses of all containers of a pod, in the order in which the containers start.
+// statuses returns the statuses of all containers of a pod, in the order in which the containers start.
 func statuses(pod jobs.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// allow gives the user with the name of the namespace these permissions in it.
+// allow grants permissions in a namespace to a user. The user has the same name as the namespace.
 func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, permissions []jobs.Permission) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "tester"}
@@ -40,7 +40,7 @@ func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, permis
 	}
 }
 
-// connectAs connects as a user.
+// connectAs connects to the API server as a user.
 func connectAs(t *testing.T, cp *controlplane.ControlPlane, user string) jobs.Jobs {
 	t.Helper()
 	config := cp.Config()
@@ -52,14 +52,14 @@ func connectAs(t *testing.T, cp *controlplane.ControlPlane, user string) jobs.Jo
 	return all
 }
 
-// TestFollowPermissionsSuffice for a whole trial.
+// TestFollowPermissionsSuffice: a user with only these permissions can run a whole trial.
 func TestFollowPermissionsSuffice(t *testing.T) {
 	cp, _, options := start(t)
 	allow(t, cp, options.Namespace, jobs.FollowPermissions)
 	all := connectAs(t, cp, options.Namespace)
 	var result trial.Result
 	var err error
-	controlplane.Eventually(t, func(context.Context) error { // RBAC caches lag
+	controlplane.Eventually(t, func(context.Context) error { // the RBAC caches of the API server lag
 		result, err = run(t.Context(), t, all, options, func(trial.Check) {})
 		return err
 	})
@@ -68,7 +68,8 @@ func TestFollowPermissionsSuffice(t *testing.T) {
 	}
 }
 
-// TestMissingPermission: without one permission, Run names it and creates nothing.
+// TestMissingPermission: if the user lacks a permission, the error of Run names this permission, and Run creates no
+// TrainJob.
 func TestMissingPermission(t *testing.T) {
 	cp, _, options := start(t)
 	for i, missing := range jobs.FollowPermissions {
@@ -79,7 +80,7 @@ func TestMissingPermission(t *testing.T) {
 			controlplane.Eventually(t, func(ctx context.Context) error {
 				_, err := trial.Run(ctx, all, options, func(trial.Check) { t.Error("a trial started") })
 				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no permission to "+missing.String()+" in namespace") {
-					return fmt.Errorf("want that the permission to %s is missing, got %w", missing, err)
+					return fmt.Errorf("want an error about the missing permission to %s, got %w", missing, err)
 				}
 				return nil
 			})
@@ -90,7 +91,7 @@ func TestMissingPermission(t *testing.T) {
 	}
 }
 
-// TestUnsupportedRuntimes: Run returns an error and creates nothing.
+// TestUnsupportedRuntimes: for a runtime that cannot be tested, Run returns an error and creates no TrainJob.
 func TestUnsupportedRuntimes(t *testing.T) {
 	cp, all, options := start(t)
 	without := func(role jobs.Role) func(*jobs.Runtime) {

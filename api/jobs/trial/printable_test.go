@@ -28,7 +28,7 @@ func TestPrintable(t *testing.T) {
 		})
 	}
 	if got := printable(strings.Repeat("line\n", 10_000)); len(got) > maxText+len("…") {
-		t.Errorf("%d bytes are left of many lines", len(got))
+		t.Errorf("printable() of many lines returns %d bytes, want fewer", len(got))
 	}
 	if got := oneLine("a\nb"); got != "a b" {
 		t.Errorf("oneLine() = %q", got)

@@ -14,7 +14,7 @@ import (
 // goodVerdict is the verdict of a preflight that reached three hosts.
 const goodVerdict = `{"hosts":3,"reached":3,"slots":6,"available":6,"ms":[1,2,3],"failed":[]}`
 
-// ranks is the output of a number of ranks on each of three hosts.
+// ranks returns the output of a job that runs the given number of ranks on each of three hosts.
 func ranks(job string, each int) string {
 	var b strings.Builder
 	for i := range 3 * each {
@@ -23,7 +23,8 @@ func ranks(job string, each int) string {
 	return b.String()
 }
 
-// TestUnreadLogFails: a TrainJob can be Complete with all ranks on one host. Only the launcher's log shows it.
+// TestUnreadLogFails: a trial fails if the launcher's log cannot be read. A TrainJob can be Complete although all
+// ranks ran on one host, and only the log shows on which hosts they ran.
 func TestUnreadLogFails(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
@@ -40,7 +41,8 @@ func TestUnreadLogFails(t *testing.T) {
 	}
 }
 
-// TestLatestLauncher: if a Job creates a second launcher, the latest is checked, independent of names.
+// TestLatestLauncher: if a Job creates a second launcher, the trial checks the later launcher, and the names of the
+// pods do not matter.
 func TestLatestLauncher(t *testing.T) {
 	for name, suffixes := range map[string][2]string{"in order of names": {"a", "b"}, "in reverse order": {"b", "a"}} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +65,7 @@ func TestLatestLauncher(t *testing.T) {
 	}
 }
 
-// TestManyRanks: thousands of ranks pass.
+// TestManyRanks: a trial with thousands of ranks can pass.
 func TestManyRanks(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
@@ -77,7 +79,8 @@ func TestManyRanks(t *testing.T) {
 	}
 }
 
-// TestHangingMpirun: an mpirun that does not end after all ranks is distinguished from one that starts no ranks.
+// TestHangingMpirun: if mpirun does not end although all ranks have started, the detail of the failed check reports
+// both facts. The detail is different if mpirun starts no ranks.
 func TestHangingMpirun(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second

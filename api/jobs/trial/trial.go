@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// Options are the options of a trial.
+// Options select the runtime to test, and where and for how long a trial runs.
 type Options struct {
 	// Runtime is the runtime to test.
 	Runtime jobs.Runtime
@@ -20,15 +20,15 @@ type Options struct {
 	Namespace string
 	// Nodes is the number of nodes in addition to the launcher, at least 1.
 	Nodes int32
-	// Queue is the LocalQueue of Kueue that admits the TrainJob; empty for none.
+	// Queue is the LocalQueue of Kueue that admits the TrainJob. It is empty if the TrainJob needs no queue.
 	Queue string
 	// Timeout is the maximum duration of the trial, without cleanup.
 	Timeout time.Duration
-	// Keep leaves the TrainJob in the cluster.
+	// Keep means that the TrainJob is not deleted at the end of the trial.
 	Keep bool
 }
 
-// Result is the result of a trial.
+// Result reports whether a runtime passed a trial, with the results of all checks.
 type Result struct {
 	// Runtime is the kind and name of the runtime.
 	Runtime string `json:"runtime"`
@@ -41,7 +41,7 @@ type Result struct {
 	TimedOut bool `json:"timedOut"`
 	// Seconds is the duration of the trial, without cleanup.
 	Seconds float64 `json:"seconds"`
-	// Checks are all checks, in order.
+	// Checks contains all checks, in the order of the steps that they check.
 	Checks []Check `json:"checks"`
 	// Error is the error that ended the trial early, if any.
 	Error string `json:"error,omitempty"`
@@ -53,10 +53,10 @@ const cleanUpTimeout = 30 * time.Second
 // cleanUpInterval is the time between attempts to delete the TrainJob.
 const cleanUpInterval = time.Second
 
-// Run tests a runtime. It calls report when a check is decided, and when the reason for waiting changes. A failed
-// check or a timeout is no error. Run returns an error if the TrainJob cannot be created or read, or if ctx ends.
-// Before it creates anything, it returns an *UnsupportedRuntimeError, or a Forbidden error for the first missing
-// permission.
+// Run tests a runtime. It calls report when a check is decided, and when the reason for waiting changes. Run returns
+// an error if the TrainJob cannot be created or read, or if ctx ends. It returns no error if a check fails or the
+// trial times out. Before Run creates the TrainJob, it returns an *UnsupportedRuntimeError for a runtime that cannot
+// be tested, or a Forbidden error for the first missing permission.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := jobFor(o)
 	key := keyOf(job)
@@ -71,7 +71,7 @@ func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (res
 		return result, err
 	}
 	if err := all.Submit(bounded, job); err != nil {
-		if jobs.IsRetryable(err) { // the API server can have created it
+		if jobs.IsRetryable(err) { // the API server may have created the TrainJob
 			err = errors.Join(err, t.cleanUp(ctx, key))
 		}
 		return result, err
@@ -141,7 +141,7 @@ func (t *trial) cleanUp(ctx context.Context, key types.NamespacedName) error {
 	}
 }
 
-// hosts is the number of hosts that run ranks.
+// hosts returns the number of hosts on which ranks run.
 func (t *trial) hosts() int {
 	if t.options.Runtime.LauncherIsNode() {
 		return int(t.options.Nodes) + 1

@@ -18,10 +18,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// runtimeName is the name of the runtime in the example minimal.
+// runtimeName is the name of the runtime in examples/minimal.
 const runtimeName = "mpi-openmpi-cpu"
 
-// start starts a control plane with a runtime, and without a kubelet, so that no pod starts.
+// start starts a control plane with a runtime. There is no kubelet, so no pod starts.
 func start(t *testing.T) (*controlplane.ControlPlane, jobs.Jobs, trial.Options) {
 	t.Helper()
 	cp := controlplane.Start(t)
@@ -44,7 +44,7 @@ func start(t *testing.T) (*controlplane.ControlPlane, jobs.Jobs, trial.Options) 
 	return cp, all, trial.Options{Runtime: runtime, Namespace: namespace, Nodes: 2, Timeout: 3 * time.Second}
 }
 
-// jobsIn are the names of the TrainJobs of a namespace.
+// jobsIn returns the names of the TrainJobs in a namespace.
 func jobsIn(t *testing.T, cp *controlplane.ControlPlane, namespace string) []string {
 	t.Helper()
 	var found trainer.TrainJobList

@@ -12,7 +12,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// TestShortOutage: a trial continues after the API server was unavailable.
+// TestShortOutage: a trial can pass although the API server is unavailable for two seconds.
 func TestShortOutage(t *testing.T) {
 	s := newFakeCluster(t)
 	var unavailable atomic.Bool
@@ -54,8 +54,8 @@ func TestLongOutage(t *testing.T) {
 	}
 }
 
-// TestCleanUpAfterLostResponse: the TrainJob is deleted if the response to its creation was lost, and deletion is
-// retried.
+// TestCleanUpAfterLostResponse: if the response to the creation of a TrainJob is lost, the trial deletes the
+// TrainJob, and retries a failed deletion.
 func TestCleanUpAfterLostResponse(t *testing.T) {
 	s := newFakeCluster(t)
 	var deletions atomic.Int32

@@ -19,7 +19,7 @@ local function message_of(c)
   return message
 end
 
--- counts returns the number of pods of each job, such as launcher and node, as Trainer reports it.
+-- counts returns a text with the numbers of pods that Trainer reports for each job, such as launcher and node.
 local function counts()
   local text = ""
   if obj.status ~= nil and obj.status.jobsStatus ~= nil then

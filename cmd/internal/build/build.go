@@ -3,7 +3,8 @@ package build
 
 import "runtime/debug"
 
-// Version returns the version of the program's Go module, "(devel)" if built from a working copy, and the commit if known.
+// Version returns the version of the program's Go module, and the commit if it is known. The version is "(devel)" if
+// the program is built from a working copy.
 func Version() (version, commit string) {
 	version = "(devel)"
 	info, ok := debug.ReadBuildInfo()

@@ -1,5 +1,6 @@
-// Package gctuning makes the garbage collector run less often, which shortens short runs. By default the first collection
-// starts at a heap of 4 MB and later ones whenever the heap has doubled, so that a short run spends most of its time there.
+// Package gctuning makes the garbage collector run less often, which makes short runs faster. By default, the first
+// collection starts at a heap of 4 MB, and a later collection starts each time the heap has doubled. A short run
+// therefore spends most of its time in collections.
 package gctuning
 
 import (
@@ -9,21 +10,23 @@ import (
 	"runtime/metrics"
 )
 
-// The next collection starts when the heap reaches minHeap, or the live heap doubled plus extraGarbage if that is more.
+// The next collection starts when the heap reaches the larger of two sizes: minHeap, and twice the live heap plus
+// extraGarbage.
 const (
 	minHeap      = 54 << 20 // bytes
 	extraGarbage = 16 << 20 // bytes
 )
 
-// nonHeap is the memory of the Go runtime outside the heap, with a margin: stacks, tables and free memory.
+// nonHeap is the memory of the Go runtime outside the heap, such as stacks, tables and free memory. It includes a
+// margin.
 const nonHeap = 24 << 20 // bytes
 
 // maxPercent is the largest useful GOGC value. Even with an empty live heap, Go collects at 4 MiB x GOGC/100.
 const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune also sets a memory limit. The limit is needed because the GC percentage of the previous
-// collection applies until adjust runs. On one CPU adjust runs late: without a limit, benchmark W took half as much
-// memory again. A GOMEMLIMIT in the environment takes precedence.
+// collection applies until adjust runs. On one CPU, adjust runs late. Without the limit, benchmark W took 50 % more
+// memory. A GOMEMLIMIT in the environment takes precedence.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
 // Tune tunes the garbage collector until the program ends. It does nothing if the environment sets GOGC.
@@ -37,10 +40,10 @@ func Tune() {
 	}
 }
 
-// adjust sets when the next collection starts, and runs again after it.
+// adjust sets the heap size at which the next collection starts. It runs again after that collection.
 func adjust(liveHeap []metrics.Sample) {
 	metrics.Read(liveHeap)
-	live := max(1, int(liveHeap[0].Value.Uint64())) //nolint:gosec // no machine has as much memory
+	live := max(1, int(liveHeap[0].Value.Uint64())) //nolint:gosec // no machine has enough memory for an overflow
 	garbage := max(minHeap-live, live+extraGarbage)
 	debug.SetGCPercent(min(maxPercent, 100*garbage/live))
 	if setsLimit {
@@ -49,7 +52,8 @@ func adjust(liveHeap []metrics.Sample) {
 	afterNextCollection(adjust)
 }
 
-// afterNextCollection calls a function after the next collection, which frees the object allocated here.
+// afterNextCollection calls a function after the next collection. It allocates an object that is garbage at once, and
+// the cleanup of this object makes the call.
 func afterNextCollection(call func([]metrics.Sample)) {
 	type garbage struct{ _ *garbage } // the pointer keeps the allocator from sharing its block with other objects
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// collections counts the collections that run while the test allocates that many MB of garbage.
+// collections allocates the given number of MiB as garbage, and returns the number of collections that run meanwhile.
 func collections(megabytes int) uint32 {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -30,7 +30,7 @@ func collections(megabytes int) uint32 {
 }
 
 func TestCollectsWhenTheHeapReachesItsMinimum(t *testing.T) {
-	// A collection does not free objects allocated while it runs, so the count varies.
+	// A collection does not free objects that are allocated during the collection, so the count varies.
 	if n := collections(40 * minHeap >> 20); n < 5 || n > 80 {
 		t.Errorf("%d collections for 40 times minHeap of garbage, want 5 to 80", n)
 	}
@@ -44,7 +44,8 @@ func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {
 	runtime.KeepAlive(live)
 }
 
-// A memory limit below the live heap would make the collector run all the time.
+// TestMemoryLimitFollowsTheLiveHeap checks that the memory limit exceeds the live heap. Otherwise, the collector
+// would run all the time.
 func TestMemoryLimitFollowsTheLiveHeap(t *testing.T) {
 	live := make([]byte, 4*minHeap)
 	runtime.GC()

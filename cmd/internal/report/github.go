@@ -10,7 +10,7 @@ import (
 )
 
 // github writes workflow commands. GitHub Actions turns each line into an annotation. The message repeats the position,
-// because the log of the step does not show the properties.
+// because the log does not show the properties of a command, such as its file and line.
 // Source: docs.github.com, Workflow commands for GitHub Actions.
 var github = Format{
 	Name: "github",

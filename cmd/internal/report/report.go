@@ -1,5 +1,5 @@
-// Package report writes the report of a run for its reader: a person, a program, a code scanner or GitHub Actions. Each
-// format is one file in this package. All formats contain the same problems and notes.
+// Package report writes the report of a run, in a format for each reader: people, programs, code scanners and GitHub
+// Actions. Each format is one file in this package. All formats contain the same problems and notes.
 package report
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Report is the result of one run.
+// Report is the result of one run: the exit code, and everything that the run found.
 type Report struct {
 	Version  string       // of trainyard
 	ExitCode int          // of the run
 	Problems problem.List // mistakes in the input
-	Notes    problem.List // remarks about valid input that can surprise
+	Notes    problem.List // remarks about valid input with a consequence that the author may not expect
 	Failures []string     // other causes that ended the run, such as a missing file
 }
 
-// Format is a format of reports.
+// Format writes a report for one group of readers, such as code scanners.
 type Format struct {
 	Name  string // the value of --report
 	Doc   string // its readers, in one line
@@ -29,8 +29,8 @@ type Format struct {
 // standardInput is the file name of problems in standard input.
 const standardInput = "<stdin>"
 
-// relativePath returns a file relative to the working directory, as tools in the repository name it. It returns the
-// absolute path of a file outside the working directory.
+// relativePath returns the path of a file relative to the working directory, which is usually the repository. For a
+// file outside the working directory, it returns the absolute path.
 func relativePath(file string) string {
 	absolute, err := filepath.Abs(file)
 	if err != nil {
@@ -47,7 +47,7 @@ func relativePath(file string) string {
 // Formats lists all formats, in the order of help texts.
 func Formats() []Format { return []Format{Text, asJSON, sarif, github} }
 
-// Named returns the format with a name; ok is false if there is none.
+// Named returns the format with the given name. ok is false if there is no such format.
 func Named(name string) (format Format, ok bool) {
 	for _, f := range Formats() {
 		if f.Name == name {

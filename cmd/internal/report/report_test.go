@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// hostile is a problem that tries to inject workflow commands with each of its texts.
+// hostile is a problem that tries to inject workflow commands through each of its texts.
 var hostile = problem.Problem{
 	Position: problem.Position{File: "a,line=9::error::%0A\r\n::debug::b.yaml", Line: 3, Column: 7},
 	Rule:     problem.Rule{Name: "wrong-value", Doc: "A value is one that the schema admits"},

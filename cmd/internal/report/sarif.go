@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// sarif writes SARIF 2.1.0, with the properties that GitHub code scanning requires. The go-sarif library would add a JSON
-// Schema validator to the command, and writes empty properties.
+// sarif writes SARIF 2.1.0, with the properties that GitHub code scanning requires. The library go-sarif is not used,
+// because it writes empty properties and would add a JSON Schema validator to the command.
 // Source: docs.oasis-open.org/sarif/sarif/v2.1.0; docs.github.com, SARIF support for code scanning.
 var sarif = Format{
 	Name: "sarif",
@@ -27,7 +27,7 @@ var sarif = Format{
 	},
 }
 
-// properties is an object of SARIF.
+// properties is a JSON object in a SARIF report.
 type properties map[string]any
 
 func sarifText(text string) properties { return properties{"text": text} }
@@ -35,7 +35,7 @@ func sarifText(text string) properties { return properties{"text": text} }
 const project = "https://github.com/trainyard/trainyard"
 
 func sarifRun(r Report) properties {
-	// executionSuccessful is false if the run has failures, and true if it only has problems.
+	// executionSuccessful is false if the run has failures. It stays true if the run has only problems.
 	invocation := properties{"executionSuccessful": len(r.Failures) == 0, "exitCode": r.ExitCode}
 	var notifications []properties
 	for _, failure := range r.Failures {
@@ -53,7 +53,7 @@ func sarifRun(r Report) properties {
 	}
 }
 
-// sarifResults returns the problems and notes as results, and the rules that they refer to.
+// sarifResults returns the problems and notes as results, and the rules to which the results refer.
 func sarifResults(r Report) (rules, results []properties) {
 	rules, results = []properties{}, []properties{}
 	index := map[string]int{}
@@ -99,7 +99,7 @@ func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 // Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
 var escapeLinks = strings.NewReplacer("](", `\](`)
 
-// uri returns the URI of a file. For standard input, it returns the escaped name.
+// uri returns the URI of a file. For standard input, it returns the escaped name <stdin>.
 func uri(file string) string {
 	if file == standardInput {
 		return escapePath(file)
@@ -111,7 +111,8 @@ func uri(file string) string {
 	return escapePath(filepath.ToSlash(path))
 }
 
-// escapePath escapes a path for a URI. It escapes colons, because a colon in the first segment would end a scheme.
+// escapePath escapes a path for a URI. It escapes colons, because readers would take text before a colon in the first
+// segment for the scheme of the URI.
 func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }

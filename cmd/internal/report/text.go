@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxProblems is how many problems a text report lists. Nobody fixes more before the next run, and the first problems can
-// cause others.
+// maxProblems is the maximum number of problems in a text report. The rest is omitted, because nobody fixes more problems
+// before the next run, and the first problems can cause others.
 const maxProblems = 100
 
-// Text writes one line per note, problem and failure. Two reports in sequence form one report, so that notes can be
-// written before the run ends.
+// Text writes one line for each note, problem and failure. A report can be written in parts, one after the other, so that
+// notes can appear before the run ends.
 var Text = Format{
 	Name: "text",
 	Doc:  "for people: one line per problem on standard error, at most 100",
@@ -34,7 +34,7 @@ var Text = Format{
 	},
 }
 
-// write writes a report with a single call, so that it is complete or absent.
+// write writes a report with a single call, so that the report is either complete or absent.
 func write(w io.Writer, text string) error {
 	if text == "" {
 		return nil

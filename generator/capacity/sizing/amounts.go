@@ -54,7 +54,8 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// minus returns what other leaves of each resource in a. An amount is negative where other does not fit.
+// minus subtracts the amounts of other from the resources in a. The result for a resource is negative if other does not
+// fit.
 func (a Amounts) minus(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {
@@ -63,7 +64,8 @@ func (a Amounts) minus(other Amounts) Amounts {
 	return rest
 }
 
-// count returns how many pods with the same requests fit into a. Resources that a does not name have no limit.
+// count returns how many pods with the given requests fit into the amounts in a. A resource that is missing in a has no
+// limit.
 func (a Amounts) count(requests Amounts) int64 {
 	pods := int64(math.MaxInt64)
 	for name, available := range a {
@@ -85,7 +87,7 @@ func Add(a, b int64) int64 {
 	return a + b
 }
 
-// multiply does for a product what Add does for a sum.
+// multiply multiplies two amounts that are not negative. A product that is too large becomes the largest int64.
 func multiply(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {
 		return math.MaxInt64

@@ -1,5 +1,5 @@
-// Package sizing computes how many nodes a TrainJob of a tenant can have: within the quota of its namespace
-// while nothing else runs there, and within the most that a ClusterQueue could ever admit.
+// Package sizing computes the maximum number of nodes of a TrainJob. There are two limits: the quota of the namespace
+// if nothing else runs there, and the resources that a ClusterQueue has if nothing else runs in its cohort.
 package sizing
 
 import (
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Job is the resources that TrainJobs of one runtime request.
+// Job holds the resources that TrainJobs of one runtime request.
 type Job struct {
 	DefaultNodes   int // nodes of a TrainJob that sets no number
 	MaxNodes       int // nodes of the largest TrainJob that the runtime allows
@@ -18,26 +18,26 @@ type Job struct {
 	SameFlavor     bool // whether the launcher and the nodes must get the same flavor of a queue
 }
 
-// Pod is a pod that runs alone.
+// Pod is a pod that runs while no other pod of the TrainJob runs, such as an initializer.
 type Pod struct {
 	Name string
 	Amounts
 }
 
-// Shortage is a limit that pods exceed.
+// Shortage describes a limit that pods exceed.
 type Shortage struct {
 	Resource  string
 	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together
 	Flavor    string // the flavor of a queue that has the limit
 	Requested int64
 	Available int64
-	Missing   bool // whether the queue has none of the resource or, without a resource, no flavor for the pods
+	Missing   bool // whether the queue has no quota for Resource or, if Resource is empty, no flavor for the pods
 }
 
-// Size is how large a TrainJob can be.
+// Size is the size of the largest TrainJob that fits, and the reason why no larger one fits.
 type Size struct {
 	Nodes int      // the largest number of nodes; 0 if no TrainJob can run
-	Limit Shortage // what one more node exceeds; the zero value if MaxNodes of the runtime is the limit
+	Limit Shortage // the limit that one more node exceeds; the zero value if MaxNodes of the runtime is the limit
 }
 
 // nodePods counts the pods of the ReplicatedJob node of a TrainJob. Trainer starts at least one.
@@ -48,7 +48,7 @@ func (j Job) nodePods(nodes int) int64 {
 	return int64(nodes)
 }
 
-// requests adds up the requests of the nodes of a TrainJob and, if wanted, of its launcher.
+// requests adds up the requests of the nodes of a TrainJob and, if withLauncher is true, those of its launcher.
 func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	sum := Amounts{}
 	if withLauncher {
@@ -60,8 +60,9 @@ func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	return sum
 }
 
-// Shortages lists what a TrainJob exceeds of a namespace's quota, ordered by resource. Initializers have ended when the
-// launcher and the nodes start, so the two are not added up.
+// Shortages lists the resources of which a TrainJob requests more than a namespace's quota, ordered by resource. The
+// requests of initializers are not added to those of the launcher and the nodes, because initializers have ended when
+// the launcher and the nodes start.
 func (j Job) Shortages(quota Amounts, nodes int) []Shortage {
 	running := append([]Pod{{Amounts: j.requests(nodes, true)}}, j.Initializers...)
 	var shortages []Shortage
@@ -84,8 +85,8 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.size(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// size returns the size of a TrainJob for which there is room for this many pods of the ReplicatedJob node.
-// shortage returns what a number of nodes that does not fit exceeds.
+// size returns the size of a TrainJob if the given number of pods of the ReplicatedJob node fits. The function shortage
+// is called with a number of nodes that does not fit, and returns the limit that they exceed.
 func (j Job) size(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

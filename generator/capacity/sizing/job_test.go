@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// node requests 2 CPUs, 4 GiB and a GPU.
+// node holds the requests of one node pod: 2 CPUs, 4 GiB of memory and a GPU.
 var node = Amounts{"pods": 1, "cpu": 2000, "memory": 4 << 30, "nvidia.com/gpu": 1}
 
 func TestSizeInQuota(t *testing.T) {
@@ -38,7 +38,8 @@ func TestSizeInQuota(t *testing.T) {
 	}
 }
 
-// TestSizeIsTheLargest checks that a TrainJob of the returned size fits, and that one more node does not.
+// TestSizeIsTheLargest checks that a TrainJob of the returned size fits, and that a TrainJob with one more node does
+// not fit.
 func TestSizeIsTheLargest(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	amounts := func(most int64) Amounts {
@@ -51,12 +52,12 @@ func TestSizeIsTheLargest(t *testing.T) {
 		quota["pods"] = random.Int64N(20)
 		size := job.SizeInQuota(quota)
 		if size.Nodes > 0 && len(job.Shortages(quota, size.Nodes)) > 0 {
-			t.Fatalf("%+v does not fit into %v with %d nodes, the size returned", job, quota, size.Nodes)
+			t.Fatalf("%+v does not fit into %v with %d nodes, which is the returned size", job, quota, size.Nodes)
 		}
 		if size.Nodes < job.MaxNodes {
 			limited++
 			if shortages := job.Shortages(quota, size.Nodes+1); len(shortages) == 0 || size.Limit != shortages[0] {
-				t.Fatalf("%+v fits into %v with %d nodes, one more than the size returned", job, quota, size.Nodes+1)
+				t.Fatalf("%+v fits into %v with %d nodes, which is one more than the returned size", job, quota, size.Nodes+1)
 			}
 		}
 		if size.Nodes == 0 {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. Pods of one kind get one flavor of each
-// group: the first with enough resources for them.
+// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each group, all pods of a
+// role (for example, all nodes) get one flavor, which is the first flavor with enough resources for them.
 type Queue []Group
 
-// Group is a resource group of a ClusterQueue: its flavors, in order.
+// Group is a resource group of a ClusterQueue. Kueue tries its flavors in this order.
 type Group []Flavor
 
-// Flavor is the resources that a ClusterQueue has of one ResourceFlavor.
+// Flavor holds the resources that a ClusterQueue has of one ResourceFlavor.
 type Flavor struct {
 	Name       string
 	NodeLabels map[string]string // labels of the Kubernetes nodes of the flavor
@@ -47,7 +47,7 @@ func (j Job) SizeInQueue(q Queue) Size {
 	return smallest
 }
 
-// missing returns a requested resource that no group covers. Kueue does not need a quota for pods themselves.
+// missing returns a requested resource that no group covers. Kueue does not need a quota for the number of pods.
 func (q Queue) missing(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		covered := slices.ContainsFunc(q, func(g Group) bool { return g.covers(name) })
@@ -62,7 +62,7 @@ func (g Group) covers(resource string) bool {
 	return slices.ContainsFunc(g, func(f Flavor) bool { _, has := f.Available[resource]; return has })
 }
 
-// assign takes the requests of a pod from one flavor of each group.
+// assign subtracts the requests of a pod from one flavor of each group.
 func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	if missing, ok := q.missing(requests); ok {
 		return missing, false
@@ -77,8 +77,8 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	return Shortage{}, true
 }
 
-// first returns the index of the first flavor with enough resources for a pod. The index is -1 if there is none; the
-// shortage is then that of the first flavor that the node selector allows.
+// first returns the index of the first flavor with enough resources for a pod. If there is none, the index is -1, and
+// the shortage is that of the first flavor that the node selector allows.
 func (g Group) first(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
@@ -97,7 +97,8 @@ func (g Group) first(requests Amounts, selector map[string]string) (int, Shortag
 	return -1, shortage
 }
 
-// sizeInGroup returns the largest TrainJob that one group could admit. Nodes take the flavor that has room for most of them.
+// sizeInGroup returns the largest TrainJob that one group could admit. The nodes take the flavor in which the largest
+// number of nodes fits.
 func (j Job) sizeInGroup(group Group) Size {
 	chosen, shortage := group.first(j.Launcher, j.NodeSelector)
 	if chosen < 0 {
@@ -130,7 +131,7 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// shortage returns the first resource, by name, of which the flavor has too little.
+// shortage returns the alphabetically first resource of which the flavor has too little.
 func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -8,17 +8,18 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// cache finds what was built from an input that differs only in parameters.
+// cache stores built shapes or components. It finds the result of an earlier input that differs from an input only in
+// parameters.
 type cache[T any] struct{ groups []*group[T] }
 
-// group holds what was built from inputs with the same parameters.
+// group contains the results for inputs that have the same set of parameters.
 type group[T any] struct {
-	sources    [][]string   // paths in the input that parameters are filled from
-	dependents [][]string   // paths in the input that only such parameters depend on
+	sources    [][]string   // paths in the input from which parameters are filled
+	dependents [][]string   // paths in the input on which only such parameters depend
 	built      map[string]T // by cache key
 }
 
-// find returns what was built from an input that differs only in parameters.
+// find returns the result for an earlier input that differs from the given input only in parameters.
 func (c *cache[T]) find(input map[string]any) (built T, ok bool) {
 	for _, g := range c.groups {
 		if g.hasSources(input) {
@@ -30,7 +31,7 @@ func (c *cache[T]) find(input map[string]any) (built T, ok bool) {
 	return built, false
 }
 
-// add adds what was built from an input, with its parameters.
+// add stores the result for an input, with the parameters of that result.
 func (c *cache[T]) add(input map[string]any, parameters []parameter, built T) {
 	g := group[T]{built: map[string]T{}}
 	for _, p := range parameters {
@@ -50,7 +51,7 @@ func (c *cache[T]) add(input map[string]any, parameters []parameter, built T) {
 	c.groups[at].built[c.groups[at].key(input)] = built
 }
 
-// hasSources reports whether an input has all fields that parameters are filled from.
+// hasSources reports whether an input has all fields from which parameters are filled.
 func (g *group[T]) hasSources(input map[string]any) bool {
 	for _, source := range g.sources {
 		if _, ok := values.Lookup(input, source); !ok {
@@ -65,13 +66,13 @@ func sortPaths(paths [][]string) [][]string {
 	return slices.CompactFunc(slices.SortedFunc(slices.Values(paths), slices.Compare), slices.Equal)
 }
 
-// key is the part of an input that decides on the shape, as canonical JSON.
+// key returns the part of an input on which the shape depends, as canonical JSON.
 func (g *group[T]) key(input map[string]any) string {
 	text, _ := json.Marshal(without(input, slices.Concat(g.sources, g.dependents))) // plain data always marshals
 	return string(text)
 }
 
-// without copies a value without some paths below it. Removed items of lists become null.
+// without returns a copy of a value that does not contain the given paths. Removed items of lists become null.
 func without(node any, paths [][]string) any {
 	below := map[string][][]string{}
 	for _, path := range paths {
@@ -96,7 +97,8 @@ func without(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow copies a value without some paths below it; ok is false if the value itself is among the paths.
+// withoutBelow copies a value without some paths below it. The result ok is false if the value itself is among the
+// paths.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

@@ -13,10 +13,10 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// builder names a builder of our CUE.
+// builder identifies a builder in our CUE.
 type builder struct {
 	pkg   string // the folder of its package
-	field string // the field of the package that holds it: builders or components
+	field string // the field of the package that contains the builder: builders or components
 	name  string
 }
 
@@ -43,8 +43,8 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	return v, nil
 }
 
-// component is the result of one evaluation by CUE: an object without its components, or a component. It does not change
-// once it is built.
+// component is the result of one evaluation by CUE: an object in which the components are still missing, or one of
+// these components. The result never changes after it is built.
 type component struct {
 	content    any
 	parameters []parameter // in the order of the content's fields
@@ -72,7 +72,7 @@ func NewComponents() *Components {
 	return &Components{components: map[builder]*cache[*component]{}, fields: map[string]object.Parameter{}}
 }
 
-// find returns a component that was built from an input.
+// find returns the cached component for an input, if there is one.
 func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -83,7 +83,7 @@ func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	return known.find(input)
 }
 
-// add adds a component. Several composers may build the same component at a time.
+// add adds a component to the cache. Several composers can build and add the same component at the same time.
 func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -93,7 +93,7 @@ func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.components[by].add(input, built.parameters, built)
 }
 
-// assemble builds a component with its own components in their slots.
+// assemble builds a component, and puts the components that it contains into its slots.
 func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
 	built, err := c.component(by, input)
 	if err != nil || len(built.slots) == 0 {
@@ -112,13 +112,13 @@ func (c *Composer) assemble(by builder, input map[string]any) (*component, error
 	}
 	fields, ok := built.content.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s has a slot for %s but is no mapping", by.name, built.slots[0].component)
+		return nil, fmt.Errorf("%s has a slot for %s but is not a mapping", by.name, built.slots[0].component)
 	}
 	whole.content = object.With(fields, paths, contents)
 	return whole, nil
 }
 
-// include adds the parameters and the size of a component at a path.
+// include adds the parameters and the size of an inner component, which is at the given path.
 func (c *component) include(path []any, inner *component) {
 	for _, p := range inner.parameters {
 		p.path = slices.Concat(path, p.path)
@@ -131,13 +131,14 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// component builds a component, unless it was built from an input with the same fields that it reads.
+// component returns a component from the cache, or builds it. The cache has the component if it was built from an input
+// with the same values in the fields that the component reads.
 func (c *Composer) component(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {
 		return nil, err
 	}
-	if m.isAll() { // the cache of shapes has it
+	if m.isAll() { // the result is not in this cache, but in the cache of shapes
 		return c.build(by, input)
 	}
 	input = m.apply(input)

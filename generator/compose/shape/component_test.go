@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// TestComponentsAreBuiltOnce composes three runtimes. A component is built once for all runtimes that do not differ in
-// the fields that it reads, whatever their bases.
+// TestComponentsAreBuiltOnce composes three runtimes of two bases. A component must be built only once for all runtimes
+// with the same values in the fields that the component reads, even if their bases differ.
 func TestComponentsAreBuiltOnce(t *testing.T) {
 	e, err := evaluate.New(trainyard.CUE)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestComponentsAreBuiltOnce(t *testing.T) {
 	}
 	want := map[string]int{
 		"runtime": 3, "mpirun": 1, "sshd": 1, "launcherIdentity": 1, "nodeIdentity": 1,
-		"preflight":   2, // by base
+		"preflight":   2, // one for each base
 		"launcherEnv": 3, "nodeEnv": 2,
 	}
 	if diff := cmp.Diff(want, components.Built()); diff != "" {

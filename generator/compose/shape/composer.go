@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Composer composes the requests of one builder and cache group. It builds each shape once.
+// Composer returns the shapes for requests of one builder and cache group. It builds each shape once, and reuses it for
+// all requests that differ only in parameters.
 type Composer struct {
 	evaluator  *evaluate.Evaluator
 	components *Components
@@ -22,7 +23,7 @@ type Composer struct {
 	definition string // position of the definition in our CUE, the same for all requests of a composer
 }
 
-// NewComposer returns a composer that shares components with others.
+// NewComposer returns a composer that shares the cache of components with other composers.
 func NewComposer(e *evaluate.Evaluator, components *Components) *Composer {
 	return &Composer{evaluator: e, components: components}
 }
@@ -31,10 +32,10 @@ func NewComposer(e *evaluate.Evaluator, components *Components) *Composer {
 type Shape struct {
 	Object     *object.Shape
 	Definition string             // position of the definition in our CUE
-	Parameters []object.Parameter // with keys relative to the section of the document that asks for the object
+	Parameters []object.Parameter // with keys relative to the section of the document that requests the object
 
-	sources [][]string // paths in the input that parameters are filled from
-	size    int        // of the object without parameters, as JSON, in bytes
+	sources [][]string // paths in the input from which parameters are filled
+	size    int        // size of the object without parameters, as JSON, in bytes
 }
 
 // Shape returns the shape of a request's objects.
@@ -53,7 +54,7 @@ func (c *Composer) Shape(r plan.Request) (*Shape, error) {
 	return s, err
 }
 
-// shape makes a shape of an assembled object.
+// shape converts an assembled object to a shape.
 func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	s := &Shape{Definition: built.definition, size: built.size}
 	paths := [][]any{}
@@ -87,8 +88,8 @@ func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	return s, nil
 }
 
-// describe returns the meaning and the JSON Schema of a field of a section of the document, read once for all sections
-// of a kind.
+// describe returns the meaning and the JSON Schema of a field in a section of the document. It reads them only once for
+// all sections of a kind, such as all runtimes.
 func (c *Composer) describe(section []string, key string) (object.Parameter, error) {
 	kind := strings.Join(section[:len(section)-1], ".") + "." + key
 	c.components.mutex.Lock()
@@ -122,7 +123,7 @@ func (s *Shape) Values(input map[string]any) ([]any, error) {
 	return found, nil
 }
 
-// Size is the approximate size of an object with these parameters as JSON, in bytes.
+// Size returns the approximate size of an object with these parameters as JSON, in bytes.
 func (s *Shape) Size(parameters []any) int {
 	size := s.size
 	for _, value := range parameters {

@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wide are values of every setting of a runtime, including values that are easily confused: defaults written out, equal
-// amounts in other units, names that trainyard uses itself.
+// wide lists values for every setting of a runtime. Some of them are easily confused: explicit defaults, equal amounts
+// in different units, and names that trainyard uses itself.
 var wide = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},
@@ -70,7 +70,7 @@ var wide = map[string][]string{
 	"limits":                 {"{}", "{maxNodes: 64}", "{maxNodes: 1}", "{maxNodes: 9}", "{maxProcPerNode: 8}", "{maxGPUsPerNode: 4}", "{maxNodes: 9, maxGPUsPerNode: 16}"},
 }
 
-// wideTargets are targets of a document, some with further sections.
+// wideTargets lists values of spec.target. Some of them also contain other sections of spec.
 var wideTargets = []string{
 	"{}", `{trainer: "2.1"}`, "{openshift: true, gang: volcano}", "{gang: coscheduling}", "{gang: kueue}", "{gang: volcano, schedulerName: s}",
 	"{}\n  network: {mpi: {ports: 20000-29999}}", "{}\n  network: {encryption: ipsec}",
@@ -78,8 +78,8 @@ var wideTargets = []string{
 
 var wideBases = []string{"openmpi-cpu", "openmpi-gpu", "horovod", "intel-mpi", "mpich"}
 
-// TestCachedObjectsEqualObjectsBuiltAlone composes random runtimes and environments together. Each object equals the one
-// that CUE builds from its request alone, of the whole input.
+// TestCachedObjectsEqualObjectsBuiltAlone composes random runtimes and environments with common caches. Each object
+// must equal the object that CUE builds without caches, from the whole input of the same request.
 func TestCachedObjectsEqualObjectsBuiltAlone(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	requests, shared := 0, 0
@@ -101,7 +101,7 @@ func TestCachedObjectsEqualObjectsBuiltAlone(t *testing.T) {
 	}
 }
 
-// sweep returns a runtime, and all runtimes that differ from it in one setting.
+// sweep returns the given runtime, and all runtimes that differ from the given runtime in one setting.
 func sweep(from map[string]string) map[string]string {
 	texts := map[string]string{"rt": flow(from)}
 	for name, values := range wide {
@@ -114,7 +114,7 @@ func sweep(from map[string]string) map[string]string {
 	return texts
 }
 
-// validPlans plans the runtimes that have no problems, in each environment.
+// validPlans removes the runtimes that have problems, and plans the other runtimes in each environment.
 func validPlans(t *testing.T, target string, runtimes map[string]string) (*evaluate.Evaluator, []*plan.Plan) {
 	t.Helper()
 	e, err := evaluate.New(trainyard.CUE)
@@ -134,7 +134,7 @@ func validPlans(t *testing.T, target string, runtimes map[string]string) (*evalu
 			delete(runtimes, key)
 		}
 	}
-	t.Fatal("runtimes without problems have problems again")
+	t.Fatal("some runtimes still have problems after ten attempts to remove all such runtimes")
 	return nil, nil
 }
 
@@ -188,7 +188,7 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 	return groups
 }
 
-// compareShapes composes the requests of all environments with the caches and without.
+// compareShapes composes the requests of all environments once with caches and once without, and compares the objects.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)
@@ -207,7 +207,7 @@ func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (req
 			if gotErr != nil || wantErr != nil {
 				t.Errorf("%s: errors %v and %v", problem.Path(r.From), gotErr, wantErr)
 			}
-			if !reflect.DeepEqual(contents(want), contents(got)) { // cmp takes longer than CUE
+			if !reflect.DeepEqual(contents(want), contents(got)) { // cmp is slower than CUE, so it runs only for the message
 				t.Errorf("%s of %s: -alone +together:\n%s", problem.Path(r.From), r.plan.Document.Environment, cmp.Diff(contents(want), contents(got)))
 			}
 			for _, o := range got {
@@ -221,7 +221,7 @@ func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (req
 	return requests, shapes
 }
 
-// contents lists everything that can be read of objects.
+// contents lists everything that can be read from objects.
 func contents(objects []object.Object) []any {
 	var all []any
 	for _, o := range objects {
@@ -230,7 +230,7 @@ func contents(objects []object.Object) []any {
 	return all
 }
 
-// variants returns random runtimes, most of which differ little from another one.
+// variants returns random runtimes. Most of them differ only a little from another one.
 func variants(random *rand.Rand, n int) map[string]string {
 	var drafts []map[string]string
 	texts := map[string]string{}
@@ -269,8 +269,8 @@ func flow(settings map[string]string) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// platformOf returns a document with the runtimes in two namespaces and, if they are few, in two environments, the
-// second of which patches them.
+// platformOf returns a document in which two tenants list each runtime. A document with at most 20 runtimes also has
+// two environments, and the second environment patches each runtime.
 func platformOf(target string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n  target: %s\n  runtimes:\n", target)
@@ -279,7 +279,7 @@ func platformOf(target string, runtimes map[string]string) string {
 		fmt.Fprintf(&b, "    %s: %s\n", name, runtimes[name])
 	}
 	b.WriteString("  tenants:\n")
-	for i := 0; i < len(names); i += 64 { // as many as a list may have
+	for i := 0; i < len(names); i += 64 { // 64 is the maximum length of the list
 		list := strings.Join(names[i:min(i+64, len(names))], ", ")
 		fmt.Fprintf(&b, "    team-%d-a: {runtimes: [%s]}\n    team-%d-b: {runtimes: [%s]}\n", i, list, i, list)
 	}

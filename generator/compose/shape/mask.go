@@ -14,7 +14,7 @@ type mask struct {
 	exclude map[string]any // removed from the included fields
 }
 
-// masks are the field masks that were read in one evaluator.
+// masks contains the field masks that were already read with one evaluator, by builder.
 type masks map[builder]mask
 
 // maskOf reads the field mask of a builder, once for each evaluator.

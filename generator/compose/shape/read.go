@@ -11,13 +11,13 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// parameter is a scalar marked with @param(KEY), @fill(KEY) or @fill(KEY,of=INPUT); runtimes/training_runtime.cue explains the
-// marks.
+// parameter is a scalar with the mark @param(KEY), @fill(KEY) or @fill(KEY,of=INPUT). The file
+// runtimes/training_runtime.cue explains these marks.
 type parameter struct {
 	path      []any    // from the root of the object
 	source    []string // path of its value in the builder's input
-	dependent []string // path in the input that only such parameters depend on; may be nil
-	field     string   // path of the document's field that sets it, relative to its section; empty for @fill
+	dependent []string // path in the input on which only such parameters depend; nil if there is none
+	field     string   // path of the document's field that sets the parameter, relative to the section of the field; empty for @fill
 }
 
 // parameterOf reads the mark of a value.
@@ -39,8 +39,8 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a field NAME.KEY marked with @mirror(SECTION). It has the value of the document's field
-// SECTION.NAME.KEY, which is a parameter of another object.
+// mirroredParameter is a field with the key NAME.KEY and the mark @mirror(SECTION). Its value repeats the document's
+// field SECTION.NAME.KEY, which is a parameter of another object.
 type mirroredParameter struct {
 	path []any
 	from []string
@@ -63,15 +63,15 @@ type reader struct {
 	input map[string]any // of the builder
 }
 
-// value reads a value as decoded JSON, with integers as int64. Siblings are the fields before it. The path of the next
-// value is written over this one, so a path that is kept must be copied.
+// value reads a value as decoded JSON, with integers as int64. The siblings are the fields that precede the value in
+// its mapping. The next call overwrites the path, so a path must be copied before it is stored.
 func (r *reader) value(v cue.Value, path []any, siblings map[string]any) (any, error) {
 	switch v.Kind() {
 	case cue.StructKind:
 		return r.mapping(v, path)
 	case cue.ListKind:
 		return r.list(v, path)
-	case cue.BytesKind: // the name of a component: objects contain no bytes
+	case cue.BytesKind: // bytes are the name of a component, because objects contain no bytes
 		name, err := v.Bytes()
 		r.slots = append(r.slots, slot{slices.Clone(path), string(name)})
 		return nil, err
@@ -119,13 +119,13 @@ func (r *reader) list(v cue.Value, path []any) ([]any, error) {
 	return read, nil
 }
 
-// sizeOf is the approximate size of a scalar as JSON, in bytes.
+// sizeOf returns the approximate size of a scalar as JSON, in bytes.
 func sizeOf(scalar any) int {
 	text, _ := scalar.(string)
 	return len(text) + len(`""`)
 }
 
-// parameter adds a value if it is marked as a parameter, and reports whether it is.
+// parameter adds a value to the parameters if CUE marks it as one, and reports whether it has added the value.
 func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {
@@ -146,7 +146,7 @@ func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) boo
 	return true
 }
 
-// innermostIndex is the index of the list item that contains a path.
+// innermostIndex returns the index of the innermost list item that contains a path.
 func innermostIndex(path []any) string {
 	for _, step := range slices.Backward(path) {
 		if index, ok := step.(int); ok {
@@ -156,7 +156,7 @@ func innermostIndex(path []any) string {
 	return ""
 }
 
-// scalar reads a scalar of an object, or the default of a disjunction of scalars.
+// scalar returns the scalar in a CUE value. If the value is a disjunction of scalars, it returns the default.
 func scalar(v cue.Value) (any, error) {
 	v, _ = v.Default()
 	switch v.Kind() {

@@ -1,5 +1,5 @@
-// Package constraint reads the constraints of a CUE value. It writes them in two forms: as text for messages, and as JSON
-// Schema. CUE itself decides whether a value satisfies them.
+// Package constraint reads the constraints of a CUE value, and writes them as text for messages and as JSON Schema. The package
+// does not check values, because CUE itself decides whether a value satisfies its constraints.
 package constraint
 
 import (
@@ -10,9 +10,9 @@ import (
 	"cuelang.org/go/cue"
 )
 
-// Constraint is the constraints of one CUE value.
+// Constraint holds all constraints of one CUE value, such as its allowed types and its range.
 type Constraint struct {
-	Kind         cue.Kind // the allowed kinds
+	Kind         cue.Kind // the allowed types
 	Doc          string   // the doc comment of a scalar's definition, such as "a duration such as 90s"
 	Enum         []any    // the allowed values, if they are listed
 	Min          *bound
@@ -29,7 +29,7 @@ type bound struct {
 	exclusive bool
 }
 
-// Of reads the constraints of a CUE value.
+// Of returns the constraints of a CUE value.
 func Of(v cue.Value) Constraint {
 	c := Constraint{Kind: v.IncompleteKind()}
 	if root, path := v.ReferencePath(); root.Exists() && len(path.Selectors()) > 0 {
@@ -81,7 +81,7 @@ func (c *Constraint) readAlternatives(alternatives []cue.Value) {
 	}
 }
 
-// isValue reports whether v is a single string or number, and not a set of them.
+// isValue reports whether v is one concrete string or number, and not a type or a range.
 func isValue(v cue.Value) bool {
 	return v.IsConcrete() && v.Kind()&(cue.NumberKind|cue.StringKind) != 0
 }
@@ -108,7 +108,7 @@ func Sentence(v cue.Value) string {
 	return strings.TrimSuffix(first, ".")
 }
 
-// String describes the allowed values, such as "an integer from 1 to 8".
+// String describes the allowed values in words, such as "an integer from 1 to 8".
 func (c Constraint) String() string {
 	switch {
 	case c.Doc != "":
@@ -138,7 +138,7 @@ func (c Constraint) Strings() []string {
 	return all
 }
 
-// span describes the range of a number.
+// span describes the range of a number in words, such as " from 1 to 8", or returns "" if there is no range.
 func (c Constraint) span() string {
 	switch {
 	case c.Min != nil && c.Max != nil && !c.Min.exclusive && !c.Max.exclusive:
@@ -155,7 +155,8 @@ func (c Constraint) span() string {
 	return ""
 }
 
-// types names kinds in messages and in JSON Schema. The order is that of alternatives in a message.
+// types maps each kind of CUE value to its noun in messages and its name in JSON Schema. Messages with several nouns list them
+// in this order.
 var types = []struct {
 	kind       cue.Kind
 	noun, name string

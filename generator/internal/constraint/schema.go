@@ -6,7 +6,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// JSONSchema writes the constraints of a scalar as JSON Schema. CUE's own export drops bounds.
+// JSONSchema returns the constraints of a scalar as JSON Schema. CUE's own export is not used, because it omits the limits of
+// ranges.
 func (c Constraint) JSONSchema() *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if len(c.Alternatives) > 0 {

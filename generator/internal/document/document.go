@@ -1,7 +1,7 @@
-// Package document parses YAML and JSON into a tree of nodes with positions. It reports syntax errors only; the schema
-// decides what a document means.
+// Package document parses YAML and JSON into a tree of nodes with positions. The package reports only syntax errors, and does
+// not know the schema of the document.
 //
-// The package limits the size, depth and number of nodes of a text before it builds anything, because the input is untrusted.
+// The package limits the size, the depth and the number of nodes of a text, because the input is untrusted.
 package document
 
 import (
@@ -24,9 +24,9 @@ const (
 
 const byteOrderMark = "\uFEFF"
 
-// Parse reads a file with one document. It reads a file named *.json as JSON, and any other file as YAML.
-// A text without a value, such as a text of comments, is an empty document.
-// The error is a problem.List. A document returned together with an error can be checked further.
+// Parse reads a file with one document. A file named *.json is read as JSON, and any other file as YAML. A text without a
+// value, such as a text that contains only comments, is an empty document.
+// The error is a problem.List. If Parse returns both a document and an error, callers can check the document for more problems.
 func Parse(name string, text []byte) (*Node, error) {
 	documents, err := parse(name, text, true)
 	switch {
@@ -39,14 +39,15 @@ func Parse(name string, text []byte) (*Node, error) {
 }
 
 // ParseStream reads the Kubernetes objects of a YAML stream, or of a JSON file, in the order of the text. It skips empty
-// documents. It differs from Parse in that it reads booleans and numbers by YAML 1.1, as kubectl does; the limits apply to
-// the stream as a whole. The error is a problem.List; the documents returned with it precede the first that is unreadable.
+// documents. Unlike Parse, it reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The limits apply to the
+// stream as a whole. The error is a problem.List. If a document is unreadable, ParseStream returns the error and all documents
+// that precede the unreadable document.
 func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }
 
-// parse reads the documents of a text that are not empty. With single, a second document is an error, and an unreadable
-// text has no documents.
+// parse reads the documents of a text that are not empty. If single is true, a second document is an error, and parse returns
+// no documents for an unreadable text.
 func parse(name string, text []byte, single bool) ([]*Node, error) {
 	if err := Check(name, text); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func parse(name string, text []byte, single bool) ([]*Node, error) {
 	return parseJSON(name, text)
 }
 
-// Check reports a text that is too large, or not encoded in UTF-8.
+// Check returns an error if a text is too large or is not encoded in UTF-8.
 func Check(name string, text []byte) error {
 	if len(text) > MaxBytes {
 		return errorAt(name, 1, 1, "file is larger than %d bytes", MaxBytes)
@@ -83,7 +84,7 @@ func Check(name string, text []byte) error {
 	return nil
 }
 
-// errorAt returns a list of one syntax error.
+// errorAt returns a list with one syntax error at a position.
 func errorAt(file string, line, column int, format string, args ...any) problem.List {
 	return problem.List{{
 		Position: problem.Position{File: file, Line: line, Column: column},
@@ -92,8 +93,8 @@ func errorAt(file string, line, column int, format string, args ...any) problem.
 	}}
 }
 
-// cursor converts byte offsets to lines and columns. It remembers the last offset, so that increasing offsets of a text take
-// linear time in total.
+// cursor converts byte offsets of a text to lines and columns. A cursor remembers the last offset, so that the conversion of
+// increasing offsets takes linear time in total.
 type cursor struct{ offset, line, column int }
 
 func (c *cursor) advance(text []byte, offset int) (line, column int) {

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// location is the path and position of a node.
+// location is the path, the position and the scalar of a node.
 type location struct {
 	path         string
 	line, column int

@@ -9,14 +9,14 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// result is the content of a message between processes about an evaluated document.
+// result is the message in which one process sends an evaluated document to another process.
 type result struct {
 	Document *Node
 	Problems problem.List
 }
 
-// Encode writes a document and its problems for another process. It removes the file name from the positions of the
-// document, because a large document would contain the name many times.
+// Encode writes a document and its problems for another process. The positions of the document are written without the file
+// name, because a large document would contain the name many times.
 func Encode(w io.Writer, n *Node, problems problem.List) error {
 	if n != nil {
 		n.setFile("")
@@ -24,7 +24,8 @@ func Encode(w io.Writer, n *Node, problems problem.List) error {
 	return gob.NewEncoder(w).Encode(result{n, problems})
 }
 
-// Decode reads a document and its problems from the output of Encode. All positions are in one file.
+// Decode reads a document and its problems from the output of Encode, and sets the given file name in all positions of the
+// document.
 func Decode(file string, text []byte) (*Node, error) {
 	var m result
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {

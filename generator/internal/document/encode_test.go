@@ -31,6 +31,6 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 		}
 	}
 	if _, err := Decode("a.yaml", []byte("{")); err == nil {
-		t.Error("Decode() accepts half a message")
+		t.Error("Decode() accepts an incomplete message, want an error")
 	}
 }

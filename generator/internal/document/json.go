@@ -27,7 +27,7 @@ func parseJSON(name string, text []byte) ([]*Node, error) {
 	return []*Node{node}, r.problems.Err()
 }
 
-// jsonReader builds nodes from the tokens of the standard library's decoder, and positions from its offsets.
+// jsonReader builds nodes from the tokens of encoding/json's decoder, and computes positions from the decoder's offsets.
 type jsonReader struct {
 	file     string
 	text     []byte
@@ -37,7 +37,7 @@ type jsonReader struct {
 	problems problem.List
 }
 
-// value reads the next value. Its error is a problem.List, or an error of the decoder.
+// value reads the next value. The error is a problem.List, or an error of the decoder.
 func (r *jsonReader) value(depth int) (*Node, error) {
 	n := &Node{Position: r.next()}
 	r.nodes++
@@ -65,7 +65,8 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 	return n, nil
 }
 
-// number returns an int64 for an integer, to keep it exact.
+// number returns an int64 for an integer, because a float64 cannot represent all integers exactly. For any other number, the
+// result is a float64.
 func number(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -116,7 +117,7 @@ func duplicateKey(p problem.Position, key string, first problem.Position) proble
 	return errorAt(p.File, p.Line, p.Column, "key %.60q is already set at line %d", key, first.Line)
 }
 
-// end reports text after the document.
+// end returns an error if there is text after the document.
 func (r *jsonReader) end() error {
 	position := r.next()
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
@@ -125,8 +126,8 @@ func (r *jsonReader) end() error {
 	return nil
 }
 
-// next returns the position of the next token. The decoder's offset is the end of the last token, before any white space,
-// comma or colon.
+// next returns the position of the next token. To find the token, it skips white space, commas and colons, because the offset
+// of the decoder is the end of the last token.
 func (r *jsonReader) next() problem.Position {
 	offset := int(r.decoder.InputOffset())
 	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
@@ -140,7 +141,7 @@ func (r *jsonReader) position(offset int) problem.Position {
 	return problem.Position{File: r.file, Line: line, Column: column}
 }
 
-// syntaxError rewrites an error of the decoder, and adds its position.
+// syntaxError rewrites an error of the decoder for the author of the document, and adds the position of the error.
 func (r *jsonReader) syntaxError(err error) error {
 	var list problem.List
 	var syntax *json.SyntaxError
@@ -161,8 +162,8 @@ func (r *jsonReader) syntaxError(err error) error {
 
 var invalidCharacter = regexp.MustCompile(`^invalid character ('.+'|'"')(?: (.*))?$`)
 
-// positionOf returns the position of the invalid character. The decoder's own offset is sometimes before that character and
-// sometimes after it.
+// positionOf searches for the invalid character and returns its position. The decoder's own offset is not used, because it is
+// sometimes before and sometimes after the invalid character.
 func (r *jsonReader) positionOf(quoted, context string) problem.Position {
 	start := min(int(r.decoder.InputOffset()), len(r.text))
 	character, err := strconv.Unquote(quoted)
@@ -172,7 +173,7 @@ func (r *jsonReader) positionOf(quoted, context string) problem.Position {
 	return r.next()
 }
 
-// jsonMessage describes what is allowed where the decoder found an invalid character.
+// jsonMessage describes what is allowed at the place of an invalid character.
 func jsonMessage(found, context string) string {
 	message := jsonMessages[context]
 	switch {
@@ -190,7 +191,7 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages maps the decoder's context of an invalid character to a message.
+// jsonMessages maps the decoder's words for the context of an invalid character to messages for the author of a document.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

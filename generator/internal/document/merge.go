@@ -8,11 +8,11 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Merge applies a document on top of another, like a JSON merge patch (RFC 7396): mappings merge by key, null removes a
-// key, and other values are replaced. Unlike a merge patch, it merges lists of named mappings by name. Both documents stay
-// as they are, and every value keeps its position.
+// Merge applies the document over to the document base, like a JSON merge patch (RFC 7396). Mappings are merged by key, null
+// removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges lists of named mappings by name. Merge
+// does not change its arguments, and every value keeps its position.
 //
-// A null that removes nothing gives a note, because it probably is a typing error or outdated.
+// A null that removes nothing causes a note, because such a null is probably a typing error or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes
@@ -62,7 +62,8 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// field merges the values of a key. The key keeps its lower position if both values are mappings.
+// field merges the values of a key. The merged key has the position of the key in the lower layer if both values are mappings,
+// and in the upper layer if not.
 func (m *merger) field(base, over Field) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
@@ -106,13 +107,14 @@ func isNamedList(list *Node) bool {
 	return len(list.Items) > 0
 }
 
-// Limits of suggestions. A suggestion compares a key with all keys of a mapping, so large documents would take minutes.
+// Limits on suggestions. Each suggestion compares a key with all keys of a mapping, which would take minutes for large
+// documents.
 const (
 	maxSuggestions = 100
 	maxCandidates  = 256 // keys of a mapping; the schema allows no more
 )
 
-// noteUnusedNull notes a null that removes no key of the lower layers.
+// noteUnusedNull adds a note about a null that removes no key of the lower layers.
 func (m *merger) noteUnusedNull(f Field, base *Node) {
 	text := fmt.Sprintf("%.60q: null removes nothing: the layers below have no such key", f.Key)
 	if len(m.notes) < maxSuggestions && len(base.Fields) <= maxCandidates {

@@ -7,14 +7,14 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Node is a value of a document. Its Kind decides which of Fields, Items and Scalar is used.
+// Node is a value of a document. Only one of Fields, Items and Scalar is set, depending on the Kind.
 type Node struct {
 	problem.Position
 	Kind       Kind
 	Fields     []Field // the keys of a Mapping, in the order of the text
 	Items      []*Node // the items of a List
 	Scalar     any     // the value of a Scalar: string, int64, uint64, float64, bool or nil
-	Text       string  // the source text of a Scalar that is no string
+	Text       string  // the source text of a Scalar that is not a string
 	Unreadable bool    // whether the value is unreadable; the error has been reported
 	Incomplete bool    // whether a key of a Mapping is unreadable; the error has been reported
 
@@ -28,7 +28,7 @@ type Field struct {
 	Value            *Node
 }
 
-// Kind is the type of a node.
+// Kind is the type of a node, which is Scalar, Mapping or List.
 type Kind int
 
 // The kinds of nodes.
@@ -38,7 +38,7 @@ const (
 	List
 )
 
-// Empty reports whether a node is null, and not merely unreadable.
+// Empty reports whether a node is null or missing. A value that could not be read is not empty.
 func (n *Node) Empty() bool {
 	return n == nil || n.Kind == Scalar && n.Scalar == nil && !n.Unreadable
 }
@@ -74,7 +74,7 @@ func (n *Node) Nodes() int {
 	return nodes
 }
 
-// AsString returns a scalar that is a string, and "" for any other node.
+// AsString returns the value of a scalar that is a string, and "" for any other node.
 func (n *Node) AsString() string {
 	if n == nil {
 		return ""
@@ -83,7 +83,7 @@ func (n *Node) AsString() string {
 	return text
 }
 
-// Get returns the value of a key of a mapping, or nil.
+// Get returns the value of a key in a mapping, or nil if the mapping does not have the key.
 func (n *Node) Get(key string) *Node {
 	if f := n.Field(key); f != nil {
 		return f.Value
@@ -91,7 +91,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Field returns the field with a key of a mapping, or nil.
+// Field returns the field of a mapping that has a given key, or nil if there is no such field.
 func (n *Node) Field(key string) *Field {
 	if n == nil {
 		return nil
@@ -104,7 +104,7 @@ func (n *Node) Field(key string) *Field {
 	return nil
 }
 
-// index returns a function that finds fields like Field, but in constant time.
+// index returns a function with the same result as Field. In a mapping with many fields, this function takes constant time.
 func (n *Node) index() func(key string) *Field {
 	if len(n.Fields) <= 16 { // a linear search is faster for few fields
 		return n.Field
@@ -122,8 +122,8 @@ func (n *Node) Removed(key string) (problem.Position, bool) {
 	return position, ok
 }
 
-// Locate returns the position of the value at a path of keys and indexes. If the document does not set the value, it
-// returns the position of the nearest key above it.
+// Locate returns the position of the value at a path of keys and indexes. If the document does not set the value, Locate
+// returns the position of the nearest key above the value.
 func (n *Node) Locate(path ...string) problem.Position {
 	position := n.Position
 	for _, step := range path {

@@ -50,7 +50,7 @@ func TestParseStream(t *testing.T) {
 	}
 }
 
-// TestParseStreamReadsAsKubectl compares booleans, numbers and keys with the library of kubectl.
+// TestParseStreamReadsAsKubectl checks that ParseStream reads booleans, numbers and keys like the YAML library of kubectl.
 func TestParseStreamReadsAsKubectl(t *testing.T) {
 	for _, word := range []string{
 		"yes", "y", "on", "Off", "n", "TRUE", "tRue", "~", "Null", "nULL", "", "010", "08", "0o10", "0x1F", "0b11", "1_000", "1e3", "1e400", "+5", "-0", "1.", "1:30",
@@ -79,7 +79,7 @@ func TestParseStreamReadsAsKubectl(t *testing.T) {
 	}
 }
 
-// numbers compares numbers of any type.
+// numbers compares numbers by value, and ignores their Go types.
 var numbers = cmp.FilterValues(func(a, b any) bool { return isNumber(a) && isNumber(b) }, cmp.Comparer(func(a, b any) bool {
 	return float(a) == float(b)
 }))
@@ -113,7 +113,7 @@ func TestParseStreamHasLimits(t *testing.T) {
 				t.Errorf("ParseStream(): %v, want one problem with %q", err, tc.want)
 			}
 			if len(documents) != tc.documents {
-				t.Errorf("ParseStream() gives %d documents, want %d", len(documents), tc.documents)
+				t.Errorf("ParseStream() returns %d documents, want %d", len(documents), tc.documents)
 			}
 		})
 	}

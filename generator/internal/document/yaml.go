@@ -14,10 +14,12 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxMarks limits the brackets and commas of a text. The parser keeps 650 bytes for each of them on a line in brackets.
+// maxMarks is the maximum number of brackets and commas in a text. The parser needs 650 bytes for each bracket and comma of a
+// line in brackets.
 const maxMarks = 250_000
 
-// checkMarks reports a text with more brackets and commas than MaxNodes keys and values need.
+// checkMarks returns an error if a text has more than maxMarks brackets and commas. A text with MaxNodes keys and values needs
+// fewer.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -32,8 +34,8 @@ func checkMarks(name string, text []byte) error {
 	return nil
 }
 
-// checkLineBreaks reports characters that end a line for some YAML parsers only. Different parsers would read different
-// documents.
+// checkLineBreaks returns an error if a text contains a character that ends a line only for some YAML parsers. Different
+// parsers would read such a text as different documents.
 func checkLineBreaks(name string, text []byte) error {
 	offset := bytes.IndexAny(text, "\u0085\u2028\u2029")
 	if offset < 0 {
@@ -41,14 +43,15 @@ func checkLineBreaks(name string, text []byte) error {
 	}
 	r, _ := utf8.DecodeRune(text[offset:])
 	line, column := new(cursor).advance(text, offset)
-	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line for some YAML parsers only: write \"\\u%04[1]X\" in double quotes", r)
+	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line only for some YAML parsers: write \"\\u%04[1]X\" in double quotes", r)
 }
 
-// version12 matches a %YAML 1.2 directive, which the parser refuses, but only where a directive is allowed. Replacing the
-// version is safe: a document cannot contain anything that the versions read differently.
+// version12 matches a %YAML 1.2 directive at a place where a directive is allowed. The parser refuses this directive, so the
+// version in it is replaced by 1.1. The replacement does not change the document, because a document cannot contain anything
+// that YAML 1.1 and 1.2 read differently.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
-// parseYAML reads the documents of a text, as parse does.
+// parseYAML reads the documents of a YAML text. The argument single has the same meaning as in parse.
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
 	err := checkMarks(name, text)
 	if err == nil && single {
@@ -70,7 +73,7 @@ func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
 	return documents, err
 }
 
-// all converts the documents that are not empty. It fails at the first document that is unreadable.
+// all converts all documents that are not empty, and returns an error at the first unreadable document.
 func (c *converter) all(decoder *yaml.Decoder, text []byte, single bool) ([]*Node, error) {
 	var documents []*Node
 	for count := 1; ; count++ {
@@ -101,10 +104,10 @@ func (c *converter) all(decoder *yaml.Decoder, text []byte, single bool) ([]*Nod
 type converter struct {
 	file     string
 	nodes    int
-	yaml11   bool // whether to read scalars and keys by YAML 1.1
+	yaml11   bool // whether to read scalars and keys by the rules of YAML 1.1
 	stopped  bool // whether the text exceeds a limit
 	problems problem.List
-	open     map[*yaml.Node]bool // the anchors that are being expanded
+	open     map[*yaml.Node]bool // the anchored values that are being expanded
 	outer    *yaml.Node          // the outermost alias that is being expanded
 	end      problem.Position    // the position after the last character
 }
@@ -122,7 +125,7 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	case depth > MaxDepth:
 		c.stop(n, "more than %d mappings and lists inside each other", MaxDepth)
 	case c.nodes > MaxNodes:
-		c.stop(n, "more than %d keys and values, aliases expanded", MaxNodes)
+		c.stop(n, "more than %d keys and values after aliases are expanded", MaxNodes)
 	case y.Kind == yaml.AliasNode:
 		return c.alias(n, y, depth)
 	case y.Style&yaml.TaggedStyle != 0 && !supportedTags[y.ShortTag()]:
@@ -146,7 +149,7 @@ var supportedTags = map[string]bool{
 	"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!null": true, "!!timestamp": true, "!!map": true, "!!seq": true, "": true,
 }
 
-// alias converts the anchored value, with the position of the alias.
+// alias converts the anchored value to which an alias refers, and sets the position of the alias.
 func (c *converter) alias(n *Node, y *yaml.Node, depth int) *Node {
 	if c.open[y.Alias] {
 		c.stop(n, "alias *%s is inside the value of its own anchor", message.Shorten(y.Value, 60))
@@ -169,7 +172,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, position := y.Content[i], c.position(y.Content[i])
 		if key.Kind != yaml.ScalarNode {
-			c.add(position, "want a plain key, got a mapping or list: fill in the placeholder if this file is a template")
+			c.add(position, "want a plain key, got a mapping or list: if this file is a template, replace the placeholder by a value")
 			n.Unreadable = len(y.Content) == 2
 			continue
 		}
@@ -219,7 +222,8 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	}
 }
 
-// stop reports that the text exceeds a limit. Inside an alias, the position is that of the outermost alias.
+// stop reports that the text exceeds a limit. If this happens while aliases are expanded, the reported position is that of the
+// outermost alias.
 func (c *converter) stop(n *Node, format string, args ...any) {
 	c.stopped = true
 	position := n.Position
@@ -233,7 +237,8 @@ func (c *converter) add(p problem.Position, format string, args ...any) {
 	c.problems = append(c.problems, errorAt(p.File, p.Line, p.Column, format, args...)...)
 }
 
-// position returns the position of a node. The parser puts a missing value at the end of the text on the line after it.
+// position returns the position of a node. For a missing value at the end of the text, the parser returns a line after the
+// text, and position returns the end of the text instead.
 func (c *converter) position(y *yaml.Node) problem.Position {
 	if y.Line > c.end.Line {
 		return c.end

@@ -8,8 +8,8 @@ import (
 	kubernetes "sigs.k8s.io/yaml"
 )
 
-// yaml11Scalar reads a scalar by YAML 1.1, with the library of kubectl and the API server: yes, on and y are true, and
-// 010 is eight. It returns false for scalars that YAML 1.2 reads in the same way.
+// yaml11Scalar reads a scalar by the rules of YAML 1.1, with the YAML library of kubectl and the API server. For example, yes,
+// on and y are true, and 010 is eight. The result ok is false for scalars that YAML 1.2 reads in the same way.
 func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 	if y.Style&quoted != 0 || y.Value == "" || strings.Contains(y.Value, "\n") {
@@ -22,12 +22,13 @@ func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	return read["value"], ok
 }
 
-// isShortNumber recognizes most numbers that all versions of YAML read in the same way, because the library is slow.
+// isShortNumber reports whether a text is 0, or a number of at most 15 digits without a leading 0. All versions of YAML read
+// these numbers in the same way, so the slow library is not needed for them.
 func isShortNumber(text string) bool {
 	return text == "0" || text[0] != '0' && len(text) < 16 && strings.Trim(text, "0123456789") == ""
 }
 
-// yaml11Key returns a key as kubectl reads it: the key yes becomes "true".
+// yaml11Key returns a key as kubectl reads it. For example, the key yes becomes "true".
 func yaml11Key(y *yaml.Node) string {
 	value, ok := yaml11Scalar(y)
 	if _, isText := value.(string); !ok || isText {

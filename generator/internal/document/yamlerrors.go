@@ -14,15 +14,15 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// syntaxError is where the parser stopped.
+// syntaxError holds the positions of an error of the parser, and the character at the error.
 type syntaxError struct {
 	at    problem.Position // where the parser stopped
-	start problem.Position // where the list, mapping, key or text begins that contains the error
+	start problem.Position // the start of the list, mapping, key or text that contains the error
 	found string           // the character at the error; empty at the end of the text
 }
 
-// syntaxMessage is our message for an error of the parser. {found} and {line} stand for the character at the error, and for
-// the line of syntaxError.start.
+// syntaxMessage is the message of trainyard for an error of the parser. In the message, {found} is replaced by the character at
+// the error, and {line} by the line of syntaxError.start.
 type syntaxMessage struct {
 	text    string
 	atEnd   string // the message at the end of the text, if different
@@ -53,21 +53,21 @@ var syntaxMessages = map[string]syntaxMessage{
 	"found unexpected document indicator":                          {text: openQuote, atStart: true},
 	"did not find expected ',' or ']'":                             {text: `want "," or "]" here, in the brackets that open at line {line}`, atEnd: openBracket + `"]"`},
 	"did not find expected ',' or '}'":                             {text: `want "," or "}" here, in the brackets that open at line {line}`, atEnd: openBracket + `"}"`},
-	"did not find expected node content":                           {text: "want a value here, got {found}", atEnd: "the text ends where a value is wanted: a bracket is not closed"},
+	"did not find expected node content":                           {text: "want a value here, got {found}", atEnd: "want a value, got the end of the text: a bracket is not closed"},
 	"found unknown escape character":                               {text: `unknown escape in double quotes: use single quotes, or write "\\" for a backslash`},
-	"did not find expected <document start>":                       {text: "the document has ended before this: indent all keys of a mapping equally, and close each bracket once"},
+	"did not find expected <document start>":                       {text: "the document ends before this text: indent all keys of a mapping equally, and close each bracket once"},
 	"did not find expected comment or line break":                  {text: `want the end of the line after "|" or ">"`},
-	"did not find URI escaped octet":                               {text: "not a tag: write the value without it"},
-	"did not find expected alphabetic or numeric character":        {text: `"&" and "*" begin the name of an anchor: put text that begins with them in quotes`},
-	"mapping keys are not allowed in this context":                 {text: `"?" is not allowed here: put text that begins with it in quotes`},
+	"did not find URI escaped octet":                               {text: "this is not a valid tag: write the value without a tag"},
+	"did not find expected alphabetic or numeric character":        {text: `"&" and "*" begin the name of an anchor: put text that begins with "&" or "*" in quotes`},
+	"mapping keys are not allowed in this context":                 {text: `"?" is not allowed here: put text that begins with "?" in quotes`},
 	"found mixed spaces and tabs in indentation":                   {text: tabs},
-	"found undefined tag handle":                                   {text: `"!" begins a tag, which is not supported: put text that begins with it in quotes`},
+	"found undefined tag handle":                                   {text: `"!" begins a tag, which is not supported: put text that begins with "!" in quotes`},
 	"found incompatible YAML document":                             {text: "want YAML 1.1 or 1.2"},
 	"did not find expected hexadecimal number":                     {text: "want hexadecimal digits after this escape"},
 	"found invalid Unicode character escape code":                  {text: "this escape is not a character"},
 }
 
-// String fills in the message for an error.
+// String returns the message for an error, with {found} and {line} filled in.
 func (m syntaxMessage) String(e syntaxError) string {
 	text := m.text
 	switch {
@@ -81,7 +81,7 @@ func (m syntaxMessage) String(e syntaxError) string {
 	return strings.NewReplacer("{found}", fmt.Sprintf("%q", e.found), "{line}", fmt.Sprint(e.start.Line)).Replace(text)
 }
 
-// yamlError rewrites an error of the parser, and adds its position.
+// yamlError rewrites an error of the parser for the author of the document, and adds the position of the error.
 func yamlError(name string, text []byte, err error) error {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) {
@@ -101,7 +101,7 @@ func yamlError(name string, text []byte, err error) error {
 	return errorAt(name, position.Line, position.Column, "not YAML: %s", message)
 }
 
-// explain returns a message, and the position to fix.
+// explain returns a message, and the position at which the author must fix the document.
 func (s syntaxError) explain(text []byte, e *yaml.LoadError) (problem.Position, string) {
 	explained, known := syntaxMessages[e.Message]
 	hasStart := s.start.Line > 0 && s.start != s.at
@@ -124,7 +124,7 @@ func (s syntaxError) explain(text []byte, e *yaml.LoadError) (problem.Position, 
 	return s.at, explained.String(s) + quoteHint(text, s.at)
 }
 
-// forbiddenCharacter finds the character for which the parser returns an error without a position.
+// forbiddenCharacter finds a character that YAML forbids, because the parser reports such a character without a position.
 func forbiddenCharacter(name string, text []byte, message string) error {
 	var c cursor
 	for offset, r := range string(text) {
@@ -152,7 +152,7 @@ func mergeConflict(name string, text []byte) (problem.Position, bool) {
 	return problem.Position{File: name, Line: bytes.Count(text[:found[0]], []byte("\n")) + 1, Column: 1}, true
 }
 
-// characterAt returns the character at a position, or "" if only white space follows.
+// characterAt returns the character at a position, or "" if there is only white space from this position to the end.
 func characterAt(text []byte, line, column int) string {
 	lines := bytes.SplitAfterN(text, []byte("\n"), line+1)
 	if line > len(lines) {
@@ -177,7 +177,7 @@ func endOf(name string, text []byte) problem.Position {
 	return problem.Position{File: name, Line: line, Column: column}
 }
 
-// oneLine shortens a message of a library to one line.
+// oneLine writes a message of a library on one line of at most 200 characters.
 func oneLine(text string) string {
 	return message.Shorten(strings.Join(strings.Fields(text), " "), 200)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// indentationHint explains a ":" or a key that the parser did not expect. The cause often is the indentation of the line, or
-// a missing colon in the line before. The hint is empty if there is another cause.
+// indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of the line, or
+// a missing colon in the line above. If neither is the cause, the hint is empty.
 func indentationHint(text []byte, at problem.Position, found string) (problem.Position, string) {
 	lines := strings.Split(string(text), "\n")
 	if at.Line > len(lines) {
@@ -33,8 +33,8 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the last line before another that is not blank, or -1. A comment ends a text that
-// continues over several lines, so it counts as a line unless skipComments is set.
+// lineBefore returns the index of the nearest line above a given line that is not blank, or -1. A comment counts as a line
+// unless skipComments is true, because a comment ends a text that continues over several lines.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {
@@ -44,7 +44,7 @@ func lineBefore(lines []string, index int, skipComments bool) int {
 	return -1
 }
 
-// misalignedKey explains a key that is indented less than the mapping above it, but more than the parent of that mapping.
+// misalignedKey explains a key that is indented less than the mapping above the key, but more than the parent of that mapping.
 func misalignedKey(lines []string, at problem.Position) string {
 	line, least := 0, 0
 	for i := lineBefore(lines, at.Line-1, true); i >= 0; i = lineBefore(lines, i, true) {
@@ -62,16 +62,16 @@ func misalignedKey(lines []string, at problem.Position) string {
 	if line == 0 {
 		return ""
 	}
-	return fmt.Sprintf("indent all keys of a mapping equally: this one by %d, like those of line %d, or less", least, line)
+	return fmt.Sprintf("indent all keys of a mapping equally: indent this key by %d, like the key in line %d, or by less", least, line)
 }
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// quote matches quotes, but not an apostrophe inside a word.
+// quote matches a double or single quote, but not an apostrophe inside a word.
 var quote = regexp.MustCompile(`"|\B'|'\B`)
 
-// quoteHint names the last line before an error with an odd number of quotes. A text without a closing quote ends where the
-// next one begins, which can be far below.
+// quoteHint names the last line up to an error that has an odd number of quotes. In this line, a closing quote may be missing,
+// although the parser reports the error at the next quote, which can be many lines below.
 func quoteHint(text []byte, at problem.Position) string {
 	lines := strings.Split(string(text), "\n")
 	for i := min(at.Line, len(lines)) - 1; i >= 0; i-- {

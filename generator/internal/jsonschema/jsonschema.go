@@ -1,5 +1,5 @@
-// Package jsonschema builds JSON Schemas (draft 2020-12) from the keywords that trainyard's constraints need. It writes
-// keywords and properties in an order that is easy to read.
+// Package jsonschema builds JSON Schemas (draft 2020-12) with the keywords that trainyard's constraints need. The keywords and
+// properties of a schema are written in an order that is easy to read.
 package jsonschema
 
 import (
@@ -55,7 +55,7 @@ type Schema struct {
 	never bool
 }
 
-// Pattern is a regular expression in the common subset of RE2 and ECMA 262.
+// Pattern is a regular expression in the syntax that RE2 and ECMA 262 have in common.
 type Pattern string
 
 // MarshalJSON escapes all characters outside of ASCII, because a pattern can contain invisible characters.
@@ -77,7 +77,7 @@ func (p Pattern) MarshalJSON() ([]byte, error) {
 // Never returns the schema that allows nothing.
 func Never() *Schema { return &Schema{never: true} }
 
-// MarshalJSON writes the keywords that are not empty.
+// MarshalJSON writes the schema with those keywords that are set.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.never {
 		return []byte("false"), nil
@@ -125,7 +125,7 @@ func (p *Properties) Names() []string {
 	return p.names
 }
 
-// MarshalJSON writes the schemas in their order.
+// MarshalJSON writes the schemas in the order in which their names were set.
 func (p *Properties) MarshalJSON() ([]byte, error) {
 	members := make([][]byte, len(p.names))
 	for i, name := range p.names {
@@ -139,7 +139,8 @@ func (p *Properties) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// encode encodes a value as JSON. Unlike json.Marshal, it does not escape characters of HTML, so that patterns stay readable.
+// encode returns a value as JSON. Unlike json.Marshal, encode does not escape the characters <, > and &, so that patterns stay
+// readable.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

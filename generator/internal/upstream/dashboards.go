@@ -4,9 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// partialTypes have only the fields that trainyard uses. The modules of the grafana-operator and of Perses import clients of
-// Kubernetes, which would slow down every start of the command. test/controlplane checks generated objects against the
-// complete types.
+// partialTypes have only the fields that trainyard uses. The complete types are not imported, because the modules of
+// grafana-operator and Perses import Kubernetes clients, which would slow down every start of the command. The tests in
+// test/controlplane check generated objects against the complete types.
 var partialTypes = constructors{
 	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: empty[grafanaDashboard],
 	{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}:              empty[persesDashboard],
@@ -41,7 +41,7 @@ type persesDisplay struct {
 	Description string `json:"description"`
 }
 
-// persesPlugin has a spec that a plugin of Perses defines.
+// persesPlugin is the reference to a plugin of Perses, with a spec that the plugin defines.
 type persesPlugin struct {
 	Kind string         `json:"kind"`
 	Spec map[string]any `json:"spec"`

@@ -1,5 +1,5 @@
-// Package upstream has the Go types of the objects that trainyard generates. Generated objects are decoded into these types
-// to verify them; no object is built from them.
+// Package upstream has the Go types of the objects that trainyard generates. The verify stage decodes generated objects into
+// these types. No object is built from these types, because CUE builds all objects.
 package upstream
 
 import (
@@ -21,7 +21,7 @@ type constructors map[schema.GroupVersionKind]func() any
 
 func empty[T any]() any { return new(T) }
 
-// completeTypes are the types of upstream modules.
+// completeTypes are types that the Go modules of upstream projects define.
 var completeTypes = constructors{
 	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):                     empty[trainer.ClusterTrainingRuntime],
 	trainer.GroupVersion.WithKind("TrainingRuntime"):                            empty[trainer.TrainingRuntime],
@@ -52,10 +52,10 @@ var completeTypes = constructors{
 	kueuev1beta2.GroupVersion.WithKind("WorkloadPriorityClass"):                 empty[kueuev1beta2.WorkloadPriorityClass],
 }
 
-// IsComplete reports whether New returns the complete type of a kind, and not only the fields that trainyard uses.
+// IsComplete reports whether the type that New returns for a kind has all fields, and not only the fields that trainyard uses.
 func IsComplete(kind schema.GroupVersionKind) bool { return completeTypes[kind] != nil }
 
-// New returns an empty object of a kind, or nil if trainyard does not generate the kind.
+// New returns an empty object of a kind, or nil if trainyard does not generate objects of this kind.
 func New(kind schema.GroupVersionKind) any {
 	for _, types := range []constructors{completeTypes, partialTypes} {
 		if construct := types[kind]; construct != nil {

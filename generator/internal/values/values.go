@@ -1,9 +1,9 @@
-// Package values reads plain data: mappings, lists and scalars as encoding/json decodes them.
+// Package values reads plain data, which consists of mappings, lists and scalars in the types that encoding/json decodes.
 package values
 
 import "strconv"
 
-// Mapping returns the mapping below some keys, or nil.
+// Mapping returns the mapping at a path of keys, or nil.
 func Mapping(from map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		from, _ = from[key].(map[string]any)
@@ -11,7 +11,7 @@ func Mapping(from map[string]any, keys ...string) map[string]any {
 	return from
 }
 
-// Mappings returns the mappings in a list.
+// Mappings returns the items of the list at a key that are mappings.
 func Mappings(from map[string]any, key string) []map[string]any {
 	list, _ := from[key].([]any)
 	var items []map[string]any
@@ -23,7 +23,7 @@ func Mappings(from map[string]any, key string) []map[string]any {
 	return items
 }
 
-// Texts returns the mapping below some keys with its values as strings.
+// Texts returns the mapping at a path of keys with its values as strings. A value that is not a string becomes "".
 func Texts(from map[string]any, keys ...string) map[string]string {
 	texts := map[string]string{}
 	for key, value := range Mapping(from, keys...) {
@@ -32,7 +32,7 @@ func Texts(from map[string]any, keys ...string) map[string]string {
 	return texts
 }
 
-// Pick copies some keys of a mapping.
+// Pick returns a copy of a mapping with only the given keys.
 func Pick(from map[string]any, keys []string) map[string]any {
 	picked := map[string]any{}
 	for _, key := range keys {
@@ -70,7 +70,7 @@ func Child(node any, key string) (any, bool) {
 	return nil, false
 }
 
-// Extend returns a path with one more key. It never writes to the array of the path.
+// Extend returns a copy of a path with one more key, and does not change the array of the original path.
 func Extend[K any](path []K, key K) []K {
 	return append(path[:len(path):len(path)], key)
 }

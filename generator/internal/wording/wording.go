@@ -1,4 +1,4 @@
-// Package wording phrases parts of messages about documents.
+// Package wording writes parts of messages about documents, such as suggestions for misspelled words.
 package wording
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// Choice completes a message about a word that is not allowed: with the nearest allowed word, or else with all
-// of them.
+// Choice completes a message about a word that is not allowed. The message suggests the nearest allowed word, or lists all
+// allowed words if none is similar.
 func Choice(text, word string, allowed []string) string {
 	if nearest := message.Nearest(word, allowed); nearest != "" {
 		return fmt.Sprintf("%s: did you mean %s?%s", text, message.Quote(nearest), Lookalike(word))
@@ -29,7 +29,8 @@ func Choice(text, word string, allowed []string) string {
 	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoted, ", "))
 }
 
-// Lookalike points out a letter of a word that only looks like an ASCII letter, or is empty.
+// Lookalike returns a remark about the first character of a word that is not in ASCII, because this character may only look
+// like an ASCII letter. If all characters are in ASCII, the remark is empty.
 func Lookalike(word string) string {
 	for _, r := range word {
 		if r > unicode.MaxASCII && unicode.IsPrint(r) {
@@ -39,7 +40,8 @@ func Lookalike(word string) string {
 	return ""
 }
 
-// Describe names a node in a message: its value, and its kind where a value of another kind is wanted.
+// Describe returns the words for a node in a message. For a mapping or a list, Describe returns the type. For a scalar,
+// Describe returns the value, and also the type of the value if another type is wanted.
 func Describe(n *document.Node, want cue.Kind) string {
 	switch n.Kind {
 	case document.Mapping:

@@ -28,7 +28,7 @@ func FuzzVet(f *testing.F) {
 		f.Add(false, text)
 	}
 	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
-		// A panic is the only way to end a function that hangs; the fuzzer then stores the input.
+		// A panic is the only way to end a function that hangs. The fuzzer then stores the input.
 		timer := time.AfterFunc(20*time.Second, func() { panic("one input took more than 20s") }) //nolint:forbidigo // see above
 		defer timer.Stop()
 		name := "a.yaml"
@@ -56,7 +56,7 @@ func TestVetAcceptsAnyValueAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range descendants(documents[0]) {
-			kept := *n
+			original := *n
 			for _, other := range others {
 				*n = *other
 				text, err := json.Marshal(documents[0].Plain())
@@ -65,7 +65,7 @@ func TestVetAcceptsAnyValueAnywhere(t *testing.T) {
 				}
 				check(t, "a.json", string(text))
 			}
-			*n = kept
+			*n = original
 		}
 	}
 }
@@ -85,7 +85,7 @@ func descendants(n *document.Node) []*document.Node {
 // lineBreak matches the line breaks of YAML.
 var lineBreak = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
 
-// check vets a text with any content.
+// check runs Vet on any text, and checks the result.
 func check(t *testing.T, name, text string) {
 	t.Helper()
 	report, err := Vet(name, []byte(text))

@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers checks mlPolicy.numNodes, which Trainer gives to the ReplicatedJob with the ancestor label: the launcher.
+// manyLaunchers checks mlPolicy.numNodes. Trainer applies this number to the ReplicatedJob with the ancestor label,
+// which is the launcher.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.number(); ok && number > 1 && p.launcher.isSet() {
@@ -26,12 +27,13 @@ func unsupportedMPI(p *pass) {
 		p.problem(v, "the API server admits an empty name, but Trainer then creates nothing for any TrainJob: write OpenMPI")
 	default:
 		p.problem(v, "the API server refuses %s, because Trainer writes host files for Open MPI only: "+
-			"write OpenMPI, and convert /etc/mpi/hostfile in the launcher for another MPI", message.Quote(name))
+			"write OpenMPI, and if you use another MPI, convert /etc/mpi/hostfile in the launcher", message.Quote(name))
 	}
 }
 
-// launcherNotANode finds nodes that get nothing from a TrainJob. Trainer gives the environment and resources of a
-// TrainJob to the labelled ReplicatedJob, and to the nodes only if the launcher is one of them.
+// launcherNotANode finds runtimes in which the settings of a TrainJob do not reach the nodes. Trainer gives the
+// environment and resources of a TrainJob to the ReplicatedJob with the ancestor label, and to the nodes only if the
+// launcher is also a node.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -41,8 +43,8 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds SSH keys that ssh refuses. Keys of root must not be readable by others, and Trainer sets modes that
-// allow it, at every path.
+// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read.
+// Trainer sets such modes at every path.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())
@@ -50,14 +52,14 @@ func rootSSHKeys(p *pass) {
 		shown = keysPath + ", the default"
 	}
 	if strings.HasPrefix(p.keysDir()+"/", "/root/") {
-		p.problem(v, "ssh run by root refuses the keys at %s, because of their modes: "+
+		p.problem(v, "if root runs ssh, ssh refuses the keys at %s because of their modes: "+
 			"write a folder outside of /root, such as /home/mpiuser/.ssh, and run as another user", shown)
 	}
 	for _, job := range p.mpiJobs() {
 		for _, context := range []value{podSpec(job), mainContainer(job)} {
 			user := context.get("securityContext", "runAsUser")
 			if id, ok := user.number(); ok && id == 0 {
-				p.problem(user, "ssh run by root refuses key files with the modes that Trainer sets, at every path: run as another user, such as 1000")
+				p.problem(user, "if root runs ssh, ssh refuses key files with the modes that Trainer sets, at every path: run as another user, such as 1000")
 			}
 		}
 	}
@@ -65,17 +67,18 @@ func rootSSHKeys(p *pass) {
 
 func processCountIgnored(p *pass) {
 	if p.isGenerated() {
-		return // the document wants Trainer to count the GPUs that each TrainJob requests
+		return // in generated runtimes, Trainer counts the GPUs of each TrainJob on purpose
 	}
 	v := p.mpi.get("numProcPerNode")
 	number, ok := v.number()
 	if gpus := gpusPerNode(p.runtime); gpus > 1 && (!v.isSet() || ok && number == 1) {
 		p.note(v, "%d processes start on each node, because Trainer replaces 1 with the number of GPUs: "+
-			"write %[1]d to confirm it, and set numProcPerNode: 1 in TrainJobs that want one process", gpus)
+			"write %[1]d to confirm this number, and set numProcPerNode: 1 in TrainJobs that want one process", gpus)
 	}
 }
 
-// gpusPerNode counts GPUs as Trainer does: in the first ReplicatedJob that is called node or has the ancestor label.
+// gpusPerNode counts the same GPUs as Trainer. They are those of the first ReplicatedJob that is called node or has the
+// ancestor label.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.items() {
@@ -86,7 +89,8 @@ func gpusPerNode(r runtime) int {
 	return 0
 }
 
-// gpus returns the largest amount of a resource with "gpu" in its name. Trainer takes one of them at random.
+// gpus returns the largest amount among the resources with "gpu" in their names. If there are several such resources,
+// Trainer uses a random one.
 func gpus(resources value) int {
 	most := 0
 	for _, v := range resources.fields() {

@@ -4,7 +4,8 @@ import "testing"
 
 const gang = "  podGroupPolicy: {coscheduling: {}}\n  template:\n    spec:\n      network"
 
-// TestVetPassesSimilarRuntimes checks runtimes that differ little from runtimes with a trap.
+// TestVetPassesSimilarRuntimes checks that Vet reports nothing for valid runtimes that are similar to runtimes with a
+// trap.
 func TestVetPassesSimilarRuntimes(t *testing.T) {
 	const (
 		jobSet   = "  template:\n    spec:\n      network"
@@ -36,7 +37,7 @@ func TestVetPassesSimilarRuntimes(t *testing.T) {
 		"one process, and GPUs that Trainer does not count":      {edits: []string{"numProcPerNode: 2", "numProcPerNode: 1", "resources: {limits: {memory: 4Gi}}", "resources: {limits: {nvidia.com/gpu: 4}}"}},
 		"one process, and requests precede limits":               {edits: []string{"numProcPerNode: 2", "numProcPerNode: 1", limits, "limits: {cpu: 2, acme.com/gpu: 4}\n                    requests: {nvidia.com/gpu: 1}"}},
 		"one process, and a number of GPUs that is too large":    {edits: []string{"numProcPerNode: 2", "numProcPerNode: 1", limits, "limits: {cpu: 2, nvidia.com/gpu: 99999999999}"}},
-		"the node has a volume with the name of the host file's": {edits: []string{sshd, sshd + "\n                volumes: [{name: mpi-hostfile, emptyDir: {}}]", "                  resources: {limits: {memory: 4Gi}}\n", ""}},
+		"the node's volume has the name of the host file volume": {edits: []string{sshd, sshd + "\n                volumes: [{name: mpi-hostfile, emptyDir: {}}]", "                  resources: {limits: {memory: 4Gi}}\n", ""}},
 		"the node mounts at a path reserved in the launcher":     {edits: []string{sshd, sshd + "\n                  volumeMounts: [{name: a, mountPath: /etc/mpi}]"}},
 		"a sidecar mounts at a path of Trainer":                  {edits: []string{sshd, sshd + "\n                - name: b\n                  volumeMounts: [{name: a, mountPath: /home/mpiuser/.ssh}]"}},
 		"the node has a reserved variable":                       {edits: []string{sshd, sshd + "\n                  env: [{name: OMPI_MCA_plm_rsh_args}]"}},

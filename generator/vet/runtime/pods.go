@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// reservedVolume compares volumes by name and mounts by path, as Trainer does.
+// reservedVolume identifies volumes by name and mounts by path, as Trainer does.
 func reservedVolume(p *pass) {
 	for _, job := range p.mpiJobs() {
 		names, paths := []string{"mpi-ssh-auth"}, []string{p.keysDir()}
@@ -15,26 +15,27 @@ func reservedVolume(p *pass) {
 		}
 		for _, volume := range podSpec(job).get("volumes").items() {
 			if slices.Contains(names, volume.name()) {
-				p.problem(volume.get("name"), "Trainer replaces this volume with its own: give it another name, or leave it out")
+				p.problem(volume.get("name"), "Trainer replaces this volume with its own: give this volume another name, or remove it")
 			}
 		}
 		for _, mount := range mainContainer(job).get("volumeMounts").items() {
 			if v := mount.get("mountPath"); v.text() != "" && slices.Contains(paths, path.Clean(v.text())) {
-				p.problem(v, "Trainer mounts its own volume at this path: mount this one elsewhere, or leave it out")
+				p.problem(v, "Trainer mounts its own volume at this path: write another path, or remove this mount")
 			}
 		}
 	}
 }
 
 // reservedVariables are the variables that always get their value from Trainer. Trainer also sets
-// OMPI_MCA_orte_set_default_slots, but a runtime can list that variable to choose its place in the list.
+// OMPI_MCA_orte_set_default_slots. A runtime may list this variable, because its position in the list can matter to the
+// runtime.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {
 	for _, variable := range mainContainer(p.launcher).get("env").items() {
 		if name := variable.name(); slices.Contains(reservedVariables, name) {
 			p.problem(variable.get("name"), "Trainer silently replaces the value of %s: "+
-				"leave it out, and put other settings into the command or into the configuration files of Open MPI", name)
+				"remove this variable, and put other settings into the command or into the configuration files of Open MPI", name)
 		}
 	}
 }
@@ -45,21 +46,22 @@ func brokenHostNames(p *pass) {
 		p.problem(v, "ranks cannot find each other while they start, because a pod has no DNS name before it is ready: write true")
 	}
 	if v := network.get("enableDNSHostnames"); v.isFalse() {
-		p.problem(v, "the names in the host file do not exist: write true")
+		p.problem(v, "with false, the pods do not have the DNS names that the host file contains: write true")
 	}
 	if v := network.get("subdomain"); v.text() != "" {
-		p.problem(v, "all TrainJobs of a namespace need a Service with this name, and only one can have it: "+
-			"leave it out, so that each TrainJob gets its own name")
+		p.problem(v, "all TrainJobs of a namespace need a Service with this name, but only one of them can create it: "+
+			"remove subdomain, so that each TrainJob gets its own name")
 	}
 }
 
 func inheritedLauncherArgs(p *pass) {
 	if v := mainContainer(p.launcher).get("args"); len(v.items()) > 0 {
-		p.note(v, "a TrainJob that sets a command but no args runs its command with these args: put all of them into command")
+		p.note(v, "a TrainJob that sets a command but no args runs its command with these args: move all args into command")
 	}
 }
 
-// openMPI5Hostfile finds launchers that do not pass the host file to PRRTE, which ignores the variables that Trainer sets.
+// openMPI5Hostfile finds launchers that do not pass the host file to PRRTE, which starts the ranks of Open MPI 5. PRRTE
+// ignores the variables that Trainer sets.
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
 	if !c.isSet() {

@@ -6,7 +6,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher points at the ReplicatedJob that probably is the launcher.
+// missingLauncher reports the name of the ReplicatedJob that probably is the launcher. Without such a job, it reports
+// the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -14,27 +15,27 @@ func missingLauncher(p *pass) {
 	for _, job := range p.otherJobs() {
 		if isTrainer(job) {
 			p.problem(job.get("name"), "%s cannot reach any host, because Trainer gives the host file only to a ReplicatedJob called launcher: "+
-				"call it launcher", message.Quote(job.name()))
+				"name this ReplicatedJob launcher", message.Quote(job.name()))
 			return
 		}
 	}
 	p.problem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add one that runs mpirun")
 }
 
-// missingNode finds launchers without nodes. A launcher alone works for TrainJobs with one node.
+// missingNode finds runtimes with a launcher but without nodes. Such a runtime works only for TrainJobs with one node.
 func missingNode(p *pass) {
 	if !p.launcher.isSet() || p.node.isSet() {
 		return
 	}
 	if others := p.otherJobs(); len(others) > 0 {
 		p.problem(others[0].get("name"), "no rank ever runs on %s, because Trainer puts only launcher and node into the host file: "+
-			"call it node", message.Quote(others[0].name()))
+			"name this ReplicatedJob node", message.Quote(others[0].name()))
 		return
 	}
 	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
 }
 
-// wrongContainerName points at the name to change if there is only one container.
+// wrongContainerName reports the name of the container if there is only one, because this is the name to change.
 func wrongContainerName(p *pass) {
 	for _, job := range p.mpiJobs() {
 		if mainContainer(job).isSet() {
@@ -55,7 +56,7 @@ func wrongAncestorLabel(p *pass) {
 			"label its Job template %s: trainer", ancestorLabel)
 	}
 	if isTrainer(p.node) {
-		p.problem(stepLabel(p.node), "the command of a TrainJob replaces sshd, because labelled pods run that command: "+
+		p.problem(stepLabel(p.node), "the command of a TrainJob replaces sshd on the nodes, because all pods with this label run that command: "+
 			"label only the launcher")
 	}
 }
@@ -63,17 +64,17 @@ func wrongAncestorLabel(p *pass) {
 func wrongReplicaCount(p *pass) {
 	v := p.launcher.get("replicas")
 	if number, ok := v.number(); ok && number != 1 {
-		p.problem(v, "the cluster refuses any number of launchers other than one: write 1")
+		p.problem(v, "the cluster refuses every number of launchers except one: write 1")
 	}
 	v = p.node.get("replicas")
 	if number, ok := v.number(); ok && number > 1 {
-		p.problem(v, "other replicas than the first stay idle, because the host file does not list their pods: "+
+		p.problem(v, "all replicas except the first stay idle, because the host file does not list their pods: "+
 			"write 1, and put the number of nodes into parallelism and completions")
 	}
 }
 
-// wrongSuccessPolicy allows the operator Any without targets: one completed job is then enough, and only the launcher
-// completes.
+// wrongSuccessPolicy allows the operator Any without targets, because one completed job is then enough, and only the
+// launcher completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return
@@ -121,12 +122,12 @@ func (p *pass) checkDependency(job, dependency value, earlier map[string]bool) {
 	case waitsForEnd && name == nodeName:
 		p.problem(status, "%s never starts, because sshd on the nodes never ends: write Ready", message.Quote(job.name()))
 	case waitsForEnd && name == launcherName && job.name() == nodeName:
-		p.problem(status, "the nodes start only when mpirun has ended, and mpirun waits for the nodes: leave the dependency out")
+		p.problem(status, "the nodes start only when mpirun has ended, and mpirun waits for the nodes: remove this dependency")
 	}
 }
 
 func rerunAfterTTL(p *pass) {
 	if v := p.jobSet.get("ttlSecondsAfterFinished"); v.isSet() {
-		p.note(v, "a failed TrainJob runs again when its JobSet is deleted, up to Trainer 2.3: leave it out, and delete TrainJobs instead")
+		p.note(v, "up to Trainer 2.3, a failed TrainJob runs again when its JobSet is deleted: remove ttlSecondsAfterFinished, and delete TrainJobs instead")
 	}
 }

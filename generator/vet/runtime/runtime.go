@@ -18,7 +18,7 @@ const (
 	hostfilePath  = "/etc/mpi"
 )
 
-// runtime is a training runtime, with the values that many rules read.
+// runtime holds a training runtime, and those of its values that many rules read.
 type runtime struct {
 	root     value
 	mpi      value // mlPolicy.mpi
@@ -43,13 +43,13 @@ func newRuntime(v value) runtime {
 	}
 }
 
-// isGenerated reports whether trainyard generated the runtime. Its document then chose on purpose some settings that
-// surprise in other runtimes.
+// isGenerated reports whether trainyard generated the runtime. In a generated runtime, the author of the document chose
+// some settings on purpose that are probably mistakes in other runtimes.
 func (r runtime) isGenerated() bool {
 	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
 }
 
-// keysDir returns the folder where Trainer mounts the SSH keys.
+// keysDir returns the folder in which Trainer mounts the SSH keys.
 func (r runtime) keysDir() string {
 	if dir, ok := r.mpi.get("sshAuthMountPath").node.Scalar.(string); ok {
 		return path.Clean(dir)

@@ -11,8 +11,8 @@ func gangSchedulers(r runtime) []value {
 	return schedulers
 }
 
-// gangDeadlock finds pods that are created only when other pods are ready. The PodGroup counts these pods too, so the
-// scheduler starts none before all exist.
+// gangDeadlock finds pods that are created only when other pods are ready. The PodGroup also counts the pods that do
+// not exist yet, so the scheduler starts no pod until all pods exist.
 func gangDeadlock(p *pass) {
 	if len(gangSchedulers(p.runtime)) == 0 {
 		return
@@ -35,13 +35,13 @@ func missingSchedulerName(p *pass) {
 	for _, job := range p.jobs.items() {
 		if v := podSpec(job).get("schedulerName"); v.text() == "" {
 			p.problem(v, "the default scheduler ignores the PodGroup that podGroupPolicy creates: "+
-				"write into the pod template the schedulerName of the gang scheduler")
+				"set schedulerName in the pod template to the name of the gang scheduler")
 		}
 	}
 }
 
 func twoGangSchedulers(p *pass) {
 	if schedulers := gangSchedulers(p.runtime); len(schedulers) > 1 {
-		p.problem(schedulers[1], "Trainer creates a PodGroup for each, and a pod has only one scheduler: keep coscheduling or volcano")
+		p.problem(schedulers[1], "Trainer creates one PodGroup for coscheduling and one for volcano, but a pod has only one scheduler: remove one of these two fields")
 	}
 }

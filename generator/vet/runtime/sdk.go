@@ -2,8 +2,8 @@ package runtimevet
 
 import "strings"
 
-// unknownDeviceLimit reads limits as the Kubeflow SDK does: from the first container called node in a ReplicatedJob
-// with an ancestor label.
+// unknownDeviceLimit checks the same limits as the Kubeflow SDK. They are those of the first container called node in a
+// ReplicatedJob with an ancestor label.
 // Source: get_container_devices in kubeflow/trainer/backends/kubernetes/utils.py of the Kubeflow SDK 0.4.
 func unknownDeviceLimit(p *pass) {
 	for _, job := range p.jobs.items() {
@@ -28,7 +28,7 @@ func (p *pass) checkDevice(limits value) {
 	}
 	switch {
 	case migs > 1:
-		p.problem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows one kind of MIG device: keep one of the %d", migs)
+		p.problem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows only one kind of MIG device: keep one of these %d", migs)
 	case limits.isSet() && migs == 0 && !known:
 		p.problem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK knows none of these devices: "+
 			"add cpu, or leave limits out")

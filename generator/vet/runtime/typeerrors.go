@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkTypes compares the runtime with Trainer's Go type, which is the same for both kinds of runtime. It reports what
-// strict decoding would report, but all type errors at once, and with positions.
+// checkTypes compares the runtime with Trainer's Go type, which is the same for both kinds of runtime. It reports the
+// same errors as strict decoding, but all type errors at once and with their positions.
 func (p *pass) checkTypes() {
 	p.compare(p.root, reflect.TypeFor[trainer.ClusterTrainingRuntime]())
 }
@@ -63,8 +63,8 @@ func (p *pass) compareFields(v value, known map[string]reflect.Type) {
 	}
 }
 
-// maxSuggestions limits how many unknown fields get a suggestion, because each search takes a while. A runtime with
-// more unknown fields is probably not a runtime.
+// maxSuggestions limits how many unknown fields get a suggestion, because the search for each suggestion takes time. A
+// runtime with more unknown fields is probably not a runtime.
 const maxSuggestions = 100
 
 func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
@@ -93,7 +93,7 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	return types
 }
 
-// compareScalar reports a value that does not decode into a type as a whole.
+// compareScalar decodes a value into a type, and reports the value if that fails.
 func (p *pass) compareScalar(v value, t reflect.Type) {
 	if !decodes(v.node, t) {
 		p.rule = wrongType

@@ -8,17 +8,17 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a value at a path of a document. A value that the document does not set has an empty node, and the position
-// of the nearest key above it.
+// value is a part of a document, with its path and position. A value that the document does not set has an empty node,
+// and the position of the nearest key above it.
 type value struct {
 	node *document.Node
-	at   problem.Position // of a scalar or a list item; for other values, of the key
+	at   problem.Position // position of the value if it is a scalar or a list item, or else of its key
 	path []string
 }
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// child returns the value of a key or item, and the position of that key or item.
+// child returns the value n below v. The position at is that of its key or item, but a scalar has its own position.
 func (v value) child(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
@@ -26,10 +26,10 @@ func (v value) child(step string, n *document.Node, at problem.Position) value {
 	return value{n, at, append(slices.Clip(v.path), step)}
 }
 
-// isSet reports whether the document sets the value. Like the cluster, it treats null as not set.
+// isSet reports whether the document sets the value. Like in the cluster, null means that the value is not set.
 func (v value) isSet() bool { return !v.node.Empty() }
 
-// get follows a path of keys.
+// get returns the value at a path of keys.
 func (v value) get(keys ...string) value {
 	for _, key := range keys {
 		if f := v.node.Field(key); f != nil {
@@ -63,7 +63,7 @@ func (v value) items() []value {
 	return all
 }
 
-// named returns the first item of a list with a name.
+// named returns the first item with the given name in a list.
 func (v value) named(name string) value {
 	for _, item := range v.items() {
 		if item.name() == name {
@@ -82,7 +82,7 @@ func (v value) name() string { return v.node.Get("name").AsString() }
 // text returns the value if it is a string, or "".
 func (v value) text() string { return v.node.AsString() }
 
-// texts returns the strings of a list; an item of another type becomes "".
+// texts returns the strings of a list. An item of another type becomes "".
 func (v value) texts() []string {
 	all := make([]string, len(v.node.Items))
 	for i, item := range v.node.Items {

@@ -1,8 +1,9 @@
-// Package runtimevet checks training runtimes that another tool or a person wrote for the traps of MPI on Kubeflow
-// Trainer. Most traps pass every check of the cluster, and show only when a TrainJob hangs, runs on one node, or runs
-// twice.
+// Package runtimevet checks training runtimes that trainyard did not generate. It finds traps, which are mistakes in
+// the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only become visible when a
+// TrainJob hangs, runs on one node, or runs twice.
 //
-// The package reads only the text of a file: it does not check what the file does not show, such as the content of an image.
+// The package reads only the text of a file, so it cannot check anything outside the file, such as the content of an
+// image.
 package runtimevet
 
 import (
@@ -17,8 +18,8 @@ import (
 // Report is the result for a file of runtimes. Both lists are in the order of the text.
 type Report struct {
 	Runtimes int          // number of runtimes in the file
-	Problems problem.List // breaks jobs, or is refused by the cluster
-	Notes    problem.List // works, but not as the file suggests
+	Problems problem.List // values that break jobs, or that the cluster refuses
+	Notes    problem.List // values that work, but not as the file suggests
 }
 
 // Trap is a mistake that Vet finds.
@@ -27,8 +28,9 @@ type Trap struct {
 	Doc  string // its meaning, in one sentence without a full stop
 }
 
-// Vet checks every runtime of a YAML stream or JSON file. It also reads the items of a List, as kubectl writes it, and
-// ignores documents of other kinds. If the text cannot be read, the error is a problem.List and the report is empty.
+// Vet checks every runtime of a YAML stream or JSON file. It also checks the items of a List, which is the output of
+// kubectl get, and ignores documents of other kinds. If the text cannot be read, the error is a problem.List and the
+// report is empty.
 func Vet(name string, text []byte) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -41,12 +43,12 @@ func Vet(name string, text []byte) (Report, error) {
 			vetRuntime(v, &report)
 		}
 	}
-	_, _ = report.Problems.Err(), report.Notes.Err() // Err sorts the list; its result is not an error here
+	_, _ = report.Problems.Err(), report.Notes.Err() // Err also sorts the list. Its result is not used, because the report already contains the problems
 	return report, nil
 }
 
-// IsRuntimeFile reports whether a text contains a training runtime or an empty List. It looks at API groups and kinds
-// only, up to the first syntax error.
+// IsRuntimeFile reports whether a text contains a training runtime or an empty List. It compares only API groups and
+// kinds, and stops at the first syntax error.
 func IsRuntimeFile(name string, text []byte) bool {
 	documents, _ := document.ParseStream(name, text) // Vet reports the error
 	return slices.ContainsFunc(documents, func(n *document.Node) bool {
@@ -132,8 +134,8 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether the value at a path, or a value that contains it, has a wrong type. Other rules ignore
-// these values.
+// hasWrongType reports whether the value at a path, or a value that contains it, has a wrong type. All rules except
+// wrong-type ignore these values.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

@@ -106,7 +106,7 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 	}
 }
 
-// mark precedes, in the text of a test, each value that Vet has to report.
+// mark precedes each value that Vet must report, in the text of a test case.
 const mark = "»"
 
 // edited is a good runtime with some edits.
@@ -183,7 +183,7 @@ func TestVetFindsTraps(t *testing.T) {
 				t.Fatalf("Vet(): %v", err)
 			}
 			if len(places) != len(tc.want) {
-				t.Fatalf("%d marks for %d findings", len(places), len(tc.want))
+				t.Fatalf("the text has %d marks, but the case expects %d findings", len(places), len(tc.want))
 			}
 			want := []string{}
 			for i, w := range tc.want {
@@ -197,7 +197,7 @@ func TestVetFindsTraps(t *testing.T) {
 				t.Errorf("Vet(): -want +got:\n%s", diff)
 			}
 			if len(none) > 0 {
-				t.Errorf("Vet() adds to the other list:\n%v", none)
+				t.Errorf("Vet() also reports in the other list:\n%v", none)
 			}
 			if len(found) > 0 && !strings.Contains(found[0].Message, tc.says) {
 				t.Errorf("message %q lacks %q", found[0].Message, tc.says)
@@ -206,7 +206,8 @@ func TestVetFindsTraps(t *testing.T) {
 	}
 }
 
-// TestMPIRulesNeedMPI replaces the MPI policy of each case by another policy.
+// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. The rules for MPI must then report
+// nothing.
 func TestMPIRulesNeedMPI(t *testing.T) {
 	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "unknown-device-limit", "missing-framework-label"}
 	policy := regexp.MustCompile(`\bmpi:`)
@@ -219,7 +220,7 @@ func TestMPIRulesNeedMPI(t *testing.T) {
 			}
 			for _, p := range append(report.Problems, report.Notes...) {
 				if trap, _, _ := strings.Cut(p.Message, ":"); !slices.Contains(general, trap) {
-					t.Errorf("reported without MPI: %v", p)
+					t.Errorf("a rule for MPI reports a runtime without MPI: %v", p)
 				}
 			}
 		})
@@ -257,15 +258,15 @@ func TestVetReadsStreamsAndLists(t *testing.T) {
 		runtimes   int
 		want       []string
 	}{
-		"an empty file":       {"a.yaml", "", false, 0, nil},
-		"no text of JSON":     {"a.json", "", false, 0, nil},
-		"another kind":        {"a.yaml", "apiVersion: v1\nkind: ConfigMap\n", false, 0, nil},
-		"another group":       {"a.yaml", "apiVersion: acme.io/v1\nkind: TrainingRuntime\n", false, 0, nil},
-		"a list at the top":   {"a.yaml", "[1, 2]", false, 0, nil},
-		"a runtime after it":  {"a.yaml", "apiVersion: v1\nkind: ConfigMap\n---\n" + plainGood, true, 1, nil},
-		"a comment before it": {"a.yaml", "# a comment\n---\n" + plainGood, true, 1, nil},
-		"a List":              {"a.yaml", "apiVersion: v1\nkind: List\nitems:\n" + item, true, 1, nil},
-		"a List of others":    {"a.yaml", "apiVersion: v1\nkind: List\nitems: [{kind: ConfigMap}, null, x]\n", false, 0, nil},
+		"an empty file":                    {"a.yaml", "", false, 0, nil},
+		"an empty JSON file":               {"a.json", "", false, 0, nil},
+		"another kind":                     {"a.yaml", "apiVersion: v1\nkind: ConfigMap\n", false, 0, nil},
+		"another group":                    {"a.yaml", "apiVersion: acme.io/v1\nkind: TrainingRuntime\n", false, 0, nil},
+		"a list at the top":                {"a.yaml", "[1, 2]", false, 0, nil},
+		"a runtime as the second document": {"a.yaml", "apiVersion: v1\nkind: ConfigMap\n---\n" + plainGood, true, 1, nil},
+		"a comment before the runtime":     {"a.yaml", "# a comment\n---\n" + plainGood, true, 1, nil},
+		"a List":                           {"a.yaml", "apiVersion: v1\nkind: List\nitems:\n" + item, true, 1, nil},
+		"a List without runtimes":          {"a.yaml", "apiVersion: v1\nkind: List\nitems: [{kind: ConfigMap}, null, x]\n", false, 0, nil},
 		"a problem in a List": {
 			"a.yaml", "apiVersion: v1\nkind: List\nitems:\n" + strings.Replace(item, "dataset-initializer, status", "nobody, status", 1), true, 1,
 			[]string{"a.yaml:18:30: impossible-dependency at items.0.spec.template.spec.replicatedJobs.node.dependsOn.nobody.name"},

@@ -103,11 +103,11 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	case c.Admitted == (len(c.Refused) > 0):
 		r.add(n.Position, "want either admitted: true or refused: [RULE, ...]")
 	case c.Admitted && c.Says != "":
-		r.add(n.Get("says").Position, "not allowed with admitted: an admitted TrainJob has no message")
+		r.add(n.Get("says").Position, "want the key says only in a case with refused, because an admitted TrainJob has no message: remove this field")
 	}
 }
 
-// checkAddress reports a TrainJob that the rules of the tenant do not apply to.
+// checkAddress reports a TrainJob to which the rules of the tenant do not apply.
 func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	for _, field := range []struct {
 		value     *document.Node
@@ -118,7 +118,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 		{job.Get("metadata").Get("namespace"), "namespace", tenant},
 	} {
 		if field.value != nil && field.value.AsString() != field.want {
-			r.add(field.value.Position, "want %s: %s, or none: the rules of %s apply to nothing else", field.key, field.want, tenant)
+			r.add(field.value.Position, "want %[1]s: %[2]s, or no %[1]s, because the rules of %[3]s apply to nothing else", field.key, field.want, tenant)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (r *caseReader) rules(n *document.Node) []string {
 		return nil
 	}
 	if n.Kind != document.List {
-		r.add(n.Position, "want refused to be a list of rules, such as [nodes]")
+		r.add(n.Position, "want refused to be a list of rules, such as [node-limit]")
 	}
 	var known, names []string
 	for _, rule := range guard.Rules() {

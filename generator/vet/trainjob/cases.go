@@ -13,14 +13,15 @@ import (
 	"github.com/trainyard/trainyard/policies/cases"
 )
 
-// Case is a case of a policy test, with the positions of its fields.
+// Case is one TrainJob of a policy test with the expected result, and with the positions of all fields.
 type Case struct {
 	cases.Case
 	node *document.Node
 }
 
 // ReadCases reads the cases of all files *.yaml and *.yml in a folder. The key of the result is the path of the file.
-// Invalid files are a problem.List. A folder without such files is an error, because a test without cases must not pass.
+// If a file is invalid, the error is a problem.List. If the folder has no such files, ReadCases returns an error,
+// because a test without cases must not pass.
 func ReadCases(folder string) (map[string][]Case, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -40,12 +41,12 @@ func ReadCases(folder string) (map[string][]Case, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("reading cases: %s has no file *.yaml", folder)
+		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got %s without any", folder)
 	}
 	return files, problems.Err()
 }
 
-// readFile reads one byte more than the parser allows, so that the parser reports larger files.
+// readFile reads at most one byte more than the parser allows, so that the parser reports a file that is too large.
 func readFile(path string) ([]Case, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -93,8 +94,8 @@ func (c Case) TypeErrors(p Platform) problem.List {
 // Position returns the position of a field of the case, such as admitted or refused.
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
-// Mismatch describes how an outcome differs from what the case expects, at the position of the expectation. It returns
-// false if the outcome does not differ.
+// Mismatch describes how an outcome differs from what the case expects, at the position of the expectation. The result
+// ok is false if the outcome does not differ.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

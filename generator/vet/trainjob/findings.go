@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// problemAt returns a problem of a TrainJob at a path in the form of the API server.
+// problemAt returns a problem of a TrainJob. The path has the form that the API server uses.
 func problemAt(job *document.Node, path string, rule problem.Rule, message string) problem.Problem {
 	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
 }
@@ -36,7 +36,8 @@ func splitPath(path string) []string {
 	return steps
 }
 
-// cutBracket splits text after an opening bracket into the step in the brackets and the rest. Ambiguous keys are quoted.
+// cutBracket splits text after an opening bracket into the step in the brackets and the rest. Keys that would be
+// ambiguous are in quotes.
 func cutBracket(inside string) (step, rest string) {
 	if quoted, err := strconv.QuotedPrefix(inside); err == nil {
 		step, _ = strconv.Unquote(quoted) // QuotedPrefix returns only valid quotes
@@ -48,7 +49,7 @@ func cutBracket(inside string) (step, rest string) {
 
 // findings are the problems of one TrainJob in several environments.
 type findings struct {
-	environments int // how many there are
+	environments int // number of environments
 	problems     problem.List
 	foundIn      map[problem.Problem][]string // the environments that have a problem
 }
@@ -65,7 +66,7 @@ func (f *findings) add(environment string, p problem.Problem) {
 	}
 }
 
-// list returns the problems. A problem that some environments do not have names the environments that have it.
+// list returns the problems. If only some environments have a problem, its message names these environments.
 func (f *findings) list() problem.List {
 	for i, p := range f.problems {
 		if environments := f.foundIn[p]; len(environments) < f.environments {

@@ -15,14 +15,14 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Platform is the rules for TrainJobs in one environment.
+// Platform holds the rules for TrainJobs in one environment.
 type Platform struct {
 	environment string
 	tenants     map[string]tenantRules
 	unenforced  bool // whether the cluster has no rules, because spec.admission.enforce is none
 }
 
-// tenantRules is the rules of one tenant.
+// tenantRules holds the rules of one tenant, and the reader for its TrainJobs.
 type tenantRules struct {
 	guard.Parameters
 	reader guard.Reader
@@ -37,8 +37,8 @@ func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) 
 	return WithRules(ctx, p, r, generated)
 }
 
-// WithRules reads the rules of each generated platform. For platforms where spec.admission.enforce is none, it generates the
-// rules that they would have.
+// WithRules reads the rules of each generated platform. If spec.admission.enforce of a platform is none, the platform
+// has no rules, so WithRules generates the rules that the platform has with the value audit.
 func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
 	platforms, err := readAll(generated)
 	if err != nil || !slices.ContainsFunc(platforms, Platform.hasNoRules) {
@@ -59,7 +59,7 @@ func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, 
 	return audited, nil
 }
 
-// AnyUnenforced reports whether there is a platform that does not enforce its rules.
+// AnyUnenforced reports whether at least one platform does not enforce its rules.
 func AnyUnenforced(platforms []Platform) bool {
 	return slices.ContainsFunc(platforms, func(p Platform) bool { return p.unenforced })
 }
@@ -77,7 +77,7 @@ func readAll(generated []generator.Platform) ([]Platform, error) {
 
 func (p Platform) hasNoRules() bool { return len(p.tenants) == 0 }
 
-// auditLayer is a layer that adds rules to the platforms without rules.
+// auditLayer returns a layer that adds rules to the platforms without rules.
 func auditLayer(platforms []Platform) generator.Input {
 	admission := map[string]any{"enforce": "audit"}
 	spec, environments := map[string]any{}, map[string]any{}
@@ -97,7 +97,7 @@ func auditLayer(platforms []Platform) generator.Input {
 	return generator.Input{Name: "enforce.json", Text: text}
 }
 
-// The ConfigMaps with the parameters of tenants, as policies/admission generates them.
+// The namespace and label of the ConfigMaps with the parameters of tenants, which policies/admission generates.
 const (
 	parameterNamespace = v1alpha1.SystemNamespace
 	tenantLabel        = v1alpha1.TenantLabel
@@ -131,7 +131,7 @@ func tenantsOf(platforms []Platform) []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// TenantError reports a TrainJob without rules.
+// TenantError reports a TrainJob in a namespace without rules.
 type TenantError struct {
 	Tenant      string   // empty if neither the TrainJob nor the user names a tenant
 	Environment string   // empty if the document has no environments

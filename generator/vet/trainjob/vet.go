@@ -1,5 +1,5 @@
-// Package trainjob checks files of TrainJobs before they are submitted. Package guard has the rules for what a tenant
-// may request; this package reads text, and reports the position of each problem.
+// Package trainjob checks files of TrainJobs before they are submitted. This package reads the text of the files and
+// reports the position of each problem. The rules themselves are in package guard.
 package trainjob
 
 import (
@@ -17,22 +17,22 @@ import (
 // Report is the result for a file of TrainJobs. All lists are in the order of the text.
 type Report struct {
 	TrainJobs  int          // number of TrainJobs in the file
-	Invalid    problem.List // the API server refuses it, independent of rules
-	Denied     problem.List // a rule forbids it
-	Unenforced problem.List // a rule forbids it, but the cluster does not enforce the rules
+	Invalid    problem.List // values that the API server refuses, independent of rules
+	Denied     problem.List // values that a rule forbids
+	Unenforced problem.List // values that a rule forbids, but the cluster does not enforce the rules
 }
 
 // Rules that do not depend on a tenant.
 var (
 	wrongType      = problem.Rule{Name: "wrong-type", Doc: "A value has a different type than the field, so the API server refuses the TrainJob"}
 	misplacedJob   = problem.Rule{Name: "misplaced-trainjob", Doc: "A TrainJob needs a file separate from the platform document"}
-	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules"}
+	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules for the TrainJob"}
 )
 
-// Vet checks every TrainJob of a YAML stream or JSON file on all platforms. It also reads the items of a List, as kubectl
-// writes it, and ignores documents of other kinds. The rules are those of the tenant or, if tenant is empty, of the
-// namespace that a TrainJob names. If the text cannot be read, the error is a problem.List. If no TrainJob has a tenant
-// with rules, the error is a *TenantError.
+// Vet checks every TrainJob of a YAML stream or JSON file on all platforms. It also checks the items of a List, which
+// is the output of kubectl get, and ignores documents of other kinds. The rules are those of the tenant or, if tenant
+// is empty, of the namespace that a TrainJob names. If the text cannot be read, the error is a problem.List. If no
+// TrainJob has a tenant with rules, the error is a *TenantError.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -56,7 +56,7 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	if len(unknownTenants) > 0 && len(unknownTenants) == report.TrainJobs {
 		return Report{}, unknownTenants[0]
 	}
-	// Err sorts a list; its result is not an error here.
+	// Err also sorts a list. Its result is not used, because the report already contains the problems.
 	_, _, _ = report.Invalid.Err(), report.Denied.Err(), report.Unenforced.Err()
 	return report, nil
 }
@@ -106,7 +106,7 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	case tenant == "":
 		tenant = namespace
 	case namespace != "" && namespace != tenant:
-		r.Invalid = append(r.Invalid, problemAt(job, "metadata.namespace", wrongNamespace, fmt.Sprintf("want %s, the requested tenant, or none", tenant)))
+		r.Invalid = append(r.Invalid, problemAt(job, "metadata.namespace", wrongNamespace, fmt.Sprintf("want %s, which is the requested tenant, or no namespace", tenant)))
 	}
 	environments := len(platforms)
 	invalid, denied, unenforced := findings{environments: environments}, findings{environments: environments}, findings{environments: environments}

@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// parametersOf returns the ConfigMap of a tenant with one runtime, which allows a number of nodes.
+// parametersOf returns the parameter ConfigMap of a tenant. The tenant has one runtime, which allows the given number
+// of nodes.
 func parametersOf(t testing.TB, trainer, tenant, nodes string) object.Object {
 	t.Helper()
 	o, err := object.New(map[string]any{
@@ -117,7 +118,8 @@ func TestVetNamesEnvironments(t *testing.T) {
 	}
 }
 
-// TestOneTrainJobWithoutRules checks that a TrainJob without rules is a problem, and that Vet still checks the other one.
+// TestOneTrainJobWithoutRules checks that Vet reports a TrainJob without rules as a problem, and still checks the other
+// TrainJob in the file.
 func TestOneTrainJobWithoutRules(t *testing.T) {
 	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
 	many := strings.Replace(good, "numNodes: 2", "numNodes: 9", 1)
@@ -150,7 +152,7 @@ func TestTenantsWithoutRules(t *testing.T) {
 	}
 	_, err := Vet("job.yaml", []byte(good), "", []Platform{platform(t, "")})
 	if err == nil || !strings.Contains(err.Error(), "want a document with tenants") {
-		t.Errorf("Vet() without any rules = %v", err)
+		t.Errorf("Vet() without any rules = %v, want an error that suggests a document with tenants", err)
 	}
 }
 

@@ -7,8 +7,9 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// Resolved returns the document of one environment as YAML, without environments and with the first tenants
-// only. It is for programs without layers; trainyard computes it from layers internally.
+// Resolved returns the document of one environment as YAML, with only the first tenants. The patch of the
+// environment is already merged into this document, for programs that do not support layers. trainyard computes
+// such a document from layers internally.
 func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	whole := s.spec()
 	patch := whole.Environments[Environment(environment)]
@@ -23,8 +24,8 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	return write(resolved)
 }
 
-// merge merges a patch into a spec by RFC 7386. Layers merge in the same way, except for lists of mappings
-// with names, which workloads do not change.
+// merge merges a patch into a spec according to RFC 7386. trainyard merges layers in the same way, except for
+// lists of mappings with names. No environment of a workload changes such a list.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 // bases lists the entries of the catalogue.
 var bases = []string{"openmpi-cpu", "horovod", "openmpi-gpu", "intel-mpi", "deepspeed-mpi", "mpich", "horovod-cpu"}
 
-// usesGPUs marks the bases that use GPUs.
+// usesGPUs is true for the bases that use GPUs.
 var usesGPUs = map[string]bool{"horovod": true, "openmpi-gpu": true, "deepspeed-mpi": true}
 
-// image returns the image of a runtime in a registry; every fourth has a digest.
+// image returns the image of runtime i in a registry. Every fourth image has a digest.
 func image(registry string, i, version int) string {
 	name := fmt.Sprintf("%s/training/%s", registry, bases[i%len(bases)])
 	if i%4 == 3 {
@@ -20,8 +20,8 @@ func image(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// settings returns the settings of one runtime. They follow from its number with different strides, so that
-// few runtimes are equal.
+// settings returns the settings of runtime i. Each setting repeats with another period, so that few runtimes are
+// equal.
 func settings(i int) mapping {
 	base := bases[i%len(bases)]
 	all := mapping{
@@ -64,7 +64,8 @@ func addGPUs(all mapping, i int) {
 	all["annotations"] = mapping{"k8s.v1.cni.cncf.io/networks": "rdma"}
 }
 
-// addStorage mounts a dataset; every fourth runtime with storage also downloads it.
+// addStorage adds storage for a dataset and for results. Every fourth runtime with storage also downloads the
+// dataset.
 func addStorage(all mapping, i int) {
 	all["storage"] = mapping{
 		"dataset": mapping{"claim": "dataset", "path": "/data"},

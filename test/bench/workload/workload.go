@@ -1,5 +1,5 @@
-// Package workload generates platform documents of any size for benchmarks. They resemble real documents,
-// with every base of the catalogue and mixed settings.
+// Package workload generates platform documents of any size for benchmarks. The documents resemble real ones:
+// they use every base of the catalogue, with mixed settings.
 package workload
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Size is the size of a document. The schema allows 256 keys in a mapping and 64 items in a list, so that a
-// tenant can list 64 runtimes.
+// Size is the size of a document. The schema allows at most 256 keys in a mapping and 64 items in a list, so a
+// tenant can list at most 64 runtimes.
 type Size struct {
 	Runtimes     int // each with scope: namespace
-	Tenants      int // each with all runtimes
+	Tenants      int // each lists all runtimes
 	Environments int // each changes a few values
 }
 
-// W is the workload of all speed targets: 2,000 TrainingRuntimes.
+// W is the workload to which all speed targets apply. It has 2,000 TrainingRuntimes.
 var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
 
 // Sizes returns the named workloads.
@@ -29,7 +29,7 @@ func Sizes() map[string]Size {
 		"W/5":  {Runtimes: 20, Tenants: 5, Environments: 4},
 		"5W":   {Runtimes: 20, Tenants: 125, Environments: 4},
 
-		// These grow by runtimes, not by tenants.
+		// These workloads differ from W in the number of runtimes, not of tenants.
 		"W/2-runtimes": {Runtimes: 10, Tenants: 25, Environments: 4},
 		"3W-runtimes":  {Runtimes: 60, Tenants: 25, Environments: 4},
 	}
@@ -39,10 +39,10 @@ func Sizes() map[string]Size {
 // its jobs, and two Roles with their RoleBindings.
 const perTenant = 5
 
-// Objects is the number of objects of the document, in all environments.
+// Objects returns the number of objects of the document, in all environments together.
 func (s Size) Objects() int { return s.OfTenant() * s.Tenants * s.Environments }
 
-// OfTenant is the number of objects of one tenant in one environment.
+// OfTenant returns the number of objects of one tenant in one environment.
 func (s Size) OfTenant() int { return s.Runtimes + perTenant }
 
 // Environment returns the name of environment i, counted from 0.
@@ -60,8 +60,8 @@ type mapping = map[string]any
 // atMost limits the nodes of a TrainJob.
 func atMost(nodes int) mapping { return mapping{"maxNodes": nodes} }
 
-// Document returns the document as YAML. Revision 0 is the workload itself; any other revision differs in
-// one value, the image of one runtime in one environment.
+// Document returns the document as YAML. Revision 0 is the workload itself. Every other revision differs from
+// it in one value: the image of one runtime in one environment.
 func (s Size) Document(revision int) ([]byte, error) {
 	spec := s.spec()
 	if revision != 0 {
@@ -71,7 +71,7 @@ func (s Size) Document(revision int) ([]byte, error) {
 	return write(spec)
 }
 
-// write returns a document with a spec as YAML.
+// write returns a document with the given spec, as YAML.
 func write(spec any) ([]byte, error) {
 	text, err := yaml.Marshal(mapping{
 		"apiVersion": v1alpha1.APIVersion,
@@ -85,7 +85,8 @@ func write(spec any) ([]byte, error) {
 	return text, nil
 }
 
-// spec is the spec of a document, or the changes of an environment to it.
+// spec is the content of the field spec in a document. An environment has the same fields, for the values that
+// it changes.
 type spec struct {
 	Target       mapping            `json:"target,omitempty"`
 	Ceilings     mapping            `json:"ceilings"`
@@ -95,7 +96,7 @@ type spec struct {
 	Environments map[string]spec    `json:"environments,omitempty"`
 }
 
-// tenant has no settings beyond the required ones: W measures TrainingRuntimes.
+// tenant has no settings beyond the required ones, because W measures the generation of TrainingRuntimes.
 type tenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Isolation string   `json:"isolation,omitempty"`
@@ -106,7 +107,7 @@ func (s Size) spec() spec {
 	whole := spec{
 		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
 		Ceilings:     atMost(64),
-		Admission:    mapping{"enforce": "none"}, // other programs must generate the same objects
+		Admission:    mapping{"enforce": "none"}, // no admission policies, because other programs must generate the same objects
 		Runtimes:     map[string]mapping{},
 		Tenants:      map[string]tenant{},
 		Environments: map[string]spec{},
@@ -118,7 +119,7 @@ func (s Size) spec() spec {
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = tenant{names, "none"}
 	}
-	// The first team has fewer runtimes, which the environments change.
+	// The first tenant lists only half of the runtimes here. The environments list all of them.
 	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environment(i, names)
@@ -126,8 +127,8 @@ func (s Size) spec() spec {
 	return whole
 }
 
-// environment returns changes: another registry, lower limits for some runtimes, and no node selector for
-// others.
+// environment returns the changes of environment i, such as another registry, lower limits for some runtimes,
+// and no node selector for others.
 func (s Size) environment(i int, names []string) spec {
 	runtimes := map[string]mapping{}
 	for n := range s.Runtimes {

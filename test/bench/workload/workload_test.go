@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// small has every kind of runtime, and is generated in a second.
+// small is a workload with all 20 runtimes of W, which takes about a second to generate.
 var small = Size{Runtimes: 20, Tenants: 2, Environments: 2}
 
 func generate(t *testing.T, s Size, revision int) []generator.Platform {

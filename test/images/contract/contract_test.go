@@ -18,11 +18,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 
-// script is the tested script.
+// script is the path of the script that these tests run.
 const script = "examples/images/check-image.sh"
 
-// check runs the script as a user without a passwd entry. Programs in fakes come before those of this
-// machine; missing programs cannot be found at all.
+// check runs the script as a user without a passwd entry. Programs in fakes replace programs of this machine with the
+// same names. Programs in missing are hidden from the script.
 func check(t *testing.T, fakes map[string]string, missing []string, args ...string) podrunner.Result {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, script))
@@ -65,7 +65,7 @@ func programPath(t *testing.T, name string) string {
 	return path
 }
 
-// These fake programs print what those of other MPI implementations print.
+// These fake programs have the same output as the programs of other MPI implementations.
 var (
 	hydra = map[string]string{"mpirun": "echo HYDRA build details:", "hydra_pmi_proxy": "exit 1"}
 	intel = map[string]string{
@@ -87,7 +87,7 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 		"nothing, with Open MPI 5": {mpi: "openmpi", fakes: openMPI5, missing: []string{"orted"}},
 		"nothing, with MPICH":      {mpi: "mpich", fakes: hydra},
 		"I_MPI_ROOT": {mpi: "intel", fakes: intel, want: []string{
-			"I_MPI_ROOT: set it with ENV, as setvars.sh does, and LD_LIBRARY_PATH too",
+			"I_MPI_ROOT: set I_MPI_ROOT and LD_LIBRARY_PATH with ENV to the values that setvars.sh sets",
 		}},
 		"sshd": {mpi: "openmpi", missing: []string{"sshd"}, want: []string{"sshd: install openssh-server"}},
 		"ssh": {mpi: "openmpi", missing: []string{"ssh"}, want: []string{
@@ -100,7 +100,7 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 			"ssh of OpenSSH: install OpenSSH 7.8 or newer",
 		}},
 		"sshd, because it is old": {mpi: "openmpi", fakes: map[string]string{"sshd": "echo OpenSSH_7.4p1, OpenSSL 1.0.2k-fips >&2; exit 1"}, want: []string{
-			"sshd of OpenSSH 7.8 or newer: install a newer one",
+			"sshd of OpenSSH 7.8 or newer: install OpenSSH 7.8 or newer",
 		}},
 		"mpirun": {mpi: "openmpi", missing: []string{"mpirun"}, want: []string{
 			"mpirun: install Open MPI, and put its folder bin on PATH with ENV",

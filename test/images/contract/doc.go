@@ -1,4 +1,4 @@
-// Package contract tests examples/images/check-image.sh, which checks whether an image has what runtimes
-// need. The tests run the script with this machine's programs, without root. test/images runs it in real
-// images.
+// Package contract tests examples/images/check-image.sh, which checks whether an image contains all programs that
+// runtimes need. The tests need no root, because they run the script with programs of this machine. Package
+// test/images runs the script in real images.
 package contract

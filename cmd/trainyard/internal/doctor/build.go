@@ -23,7 +23,7 @@ spec:
     mpi: {from: openmpi-cpu, image: localhost/mpi}
 `
 
-// generatedLine is a line in the output of a build that ran the function.
+// generatedLine is a line that the output of a build contains only if the function ran.
 const generatedLine = "kind: ClusterTrainingRuntime"
 
 const kustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
@@ -36,10 +36,11 @@ const replacements = `replacements:
   targets: [{select: {kind: FunctionRun, name: doctor}, fieldPaths: [function]}]
 `
 
-// guardedFolder is a folder with replacements, which fail if the function does not run.
+// guardedFolder is the folder of a kustomization with replacements. The replacements fail if the function does not
+// run.
 func guardedFolder(dir string) string { return filepath.Join(dir, "guarded") }
 
-// plainFolder is a folder without replacements.
+// plainFolder is the folder of a kustomization without replacements.
 func plainFolder(dir string) string { return filepath.Join(dir, "plain") }
 
 func writeFolders(dir string) error {
@@ -56,7 +57,7 @@ func writeFolders(dir string) error {
 	return nil
 }
 
-// checkBuilds runs kustomize build with and without the flags.
+// checkBuilds checks kustomize build with and without the flags that functions need.
 func checkBuilds(ctx context.Context, dir string) []Check {
 	both := Check{"with both flags", OK, "kustomize build " + bothFlags + " generates a platform"}
 	out, err := output(ctx, "kustomize", "build", alphaFlag, execFlag, guardedFolder(dir))
@@ -69,7 +70,8 @@ func checkBuilds(ctx context.Context, dir string) []Check {
 	return []Check{both, checkSkipped(ctx, dir, "without "+execFlag, alphaFlag), checkSkipped(ctx, dir, "without flags")}
 }
 
-// checkSkipped checks that a build without permission to run the function fails, instead of skipping the function.
+// checkSkipped checks a build without permission to run the function. The build must fail instead of skipping the
+// function.
 func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check {
 	if _, err := output(ctx, "kustomize", append([]string{"build", plainFolder(dir)}, flags...)...); err != nil {
 		return Check{name, OK, "kustomize refuses to build"}
@@ -83,7 +85,7 @@ func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check 
 // programTimeout is the time limit for a program.
 const programTimeout = time.Minute
 
-// programError is the error of a program, with its standard error.
+// programError is the error of a program together with what the program wrote to standard error.
 type programError struct {
 	error
 	stderr string
@@ -102,13 +104,14 @@ func output(ctx context.Context, program string, args ...string) (string, error)
 	return stdout.String(), nil
 }
 
-// isNotFound tells whether a program is not in PATH.
+// isNotFound reports whether a program is not in PATH.
 func isNotFound(err error) bool {
 	failed := (*programError)(nil)
 	return errors.As(err, &failed) && errors.Is(failed.error, exec.ErrNotFound)
 }
 
-// firstLine returns the first line of a program's standard error, or else of the error.
+// firstLine returns the first line of a program's standard error. If the program wrote none, it returns the first
+// line of the error.
 func firstLine(err error) string {
 	text := err.Error()
 	if failed := (*programError)(nil); errors.As(err, &failed) && strings.TrimSpace(failed.stderr) != "" {

@@ -1,5 +1,5 @@
-// Package doctor checks whether kustomize on this machine can run trainyard-fn. It runs the programs instead of guessing
-// from their versions.
+// Package doctor checks whether kustomize on this machine can run trainyard-fn. The checks run the programs, and do not
+// draw conclusions from version numbers.
 package doctor
 
 import (
@@ -15,11 +15,11 @@ import (
 // Status is the result of a check.
 type Status string
 
-// Statuses.
+// Possible results of a check.
 const (
 	OK      Status = "ok"
-	Missing Status = "missing" // something has to be installed or configured
-	Note    Status = "note"    // works or is optional, but can surprise
+	Missing Status = "missing" // the user must install or configure something
+	Note    Status = "note"    // works or is optional, but may have an unexpected effect
 )
 
 // Check is one check and its result.
@@ -32,7 +32,7 @@ type Check struct {
 // Host is the machine to check, and optionally the Argo CD of a cluster.
 type Host struct {
 	Build  string                                // version of this program
-	ArgoCD func(context.Context) (string, error) // returns Argo CD's kustomize.buildOptions; nil without a cluster
+	ArgoCD func(context.Context) (string, error) // returns Argo CD's kustomize.buildOptions; nil if no cluster is given
 }
 
 // minKustomize is the oldest tested version of kustomize.
@@ -45,7 +45,7 @@ const (
 	bothFlags = alphaFlag + " " + execFlag
 )
 
-// Checks runs all checks. It returns an error if it cannot create the folders that the checks build.
+// Checks runs all checks. It returns an error if it cannot create the folders from which the checks build.
 func (h Host) Checks(ctx context.Context) ([]Check, error) {
 	dir, err := os.MkdirTemp("", "trainyard-doctor-")
 	if err != nil {
@@ -74,7 +74,7 @@ func (h Host) checkFunction(ctx context.Context) Check {
 	case err != nil:
 		return Check{name, Missing, "printing its version fails: " + firstLine(err)}
 	case got != h.Build:
-		return Check{name, Missing, fmt.Sprintf("version %s differs from trainyard %s, so that they generate different objects: install both from one version", got, h.Build)}
+		return Check{name, Missing, fmt.Sprintf("version %s differs from trainyard %s, so the two programs generate different objects: install the same version of both", got, h.Build)}
 	}
 	return Check{name, OK, got + ", like trainyard"}
 }
@@ -96,7 +96,7 @@ func checkKustomize(ctx context.Context) Check {
 	}
 }
 
-// checkKubectl checks the kustomize that kubectl contains.
+// checkKubectl checks whether the kustomize that is built into kubectl runs functions.
 func checkKubectl(ctx context.Context, dir string) Check {
 	const name = "kubectl kustomize"
 	out, err := output(ctx, "kubectl", "kustomize", alphaFlag, execFlag, guardedFolder(dir))
@@ -116,7 +116,7 @@ func (h Host) checkArgoCD(ctx context.Context) Check {
 	const name = "Argo CD"
 	const advice = "this lets every repository run programs in argocd-repo-server, which also needs trainyard-fn in its PATH; it is safer to commit the output of trainyard generate"
 	if h.ArgoCD == nil {
-		return Check{name, Note, fmt.Sprintf("not checked, without --argocd-namespace: functions need kustomize.buildOptions: %s in its ConfigMap argocd-cm; %s", bothFlags, advice)}
+		return Check{name, Note, fmt.Sprintf("not checked, because --argocd-namespace is not set: functions need the setting kustomize.buildOptions: %s in the ConfigMap argocd-cm of Argo CD; %s", bothFlags, advice)}
 	}
 	options, err := h.ArgoCD(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (h Host) checkArgoCD(ctx context.Context) Check {
 	return Check{name, Note, "kustomize.buildOptions has both flags; this check cannot see whether trainyard-fn is in the PATH of argocd-repo-server"}
 }
 
-// hasFlag tells whether options contain a flag. It splits them at blanks, like Argo CD.
+// hasFlag reports whether options contain a flag. Like Argo CD, it splits the options at blanks.
 func hasFlag(options, flag string) bool {
 	words := strings.Fields(options)
 	return slices.Contains(words, flag) || slices.Contains(words, flag+"=true")

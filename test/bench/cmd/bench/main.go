@@ -67,15 +67,15 @@ func newRun() *cobra.Command {
 			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().IntVar(&o.Rounds, "rounds", 5, "number of measurements of each case; cases of less than 5 s have three times as many")
-	cmd.Flags().StringVar(&cases, "cases", ".*", "regular expression for the cases to measure, such as 'w-.*|kustomize-flat'; the case of the writer is called writer")
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 5, "number of measurements of each case; cases that take less than 5 s of CPU are measured three times as often")
+	cmd.Flags().StringVar(&cases, "cases", ".*", "regular expression for the cases to measure, such as 'w-.*|kustomize-flat'; writer selects the benchmark of the writer")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "print format: text, json")
 	cmd.Flags().StringVar(&docs, "docs", "", "Markdown file in which to replace the figures")
 	return cmd
 }
 
-// newWorkload returns the command that writes a workload's document to standard output, for inspection or
-// other uses.
+// newWorkload returns the command that writes a workload's document to standard output, for example for
+// inspection.
 func newWorkload() *cobra.Command {
 	var name string
 	var revision int

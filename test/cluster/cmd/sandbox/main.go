@@ -36,9 +36,9 @@ func command() *cobra.Command {
 		Long: `Bring up a real Kubernetes cluster on this machine, with JobSet and Trainer on it.
 
 Level "pods" has nodes that run pods, and needs root. Level "control-plane" has no nodes, and
-level "scale" has many simulated nodes and pods. Both work without root.
-All files are in one folder, and servers listen on this machine only. "down" restores the
-machine's settings. See docs/sandbox.md.`,
+level "scale" has many simulated nodes and pods. These two levels work without root.
+All files are in one folder, and only this machine can connect to the servers. "down" restores
+the machine's settings. See docs/sandbox.md.`,
 		Example: `  sandbox up                         # with a node that runs pods
   sandbox up --nodes 2               # with two nodes
   sandbox up --level control-plane   # API server and controllers only
@@ -50,7 +50,7 @@ machine's settings. See docs/sandbox.md.`,
 		SilenceUsage: true, SilenceErrors: true, Args: cobra.NoArgs,
 	}
 	var o cluster.Options
-	root.PersistentFlags().StringVar(&o.Dir, "dir", "", "folder of the cluster (default /var/lib/trainyard-sandbox, or a folder in the user's cache without root)")
+	root.PersistentFlags().StringVar(&o.Dir, "dir", "", "folder of the cluster (default: /var/lib/trainyard-sandbox for root, a folder in the user's cache for other users)")
 	root.AddCommand(up(&o), down(&o), status(&o), kubeconfig(&o), load(&o), stopNode(&o))
 	return root
 }
@@ -70,8 +70,8 @@ func up(o *cluster.Options) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&level, "level", string(cluster.Pods), "level of the cluster: control-plane, pods or scale")
-	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "number of nodes (default: as many as the cluster already has, or 1, or 100 at level scale)")
-	cmd.Flags().StringVar(&o.Trainer, "trainer", "trainer-2.3", "folder below tools/ that pins Trainer and JobSet")
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "number of nodes (default: the number that the cluster already has; for a new cluster 1, or 100 at level scale)")
+	cmd.Flags().StringVar(&o.Trainer, "trainer", "trainer-2.3", "folder below tools/ that pins the versions of Trainer and JobSet")
 	cmd.Flags().BoolVar(&o.Kueue, "kueue", false, "bring up Kueue too, in the version that supports this Trainer")
 	return withDir(o, cmd)
 }
@@ -150,7 +150,7 @@ packets to the node get no reply. "up" brings it back.`,
 	})
 }
 
-// withDir adds a step to cmd that fills in the default folder.
+// withDir makes cmd use the default folder of the cluster, unless the flag --dir sets another folder.
 func withDir(o *cluster.Options, cmd *cobra.Command) *cobra.Command {
 	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
 		if o.Dir == "" {
