@@ -8,7 +8,7 @@
 {{- with .Values.commonAnnotations }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{/* The quoted name of an image, in the mirror if the values name one. Arguments: a list of the root and the image. */}}
+{{/* The quoted name of an image. If the values name a mirror, the image is taken from the mirror. Argument: a list of the root context and the image. */}}
 {{- define "vanilla.image" -}}
 {{- $values := (index . 0).Values }}
 {{- $image := index . 1 }}
@@ -42,7 +42,7 @@
 {{- $sum }}
 {{- end }}
 
-{{/* Fails if a sum exceeds a limit. Arguments: a list of the name of the limit, the limit and, for each sum, a list of its requester and the sum. */}}
+{{/* Fails if a sum exceeds a limit. Argument: a list that starts with the name of the limit and the limit, followed by one list for each sum. The list of a sum contains its requester and the sum. */}}
 {{- define "vanilla.atMost" -}}
 {{- $most := include "vanilla.amount" (index . 1) | float64 }}
 {{- $value := . }}
