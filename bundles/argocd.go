@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// argocd is the format of a folder that holds the objects, and the Argo CD resources that apply them.
+// argocd is the format of a folder with the objects, and with the Argo CD resources that apply these
+// objects.
 type argocd struct{}
 
 var _ Format = argocd{}
@@ -33,8 +34,8 @@ const (
 	systemNamespace = v1alpha1.SystemNamespace
 )
 
-// Render writes the objects to objects/, with the same file names as the format kustomize. It writes the
-// resources and settings of Argo CD to argocd/.
+// Render writes the objects to objects/, with the same file names as the format kustomize. Render writes
+// the resources and settings of Argo CD to argocd/.
 func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if b.Delivery.ArgoCD == nil {
 		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}
@@ -55,7 +56,7 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// defaultArgoCDNamespace contains the namespace in which Argo CD runs by default. The key is true for
+// defaultArgoCDNamespace contains the namespace in which Argo CD runs by default. The key true stands for
 // OpenShift.
 var defaultArgoCDNamespace = map[bool]string{true: "openshift-gitops", false: "argocd"}
 
@@ -68,8 +69,8 @@ type argocdWriter struct {
 // fields holds the keys and values of a Kubernetes resource, or of a mapping in a resource.
 type fields = map[string]any
 
-// resources returns the Argo CD resources and settings of the bundle. The keys are file names without
-// extension.
+// resources returns the Argo CD resources and settings of the bundle. The keys of the map are file names
+// without extension.
 func (a argocdWriter) resources() map[string]fields {
 	all := map[string]fields{"appproject-" + a.name(): a.project()}
 	if len(a.Clusters) > 0 {

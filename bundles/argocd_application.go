@@ -10,15 +10,15 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// syncOptions are options of Argo CD that suit platforms and TrainJobs. FailOnSharedResource is not set, because
+// syncOptions are the sync options of Argo CD for platforms and TrainJobs. FailOnSharedResource is not set, because
 // platforms of one cluster share cluster roles and the namespace trainyard-system.
 var syncOptions = []string{
 	"ServerSideApply=true",    // Argo CD owns only the fields that the bundle sets
 	"ApplyOutOfSyncOnly=true", // faster, because a platform has thousands of objects
 }
 
-// serverSideDiff makes Argo CD compute differences with the help of the API server. Fields that the API server or
-// Trainer's webhooks set are then not reported as differences.
+// serverSideDiff makes Argo CD compute differences with the help of the API server. Argo CD then does not report fields
+// that the API server or Trainer's webhooks set.
 var serverSideDiff = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
 
 // application returns the Application that applies the objects. The Application has no finalizer, so the objects stay
@@ -44,8 +44,8 @@ func (a argocdWriter) applicationSpec() fields {
 	}
 }
 
-// location returns the revision and the folder of the objects in a Git repository or an OCI artifact. An artifact holds
-// only the objects, so the folder is its root.
+// location returns the revision and the folder of the objects in a Git repository or an OCI artifact. An OCI artifact
+// contains only the objects, so the folder is the root of the artifact.
 func (a argocdWriter) location() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
 		return cmp.Or(a.Revision, a.Tag()), "."
@@ -58,8 +58,8 @@ func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
 
-// applicationSet returns an ApplicationSet. The name of each of its Applications ends with a full stop and suffix. No
-// other name in the bundle has this form. Generators set no fields that grant rights.
+// applicationSet returns an ApplicationSet. The ApplicationSet generates Applications whose names end with a full stop
+// and suffix. No other name in the bundle has this form. The generators do not set fields that grant permissions.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -79,7 +79,7 @@ func (a argocdWriter) clusterSet() fields {
 	revision, folder := a.location()
 	var elements []fields
 	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
-		// A template fails on a missing key, so each element has both server and name.
+		// A template fails if a key is missing, so each element contains the keys server and name.
 		element := fields{"cluster": name, "server": "", "name": "", "revision": cmp.Or(a.Clusters[name].Revision, revision)}
 		maps.Copy(element, destination(a.Clusters[name].Cluster, ""))
 		delete(element, "namespace")
@@ -91,9 +91,9 @@ func (a argocdWriter) clusterSet() fields {
 	return a.applicationSet(a.name(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
 }
 
-// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD applies
-// nothing until somebody syncs an Application, because Argo CD cannot queue TrainJobs. The project, the cluster and the
-// namespace do not depend on the names of folders, because the team chooses these names.
+// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does not
+// sync these Applications automatically, because Argo CD cannot queue TrainJobs. The project, the cluster and the
+// namespace do not depend on the names of folders, because the team chooses the names of its folders.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

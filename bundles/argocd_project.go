@@ -14,9 +14,10 @@ type groupKind struct {
 	Kind  string `json:"kind"`
 }
 
-// project returns the AppProject that lets Argo CD apply only the kinds that a platform can have. It allows these kinds
-// even if the platform has no such objects now, and it allows all namespaces. Otherwise, Argo CD could not delete the
-// last object of a kind, or the objects of a removed team, because it ignores objects that a project forbids.
+// project returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain. The
+// AppProject allows all namespaces, and each of these kinds, even if the platform has no object of the kind now.
+// Otherwise, Argo CD could not delete the last object of a kind, or the objects of a removed team, because Argo CD
+// ignores objects that an AppProject forbids.
 func (a argocdWriter) project() fields {
 	return a.resource("AppProject", a.name(), nil, fields{
 		"description":                "Objects that trainyard generates for the platform " + a.name(),
@@ -27,8 +28,8 @@ func (a argocdWriter) project() fields {
 	})
 }
 
-// kinds returns the kinds of objects that a platform can have. If cluster is true, these are the cluster-scoped kinds.
-// Otherwise, they are the namespaced kinds.
+// kinds returns the kinds of objects that a platform can contain. The result contains the cluster-scoped kinds if cluster
+// is true, and the namespaced kinds otherwise.
 func (a argocdWriter) kinds(cluster bool) []groupKind {
 	var kinds []groupKind
 	for name, kind := range a.Delivery.Kinds {
@@ -40,8 +41,8 @@ func (a argocdWriter) kinds(cluster bool) []groupKind {
 	return kinds
 }
 
-// tenantProject returns the AppProject for the Applications of a team. They can apply only TrainJobs and ConfigMaps, and
-// only to the team's namespace.
+// tenantProject returns the AppProject for the Applications of a team. These Applications can apply only TrainJobs and
+// ConfigMaps, and only to the team's namespace.
 func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 	project := a.tenantName(name)
 	spec := fields{

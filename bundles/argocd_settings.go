@@ -30,8 +30,8 @@ func (a argocdWriter) configMap() fields {
 	return newObject("v1", "ConfigMap", fields{"name": "argocd-cm", "namespace": a.Namespace, "labels": labels}, fields{"data": data})
 }
 
-// operatorSettings returns the settings in the form that the OpenShift GitOps operator reads. The operator writes the
-// ConfigMap of Argo CD from this form.
+// operatorSettings returns the settings in the form that the OpenShift GitOps operator reads. The OpenShift GitOps
+// operator converts these settings to the ConfigMap of Argo CD.
 func (a argocdWriter) operatorSettings() fields {
 	var checks, actions, ignored []fields
 	for _, file := range settingsIn("health") {
@@ -85,7 +85,7 @@ func settingsFile(folder, name string) string {
 
 func withoutExtension(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
 
-// mustYAML returns a value as YAML. The value must be plain data, which can always be converted.
+// mustYAML returns a value as YAML. The value must have a type that can always be converted.
 func mustYAML(value any) string {
 	text, _ := yaml.Marshal(value)
 	return string(text)

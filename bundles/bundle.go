@@ -2,7 +2,8 @@ package bundles
 
 import "github.com/trainyard/trainyard/generator/object"
 
-// Bundle is the input of a format: the objects of a platform, and the settings that say how they reach a cluster.
+// Bundle is the input of a format: the objects of a platform, and the settings for the delivery of the objects to
+// clusters.
 type Bundle struct {
 	Platform    string // the document's metadata.name
 	Environment string // empty if the document has no environments
@@ -10,8 +11,8 @@ type Bundle struct {
 	Delivery    object.Delivery
 }
 
-// name returns the name of the platform, followed by the environment if there is one. The name is unique within an Argo
-// CD that delivers several platforms or environments.
+// name returns the name of the platform, followed by the environment if there is one. The name is unique if one Argo CD
+// delivers several platforms or environments.
 func (b Bundle) name() string {
 	if b.Environment == "" {
 		return b.Platform

@@ -34,7 +34,7 @@ func wrapPath(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, rootCause(err))
 }
 
-// joinErrors puts two errors on one line. The second can be nil.
+// joinErrors puts two errors on one line. The second error can be nil.
 func joinErrors(first, second error) error {
 	if second == nil {
 		return first

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two names in one atomic step. It returns errors.ErrUnsupported
-// if the kernel or the file system cannot do this.
+// exchange swaps two names in one atomic step. exchange returns
+// errors.ErrUnsupported if the kernel or the file system does not support such a
+// swap.
 func exchange(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
 	// File systems that do not support the flag return EINVAL, for example network

@@ -13,12 +13,12 @@ import (
 	"syscall"
 )
 
-// fill writes the tree to the staging folder. It creates hard links to unchanged
+// fill writes the tree to the staging folder. fill creates hard links to unchanged
 // files and to unknown files, and writes all other files. Existing files and
 // folders keep their modes.
 //
-// fill does not flush files to the disk, because with flushing a run takes two to
-// eight times as long for 3,000 files. Files that a power failure destroys can be
+// fill does not flush files to the disk, because a run with 3,000 files would then
+// take two to eight times as long. Files that a power failure destroys can be
 // generated again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.folders()
@@ -38,8 +38,8 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	if err := p.linkUnknown(ctx, s); err != nil {
 		return err
 	}
-	// The deepest folders come first, because a new mode can make the folders below
-	// unreachable.
+	// The deepest folders get their mode first, because the new mode of a folder
+	// can make its subfolders unreachable.
 	for _, folder := range slices.Backward(folders) {
 		if e, ok := p.present[folder]; ok && e.info.IsDir() {
 			if err := s.root.Chmod(inNew(folder), e.info.Mode()); err != nil {
@@ -50,7 +50,7 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	return nil
 }
 
-// linkUnknown creates hard links to the unknown files in the staging folder.
+// linkUnknown adds the unknown files to the staging folder, as hard links.
 func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 	for name, e := range p.present {
 		if !e.unknown || e.info.IsDir() {
@@ -105,10 +105,10 @@ var errMounted = errors.New("lies in a mount, which the new folder would not con
 
 // link creates a hard link in the staging folder to an existing file.
 //
-// The old and the new folder can share files because one of them is removed at the
-// end of the run. If somebody edits a shared file during the run, the edit is not
-// lost. Changed files are always written as new files, so the old folder stays
-// intact until the swap.
+// The old and the new folder can share files, because only one of the two folders
+// remains after the run. If somebody edits a shared file during the run, the edit
+// is not lost. Changed files are always written as new files, so the old folder
+// stays intact until the swap.
 func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
 }

@@ -24,7 +24,7 @@ type entry struct {
 	digest    digest // of a generated file
 }
 
-// label returns the path for messages. Folders end in a slash.
+// label returns the path as it appears in messages. The path of a folder ends in a slash.
 func (e entry) label(path string) string {
 	if e.info.IsDir() {
 		return path + "/"
@@ -32,8 +32,8 @@ func (e entry) label(path string) string {
 	return path
 }
 
-// read adds the contents of the present folder to the plan. If there is no folder,
-// it does nothing.
+// read adds the contents of the present folder to the plan. If the folder does not exist,
+// read does nothing.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {
@@ -118,8 +118,8 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// list returns the files and folders below root, by path. It reads a folder only if
-// the function enter returns true for the folder.
+// list returns the files and folders below root, by path. list reads a folder only if the
+// function enter returns true for this folder.
 func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}
 	return infos, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -149,8 +149,8 @@ func manifestIn(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes read from a manifest, which is enough
-// for some hundred thousand files. Files that are listed after this limit count as
+// maxManifest is the maximum number of bytes read from a manifest, which is enough for a
+// few hundred thousand files. Files that the manifest lists beyond this limit count as
 // unknown.
 const maxManifest = 16 << 20
 
@@ -181,9 +181,9 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// unchanged returns an error if the folder has changed since the plan read it. name
-// is the present name of the folder in its parent directory. Because unchanged
-// compares no file contents, it is about ten times as fast as reading.
+// unchanged returns an error if the folder has changed since the plan read it. name is the
+// present name of the folder in its parent directory. unchanged does not compare the
+// contents of files, so it is about ten times as fast as reading the folder again.
 func (p *Plan) unchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)
@@ -214,9 +214,9 @@ func changed(path string) error {
 	return fmt.Errorf("%s was changed by another program during the run: run the command again", path)
 }
 
-// same reports whether a and b describe the same file or folder, and nothing
-// changed it in between. It ignores the times of folders, because the files in a folder are
-// compared one by one.
+// same reports whether a and b describe the same file or folder in the same state. same
+// ignores the times of folders, because the caller compares the files in a folder one by
+// one.
 func same(a, b fs.FileInfo) bool {
 	if !os.SameFile(a, b) || a.Mode() != b.Mode() {
 		return false

@@ -1,5 +1,5 @@
 // Package bundles renders an object.Set as files, and writes them to a folder. A bundle contains exactly the objects
-// of the set. Depending on the format, it also contains other files, such as kustomization.yaml.
+// of the set. Depending on the format, a bundle also contains other files, such as kustomization.yaml.
 package bundles
 
 import (
@@ -25,7 +25,7 @@ type Streamer interface {
 }
 
 // Binary is implemented by formats that write compressed files. bundles/rendered omits these formats, because nobody
-// could review changes of compressed files.
+// could review changes to compressed files.
 type Binary interface {
 	Format
 	binary()

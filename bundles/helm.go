@@ -38,8 +38,8 @@ var helmPaths = map[string]string{
 	"helm/helmignore":  ".helmignore",
 }
 
-// Render writes a template for each component of the platform, and values with which the chart installs exactly the
-// bundle's objects.
+// Render writes a template for each component of the platform, and the default values. With the default values, the
+// chart installs exactly the bundle's objects.
 func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {
@@ -63,8 +63,8 @@ type helmChart struct {
 	renderer *renderer
 }
 
-// helmComponent is one concern of the platform, such as its quotas. Each component has its own template, and a
-// release can omit components.
+// helmComponent is the part of the platform that serves one purpose, such as quotas. Each component has its own
+// template, and a release can omit components.
 type helmComponent struct {
 	content Content
 	kinds   map[string]int // the number of objects of each kind

@@ -16,8 +16,8 @@ type boundCheck struct {
 	sums  []int // the numbers of the template variables that contain the sums
 }
 
-// addBounds adds bounds to the chart. A bound between a constant and a whole number becomes a minimum or a maximum in the
-// schema. A template checks all other bounds, because JSON Schema cannot compare two values.
+// addBounds adds bounds to the chart. A bound that compares a whole number with a constant becomes a minimum or a maximum
+// in the schema. A template checks all other bounds, because JSON Schema cannot compare two values.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.at(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -37,7 +37,8 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// variable returns the number of the template variable that holds a sum. All bounds of the same sum share the variable.
+// variable returns the number of the template variable that holds a sum. All bounds that contain the same sum share its
+// variable.
 func (c *helmChart) variable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
@@ -47,9 +48,9 @@ func (c *helmChart) variable(sum *object.Sum) int {
 }
 
 // bounds returns templates/bounds.yaml. The template generates no objects, and fails if the values of the release violate
-// a bound. Components that the release omits request nothing, so the template does not check their bounds. It first
-// assigns each sum to a variable. A bound of many sums then takes only a few bytes for each sum. This matters because
-// Helm does not read files of more than 5 MiB.
+// a bound. Components that the release omits request nothing, so the template does not check their bounds. The template
+// first assigns each sum to a variable, so that a bound of many sums needs only a few bytes for each sum. The template
+// must be short, because Helm does not read files of more than 5 MiB.
 func (c *helmChart) bounds() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {

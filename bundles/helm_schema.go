@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// schema returns values.schema.json. The schema uses draft 7 of JSON Schema, which all versions of Helm 3 can read. It
-// does not refer to other files.
+// schema returns values.schema.json. The schema uses draft 7 of JSON Schema, which all versions of Helm 3 can read. The
+// schema does not refer to other files.
 func (c *helmChart) schema() ([]byte, error) {
 	properties := c.values.properties()
 	for _, s := range c.standardValues() {
@@ -17,8 +17,8 @@ func (c *helmChart) schema() ([]byte, error) {
 		properties[s.key] = described
 	}
 	root := closedSchema(properties)
-	// A parent chart can set the value enabled, to which dependencies.condition in its Chart.yaml refers. The value is
-	// not required.
+	// A parent chart can set the value enabled, and use this value in dependencies.condition of its Chart.yaml. The value
+	// enabled is optional.
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Whether a parent chart installs this chart. Only parent charts read this value."}
 	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.name()
 	text, err := json.MarshalIndent(root, "", "  ")
@@ -61,8 +61,8 @@ func (v *helmValue) schema() any {
 	return schema
 }
 
-// closedSchema returns a schema that requires all of the properties and admits no others. Users therefore cannot remove a
-// value by setting it to null.
+// closedSchema returns a schema that requires all of the properties and admits no other properties. Users therefore
+// cannot remove a value by setting it to null.
 func closedSchema(properties map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": properties, "additionalProperties": false,
@@ -78,8 +78,8 @@ func (c *helmChart) componentsSchema() map[string]any {
 	return closedSchema(properties)
 }
 
-// addedSchema returns the schema of commonLabels or commonAnnotations. The schema refuses keys that objects already have,
-// because a key that occurs twice in YAML is an error.
+// addedSchema returns the schema of commonLabels or commonAnnotations. The schema refuses the keys of existing labels or
+// annotations of the objects, because a YAML mapping must not contain the same key twice.
 func (c *helmChart) addedSchema(field string) map[string]any {
 	value := map[string]any{"type": "string"}
 	if field == "labels" {

@@ -42,12 +42,12 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// publishedComponents maps renamed folders of CUE to the names that their components had in charts before. The old names
-// stay, because the values of existing releases refer to them.
+// publishedComponents maps CUE folders to the names of their components in charts. These folders were renamed after
+// charts with the components had been published. The values of existing releases use the published names.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
-// componentOf returns the name of the component to which an object belongs. This is the name of the folder with the CUE
-// file that defines the object, such as quota for policies/quota/resource_quota.cue.
+// componentOf returns the name of the component to which an object belongs. A component has the name of the folder that
+// contains the CUE file of the object, such as quota for policies/quota/resource_quota.cue.
 func componentOf(o object.Object) string {
 	folder := path.Base(path.Dir(o.Origin().Definition))
 	return cmp.Or(publishedComponents[folder], folder)
@@ -85,9 +85,9 @@ func escaped(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// keepAnnotation returns the annotation of an object that Helm must not delete with a release, and an empty string for
-// all other objects. Helm must keep namespaces, because they contain objects of other owners. It must keep objects with
-// the label trainyard.dev/keep, because they belong to several platforms.
+// keepAnnotation returns an annotation if Helm must keep the object when it deletes a release, and an empty string
+// otherwise. Helm must keep namespaces, because namespaces contain objects of other owners. Helm must keep objects with
+// the label trainyard.dev/keep, because these objects belong to several platforms.
 func keepAnnotation(o object.Object) string {
 	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"
@@ -98,8 +98,8 @@ func keepAnnotation(o object.Object) string {
 // metadataText matches the start of an object's metadata in its YAML: annotations, labels and the key of the name.
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
-// withMetadata adds an annotation to the text of an object, and the labels and annotations from the values commonLabels
-// and commonAnnotations.
+// withMetadata adds an annotation to the text of an object. withMetadata also adds the labels and annotations from the
+// values commonLabels and commonAnnotations.
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
@@ -109,8 +109,8 @@ func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	return strings.Replace(text, m[0], with, 1), nil
 }
 
-// metadataBlock returns the labels or annotations of an object, together with those from the values of the release. If
-// the object has none of its own, the block appears only if the release adds some.
+// metadataBlock returns the template text for the labels or annotations of an object, including the entries from the
+// values of the release. If the object itself has no entries, the block appears only if the values contain entries.
 func (c *helmChart) metadataBlock(field, own string) string {
 	added, head := fmt.Sprintf("include %q .", c.name()+"."+field), "  "+field+":\n"
 	if own == "" {
@@ -130,9 +130,9 @@ func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	}
 }
 
-// templateFields returns the fields of an object that its template fills in. These are the parameters and the images of
-// all containers, because a release can take images from a mirror. templateFields also adds the parameters to the values
-// of the chart.
+// templateFields returns the fields of an object that its template fills in. The template fills in the parameters. The
+// template also fills in the images of all containers, because a release can use a mirror for images. templateFields also
+// adds the parameters to the values of the chart.
 func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
 	var filled []templateField
 	for _, p := range o.Parameters() {
@@ -170,8 +170,8 @@ func imagesIn(node any, at []any) (found [][]any) {
 	return found
 }
 
-// expression returns a template expression for a parameter. If the value in the object is text, the result of the
-// expression is text.
+// expression returns a template expression for a parameter. If the object contains the value as text, the result of the
+// expression is also text.
 func (c *helmChart) expression(p object.Parameter, value any) string {
 	reference := valueReference(keysOf(p.Key))
 	_, isText := value.(string)

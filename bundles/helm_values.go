@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helmValues is the tree of a chart's values. Its keys are the document's keys below spec.
+// helmValues is the tree of a chart's values. The keys of this tree are the keys below spec in the document.
 type helmValues map[string]*helmValue
 
 // helmValue is a parameter, or a mapping of values.
@@ -42,7 +42,7 @@ func keysOf(path string) []string {
 	return keys
 }
 
-// at returns the value at a path of the document, or nil if there is none.
+// at returns the value at a path of the document, or nil if there is no value at this path.
 func (v helmValues) at(path string) (value *helmValue) {
 	for _, key := range keysOf(path) {
 		if value = v[key]; value == nil {
@@ -53,8 +53,8 @@ func (v helmValues) at(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter with its value in an object of a component. If the object contains a number as text, the
-// value is the number.
+// add adds a parameter and the value that an object of a component contains. If the object contains a number as
+// text, add converts the text to a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := keysOf(p.Key)
 	last := len(keys) - 1
@@ -79,7 +79,7 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 	return nil
 }
 
-// isWhole reports whether a value is always a whole number, which a quantity such as 4Gi is not.
+// isWhole reports whether a value is always a whole number. A quantity such as 4Gi is not a whole number.
 func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
 
 // numberIn converts text such as 10 or 0.5 to a number. Any other text, such as 010, is returned unchanged.
@@ -93,7 +93,8 @@ func numberIn(text string) any {
 	return text
 }
 
-// walk calls visit for all values, sorted by key. The argument keys contains the keys from the root to the value.
+// walk calls visit for all values, sorted by key. The argument keys of visit contains the keys from the root to the
+// value.
 func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		keys := append(slices.Clone(above), key)
@@ -102,7 +103,7 @@ func (v helmValues) walk(above []string, visit func(keys []string, value *helmVa
 	}
 }
 
-// valuesFile returns values.yaml. A comment before each value describes it.
+// valuesFile returns values.yaml, with a description of each value as a comment.
 func (c *helmChart) valuesFile() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Values of %s. All other settings are in the document from which this chart was generated.\n", c.name())
@@ -131,8 +132,8 @@ type standardValue struct {
 	schema   map[string]any // of the value
 }
 
-// standardValues returns the values that every chart has. They set what is often unknown until the chart is
-// installed, such as a mirror of images.
+// standardValues returns the values that every chart has. These values are often unknown until the chart is
+// installed. An example is the address of an image mirror.
 func (c *helmChart) standardValues() []standardValue {
 	mirror := map[string]any{"type": "string", "pattern": `^$|^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*/?$`}
 	return []standardValue{
@@ -196,7 +197,7 @@ func setFlag(keys []string) string {
 	return strings.Join(escaped, ".")
 }
 
-// mustJSON returns a value as JSON. The value must be plain data, which can always be converted.
+// mustJSON returns a value as JSON. The value must have a type that can always be converted.
 func mustJSON(value any) []byte {
 	text, _ := json.Marshal(value)
 	return text

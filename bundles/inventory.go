@@ -65,7 +65,8 @@ func Inventory(set object.Set) []Entry {
 
 // immutableFields returns digests of a runtime's immutable fields. CEL rules in the
 // CRDs of Trainer and JobSet protect these fields ("Value is immutable"). The
-// fields contain no parameters, so all objects of one shape have the same digests.
+// fields contain no parameters, so all objects of the same shape have the same
+// digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := at(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -89,8 +90,8 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// at follows a path of keys and returns the mapping there. The result is empty if a
-// key is missing.
+// at returns the mapping at a path of keys. The result is empty if a key is
+// missing.
 func at(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)
@@ -113,8 +114,8 @@ func (e Entry) line() string {
 	return strings.Join(words, " ") + "\n"
 }
 
-// ReadInventory returns the entries in a manifest file. It returns none if the file
-// cannot be read.
+// ReadInventory returns the entries in a manifest file. ReadInventory returns no
+// entries if the file cannot be read.
 func ReadInventory(file string) []Entry {
 	text, _ := readManifest(os.Open(file))
 	return parseInventory(text)

@@ -25,7 +25,7 @@ func (kustomize) Doc() string {
 }
 
 // Render writes the objects of a namespace to namespaces/NAME/, together with the cluster-scoped objects that belong to
-// the namespace's tenant. It writes all other cluster-scoped objects to cluster/.
+// the namespace's tenant. Render writes all other cluster-scoped objects to cluster/.
 func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -45,7 +45,7 @@ func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(append(files, File{Path: "kustomization.yaml", Content: Text(text)})...)
 }
 
-// objectFiles returns one file for each object, in a folder.
+// objectFiles returns one file for each object. All files are in the given folder.
 func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, error) {
 	r := newRenderer()
 	var files []File

@@ -17,8 +17,8 @@ import (
 )
 
 // AddToLayout adds artifacts to an OCI image layout in a folder. The keys of the map added are tags. Artifacts with
-// other tags stay. AddToLayout returns the tags that changed. Like any bundle, the folder changes as a whole or not at all. A
-// folder with unknown or edited files is refused.
+// other tags stay in the folder. AddToLayout returns the tags that changed. As with any bundle, the folder changes as a
+// whole or not at all. AddToLayout refuses a folder with unknown or edited files.
 func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]artifact.Packed) (changed []string, err error) {
 	all, err := w.layoutIn(ctx, dir)
 	if err != nil {
@@ -42,9 +42,9 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 	return changed, err
 }
 
-// layoutIn reads the artifacts in a folder that AddToLayout wrote. It returns none if the folder does not exist.
-// layoutIn takes a lock that lasts until Close. Without this lock, another run could add artifacts before the folder is
-// replaced, and these artifacts would be lost.
+// layoutIn reads the artifacts in a folder that AddToLayout wrote. layoutIn returns no artifacts if the folder does not
+// exist. layoutIn takes a lock, which Close releases. Without this lock, another run could add artifacts before the
+// folder is replaced, and these artifacts would be lost.
 func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {
@@ -63,8 +63,8 @@ func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) 
 	return all, nil
 }
 
-// readLayout reads the artifacts in a folder. It does not verify the digests of blobs, because the manifest of the
-// folder contains the digests of all files.
+// readLayout reads the artifacts in a folder. readLayout does not verify the digests of blobs, because the manifest of
+// the folder contains the digests of all files.
 func readLayout(dir string) (imageLayout, error) {
 	all := imageLayout{}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))

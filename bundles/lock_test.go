@@ -61,8 +61,8 @@ func TestLockTimeout(t *testing.T) {
 	}
 }
 
-// TestLockIsUnsupported checks that an error about the directory itself, as on NFS, is not taken for a lock of
-// another run.
+// TestLockIsUnsupported checks that an error about the directory itself, as on NFS, is not mistaken for the
+// lock of another run.
 func TestLockIsUnsupported(t *testing.T) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {
@@ -80,8 +80,8 @@ func TestLockIsUnsupported(t *testing.T) {
 	}
 }
 
-// TestOneWriterManyFolders checks that one Writer can write several folders in the same parent directory,
-// which it locks only once.
+// TestOneWriterManyFolders checks that one Writer can write several folders in the same parent directory, and
+// that it locks this directory only once.
 func TestOneWriterManyFolders(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{}

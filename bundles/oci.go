@@ -39,8 +39,9 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return imageLayout{b.Tag(): p}.tree()
 }
 
-// OCI returns an artifact of one layer: an archive with one file for each object, as in the format kustomize. The given
-// annotations are added to those of the bundle, and replace annotations of the same name.
+// OCI returns an artifact with one layer. The layer is an archive with one file for each object, as in the format
+// kustomize. OCI adds the given annotations to the annotations of the bundle. A given annotation replaces an annotation
+// of the bundle with the same name.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -50,7 +51,7 @@ func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact
 	return artifact.OfFiles(entries(files, ""), b.annotations(annotations))
 }
 
-// entries returns files as entries of an archive, with a prefix for their paths.
+// entries converts files to entries of an archive, and adds a prefix to their paths.
 func entries(files []File, prefix string) []artifact.Entry {
 	all := make([]artifact.Entry, len(files))
 	for i, f := range files {
@@ -59,8 +60,9 @@ func entries(files []File, prefix string) []artifact.Entry {
 	return all
 }
 
-// annotations returns the annotations of an artifact. The annotations in others are added, and replace those of the same
-// name. No annotation contains a time, so that the same objects always give the same artifact.
+// annotations returns the annotations of an artifact, including the annotations in others. An annotation in others
+// replaces an annotation of the bundle with the same name. No annotation contains a time, so that the same objects
+// always give the same artifact.
 // Source: github.com/opencontainers/image-spec, annotations.md.
 func (b Bundle) annotations(others map[string]string) map[string]string {
 	all := map[string]string{
@@ -73,5 +75,5 @@ func (b Bundle) annotations(others map[string]string) map[string]string {
 }
 
 // Tag returns the default tag of the bundle's artifact. The tag is the name of the environment, so that one repository
-// can hold all environments.
+// can contain all environments of a platform.
 func (b Bundle) Tag() string { return cmp.Or(b.Environment, "latest") }

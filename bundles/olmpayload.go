@@ -18,8 +18,8 @@ import (
 )
 
 // olmPayload is the format of ConfigMaps that contain the objects. trainyard's operator reads these ConfigMaps and
-// applies the objects. OLM accepts ConfigMaps, but refuses most kinds of the objects themselves. docs/olm.md describes
-// how the operator reads the ConfigMaps.
+// applies the objects. OLM accepts ConfigMaps, but refuses most kinds of objects that a platform contains. docs/olm.md
+// describes how the operator reads the ConfigMaps.
 type olmPayload struct{}
 
 var (
@@ -41,23 +41,24 @@ const (
 	payloadObjects = v1alpha1.PayloadObjectsAnnotation
 	payloadKey     = "objects.yaml.gz"
 
-	// payloadSize is the maximum size of a part. A Kubernetes object can have 1 MiB, and base64 makes the part a third
-	// larger.
+	// payloadSize is the maximum size of a part. A Kubernetes object can be up to 1 MiB large, and base64 makes the part
+	// one third larger.
 	payloadSize = 512 << 10 // bytes
 )
 
-// Limits of an OLM bundle. OLM compresses each file, encodes it as base64 and counts the result. A share of the limit is
-// reserved for the operator's own manifests.
+// Limits of an OLM bundle. OLM compresses each file, encodes the compressed file as base64, and counts the encoded
+// bytes. A share of the limit is reserved for the operator's own manifests.
 // Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes
 	olmOperator = olmBundle * 15 / 100
 )
 
-// manifestsFolder is the folder that OLM reads. OLM does not read its subfolders.
+// manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of this folder.
 const manifestsFolder = "manifests"
 
-// Render writes the ConfigMaps. Objects of the kinds in spec.delivery.olm.manifests become separate manifests instead.
+// Render writes the ConfigMaps. Objects of the kinds in spec.delivery.olm.manifests are written as separate manifests,
+// and not to ConfigMaps.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File

@@ -9,7 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// noise returns text that hardly compresses. size is in KiB, before the encoding as base64.
+// noise returns text that gzip can hardly compress. size is the size of the text in KiB, before the text is
+// encoded as base64.
 func noise(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})

@@ -16,7 +16,7 @@ type parentDir struct {
 	root   *os.Root // nil if the directory does not exist and the Writer is read-only
 	handle *os.File // the same directory; holds the lock
 
-	// System calls that some file systems lack; tests replace them.
+	// Some file systems do not support these system calls. Tests replace these functions.
 	exchange func(from *os.File, name string, to *os.File, other string) error
 	link     func(root *os.Root, name, other string) error
 }
@@ -37,7 +37,8 @@ func (w *Writer) open(ctx context.Context, path string) (*parentDir, error) {
 	return p, nil
 }
 
-// openParentDir opens and locks a directory. It creates the directory unless the Writer is read-only.
+// openParentDir opens and locks a directory. openParentDir creates the directory unless the Writer is
+// read-only.
 func openParentDir(ctx context.Context, path string, w *Writer, timeout lockTimeout) (*parentDir, error) {
 	p := &parentDir{path: path, exchange: exchange, link: (*os.Root).Link}
 	var err error
@@ -74,7 +75,7 @@ func (p *parentDir) close() {
 	}
 }
 
-// exists reports whether a file or folder has the name.
+// exists reports whether the directory contains a file or folder with the given name.
 func (p *parentDir) exists(name string) bool {
 	_, err := p.root.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestRefusedFolders checks that Write refuses folders that it cannot replace. Each
-// error is one line, and nothing changes.
+// error must be one line, and no file may change.
 func TestRefusedFolders(t *testing.T) {
 	cases := map[string]struct {
 		at   func(t *testing.T, dir string) string // returns the folder to write, given a bundle
@@ -96,8 +96,9 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared checks that the working directory can be
-// compared, because a comparison does not replace the folder.
+// TestWorkingDirectoryCanBeCompared checks that a run can compare the working
+// directory with a tree. This is allowed because a comparison does not replace the
+// folder.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(bundle(t, files))
@@ -125,8 +126,8 @@ func TestParentMayBeALink(t *testing.T) {
 }
 
 // TestLinksAreNotFollowed checks the case that somebody replaces a generated folder
-// by a link. The link counts as an unknown file, and Force does not write to its
-// target.
+// by a symbolic link. The link counts as an unknown file, and a run with Force does
+// not write to the target of the link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := bundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)
@@ -140,8 +141,9 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestGitIsNotEntered checks that a run does not read the folder .git. A repository
-// can be large, and can contain files that its owner cannot read.
+// TestGitIsNotEntered checks that a run does not read the folder .git. A Git
+// repository can be large, and can contain files that the owner of the repository
+// cannot read.
 func TestGitIsNotEntered(t *testing.T) {
 	dir := bundle(t, map[string]string{"a": "1"})
 	edit(".git/objects/pack")(t, dir)

@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// A staging folder lies next to the folder that it replaces. Its name is
-// .trainyard-staged-FOLDER-RANDOM, and it contains
+// A staging folder lies next to the folder that it replaces. The name of the staging folder
+// is .trainyard-staged-FOLDER-RANDOM. The staging folder contains
 //
 //	.gitignore  hides the staging folder from Git
 //	new         the new folder; after an atomic exchange, the previous one
 //	old         the previous folder, if the file system has no atomic exchange
 //
-// The staging folder also serves as a journal. Without an atomic exchange, the target
-// folder is missing for a moment, while new and old both exist. If a run is killed at
-// this moment, the next run renames old to the target. In all other states, the target
-// is complete or was never written, and the staging folder can be removed.
+// The staging folder also serves as a journal for the next run. Without an atomic exchange,
+// the target folder is missing for a moment, while new and old both exist. If a run is killed
+// at this moment, the next run renames old to the target. In all other states, the target is
+// complete or was never written, and the staging folder can be removed.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // no run removes folders with this prefix
@@ -45,11 +45,11 @@ type staging struct {
 	rollbackFailed bool // the staging folder contains the only copy of the previous folder
 }
 
-// inNew returns the path in the staging folder for a path in the new folder.
+// inNew converts a path in the new folder to a path in the staging folder.
 func inNew(name string) string { return path.Join(newName, name) }
 
-// previousPath returns where the previous folder is after swap, as a path in the
-// parent directory.
+// previousPath returns the path of the previous folder after swap, relative to the parent
+// directory.
 func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
 
 // stage creates a staging folder.
@@ -77,10 +77,10 @@ func (s *staging) remove() error {
 	return s.parent.removeStaged(s.name)
 }
 
-// recover restores the target after an earlier run was killed, and removes the staging
-// folders that such a run left. These folders are not in use: an active run would hold
-// the lock, and this run holds it. On file systems without locks, an active run fails
-// when its staging folder is removed. A read-only Writer removes nothing.
+// recover restores the target if an earlier run was killed, and removes the staging folders
+// of killed runs. No active run uses these folders, because this run holds the lock. On file
+// systems without locks, another active run fails when recover removes its staging folder. A
+// read-only Writer removes nothing.
 func (p *parentDir) recover(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil
@@ -117,7 +117,8 @@ func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 }
 
 // removeStaged removes a staging folder, and fails if the folder contains other files.
-// It removes .gitignore last, so that Git ignores the files that a killed run leaves.
+// removeStaged removes .gitignore last. If the run is killed before the end, Git then ignores
+// the remaining files.
 func (p *parentDir) removeStaged(staged string) error {
 	for _, name := range []string{newName, oldName, ignoreName} {
 		if err := removeAll(p.root, path.Join(staged, name)); err != nil {

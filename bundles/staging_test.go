@@ -38,7 +38,7 @@ const (
 )
 
 // TestRecover checks that a run recovers from every state that a killed run can
-// leave. Files of other owners with similar names must stay.
+// leave. Files with similar names that no run created must stay.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
 		before, after, compared map[string]string // compared is the state after a read-only Writer; nil means unchanged
@@ -144,8 +144,9 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestRollbackFails checks that the error names the folder that contains the
-// changes of another program. No later run may remove that folder.
+// TestRollbackFails checks that the error of a failed rollback names the folder
+// that contains the changes of another program. No later run may remove that
+// folder.
 func TestRollbackFails(t *testing.T) {
 	dir, times := bundle(t, first), 0
 	p := swapping(t, &Writer{}, dir, func(string) error {

@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// swapping returns a plan that replaces the files in the variable first by those in
-// second. Before each exchange, the plan calls the given function.
+// swapping returns a plan that replaces the files in the variable first by the
+// files in the variable second. Before each exchange of folders, the plan calls the
+// function with.
 func swapping(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
@@ -84,7 +85,7 @@ func TestSwap(t *testing.T) {
 }
 
 // TestConcurrentChangesAreNotLost changes the folder after the plan has read it.
-// The write must fail and keep the change.
+// Write must fail and keep the change.
 func TestConcurrentChangesAreNotLost(t *testing.T) {
 	changes := map[string]struct {
 		do   func(*testing.T, string)
@@ -174,8 +175,9 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// TestInterrupt interrupts a run at every step. Each time, the folder must contain
-// all old files or all new files, and nothing may lie next to the folder.
+// TestInterrupt interrupts a run at every step. After each interruption, the folder
+// must contain all old files or all new files, and nothing may lie next to the
+// folder.
 func TestInterrupt(t *testing.T) {
 	for after := 0; ; after++ {
 		dir, left := bundle(t, first), after

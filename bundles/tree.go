@@ -34,8 +34,8 @@ type hashedFile struct {
 
 func hashed(f File) hashedFile { return hashedFile{f, f.Content.digest()} }
 
-// NewTree orders files by path. It fails if two files have the same path, or if a
-// path leads out of the bundle.
+// NewTree returns a tree with the files in the order of their paths. NewTree fails
+// if two files have the same path, or if a path leads out of the bundle.
 func NewTree(files ...File) (Tree, error) {
 	var t Tree
 	for _, f := range files {
@@ -74,7 +74,8 @@ func (t Tree) paths() map[string]bool {
 	return paths
 }
 
-// WithInventory returns the tree with an inventory of its objects in the manifest.
+// WithInventory returns the tree, and adds an inventory of the objects to the
+// manifest of the tree.
 func (t Tree) WithInventory(set object.Set) Tree {
 	t.entries = Inventory(set)
 	return t

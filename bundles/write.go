@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Writer writes trees to folders. It replaces a folder as a whole or leaves it
-// unchanged; docs/writing.md lists the guarantees for each operating system. Until
-// Close, other runs that write to the same parent directories wait. The zero value
+// Writer writes trees to folders. A Writer replaces a folder as a whole or leaves the
+// folder unchanged; docs/writing.md lists the guarantees for each operating system. Other
+// runs that write to the same parent directories wait until Close is called. The zero value
 // is ready for use. Only one goroutine may use a Writer.
 type Writer struct {
 	Force       bool              // overwrite generated files that somebody edited
@@ -47,8 +47,8 @@ type Plan struct {
 	listing  hashedFile       // the new manifest
 }
 
-// Plan reads a folder. It first recovers the folder if an earlier run was killed
-// while it replaced the folder. Apart from this recovery, Plan changes nothing.
+// Plan reads a folder. If an earlier run was killed while it replaced the folder, Plan
+// first recovers the folder. Apart from this recovery, Plan changes nothing.
 func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
 	parent, name, err := split(dir)
@@ -71,9 +71,9 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split returns the parent directory of dir and the name in it. If dir ends with
-// "." or "..", split resolves the path as the operating system does, because these
-// two names cannot be replaced.
+// split returns the parent directory of dir, and the name of dir in that directory. If dir
+// ends with "." or "..", split resolves the path as the operating system does, because
+// these two names cannot be replaced.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -90,7 +90,8 @@ func split(dir string) (parent, name string, err error) {
 	return parent, name, nil
 }
 
-// Inventory returns the inventory of the present bundle. It is empty if there is no bundle.
+// Inventory returns the inventory of the present bundle. The inventory is empty if there is
+// no bundle.
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
 // Differences lists the differences between the folder and the tree, ordered by
@@ -120,9 +121,9 @@ func (p *Plan) Differences() []string {
 	return found
 }
 
-// Write replaces the folder with the tree, or returns an error and leaves the
-// folder unchanged. It returns the error of Check if there is one. If the folder is
-// up to date, Write does not touch it, and changed is false.
+// Write replaces the folder with the tree, or returns an error and leaves the folder
+// unchanged. If Check returns an error, Write returns the same error. If the folder is up
+// to date, Write does not touch it, and changed is false.
 func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	if err := p.Check(); err != nil {
 		return false, err
@@ -161,11 +162,11 @@ func (p *Plan) replace(ctx context.Context) error {
 	return err
 }
 
-// install swaps the staged folder with the present one. If somebody changed the
-// present folder after it was read, install swaps the folders back. The check
-// before the swap finds nearly all such changes, so that readers do not see the new
-// folder for a moment. The check after the swap finds all remaining changes,
-// because from then on nobody can open the old folder by its name.
+// install swaps the staged folder with the present folder. If somebody changed the present
+// folder after it was read, install swaps the folders back. The check before the swap finds
+// nearly all such changes. Without this check, readers could see the new folder for a
+// moment. The check after the swap finds all remaining changes, because after the swap
+// nobody can open the old folder by its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.unchanged(ctx, p.name); err != nil {
 		return err

@@ -8,8 +8,9 @@ import (
 )
 
 // BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4,
-// creating files is many times slower after recent deletions. The cases that delete
-// files therefore come last, and the test deletes its files at the end.
+// creating files is many times slower shortly after other files were deleted. The
+// cases that delete files therefore come last, and the test deletes its files at
+// the end.
 func BenchmarkReplace(b *testing.B) {
 	parent, folders := b.TempDir(), 0
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
@@ -45,8 +46,8 @@ func BenchmarkReplace(b *testing.B) {
 const synthetic = 3000
 
 // syntheticTree returns a tree of files that are filled with the letter a. If every
-// is n, each n-th file is filled with the given letter instead. If every is 0, no
-// file is.
+// is a number n greater than 0, every n-th file is filled with the given letter
+// instead.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

@@ -80,7 +80,8 @@ func TestFailureKeepsPreviousBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := snapshot(t, dir)
-	// Staging fails half-way, because b is a file and a folder.
+	// Staging fails half-way, because the tree contains b as a file and as a
+	// folder.
 	broken := tree(t, map[string]string{"a": "1", "b": "2", "b/c": "3"})
 	if _, err := broken.WriteDir(dir, false); err == nil {
 		t.Fatal("WriteDir() of an impossible tree succeeded, want an error")

@@ -108,8 +108,8 @@ func TestKeepUnknown(t *testing.T) {
 	}
 }
 
-// TestNoHardLinks checks that unchanged files are written again on a file system
-// without hard links, and that unknown files are refused there.
+// TestNoHardLinks checks a run on a file system without hard links. The run must write unchanged files
+// again, and must refuse unknown files.
 func TestNoHardLinks(t *testing.T) {
 	cases := map[string]struct {
 		before []func(*testing.T, string)
@@ -160,8 +160,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame checks that a kept unknown file keeps its inode, mode
-// and time. A kept folder keeps its mode.
+// TestUnknownFilesAreTheSame checks that a run with KeepUnknown does not change the inode, mode or time of
+// an unknown file, or the mode of an unknown folder.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := bundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)
@@ -234,9 +234,8 @@ func TestModesAreKept(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestUnchangedFilesAreNotTouched checks that unchanged files keep their time and
-// inode. This holds in an up-to-date folder, and also in a folder in which another
-// file changes.
+// TestUnchangedFilesAreNotTouched checks that unchanged files keep their time and inode. The test uses an
+// up-to-date folder, and also a folder in which a different file changes.
 func TestUnchangedFilesAreNotTouched(t *testing.T) {
 	files := map[string]string{"a": "1", "sub/b": "1"}
 	dir := bundle(t, files)

@@ -14,12 +14,12 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// renderer writes objects as canonical YAML. Keys are sorted, each level is indented by two spaces, and lists have the
-// indentation of their key. Text of several lines is a block. A string is quoted if any version of YAML could read it as
-// another type.
+// renderer writes objects as canonical YAML. Keys are sorted, each level is indented by two spaces, and a list has the
+// same indentation as its key. Text of several lines is written as a block scalar. A string is quoted if any version of
+// YAML could read it as another type.
 //
-// The text of a shape is written once. The content of an object consists of pieces of this text and of the values of its
-// parameters, and nothing is copied.
+// The renderer writes the text of a shape only once. The content of an object consists of pieces of the shape's text,
+// and of the values of the object's parameters. Objects share these pieces, so no text is copied.
 type renderer struct {
 	scalars scalars
 	blocks  blocks
@@ -86,7 +86,7 @@ func (r *renderer) append(to Content, o object.Object) Content {
 // text returns the text of one object.
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder is the index of a value. It replaces the value in the fields from which a layout is written.
+// placeholder is the index of a value. When layOut writes a layout, a placeholder replaces each value in the fields.
 type placeholder int
 
 // layOut writes the text of fields, without the values at the given paths.
@@ -114,7 +114,7 @@ type writer struct {
 	values []int // the index of the value at each offset
 }
 
-// mapping writes the keys and values of a mapping, sorted by key. The first key continues the current line.
+// mapping writes the keys and values of a mapping, sorted by key. The first key is written on the current line.
 func (w *writer) mapping(fields map[string]any, indent int) {
 	for i, key := range slices.Sorted(maps.Keys(fields)) {
 		if i > 0 {
@@ -156,7 +156,7 @@ func (w *writer) value(value any, indent int) {
 	}
 }
 
-// list writes the items of a list. The first item continues the current line.
+// list writes the items of a list. The first item is written on the current line.
 func (w *writer) list(items []any, indent int) {
 	for i, item := range items {
 		if i > 0 {
@@ -219,9 +219,10 @@ func appendBlock(to []byte, text string, indent int) []byte {
 	return to
 }
 
-// isBlock reports whether text is written as a block scalar, which needs several lines. It returns false for text that
-// starts with white space, which would need an explicit indentation. It also returns false for white space at the end of
-// a line and for unprintable characters, because they are easier to see in quotes.
+// isBlock reports whether text is written as a block scalar. Only text of several lines can be a block scalar. isBlock
+// returns false for text that starts with white space, because the block would need an explicit indentation. isBlock
+// also returns false for text with white space at the end of a line or with unprintable characters, because these
+// characters are easier to see in quotes.
 func isBlock(text string) bool {
 	if !strings.Contains(strings.TrimRight(text, "\n"), "\n") || strings.ContainsAny(text[:1], " \t\n") {
 		return false
@@ -251,7 +252,7 @@ func appendScalar(to []byte, value any) []byte {
 }
 
 // plainText matches text that every version of YAML reads as a string. The text starts with a letter, a digit or a
-// character without a meaning in YAML. No colon in it is followed by a space, and no hash follows a space.
+// character without a meaning in YAML. The text contains no colon before a space, and no hash after a space.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 
 // reservedWords are the words that YAML 1.1 or 1.2 reads as true, false or null, in lower case.
@@ -287,8 +288,8 @@ func isPlain(text string) bool {
 	return true
 }
 
-// isQuantity reports whether text that starts with a digit is a quantity such as 4Gi. It returns false for dates, times
-// and numbers of any base.
+// isQuantity reports whether text that starts with a digit is a quantity such as 4Gi. isQuantity returns false for
+// dates, times and numbers in any base.
 func isQuantity(text string) bool {
 	beyondHex := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
 	return !strings.ContainsAny(text, "_:") && text[0] != '0' && strings.ContainsFunc(text, beyondHex)
@@ -296,8 +297,8 @@ func isQuantity(text string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// appendQuoted appends text in double quotes. It escapes unprintable characters, and characters that have a meaning in
-// quotes.
+// appendQuoted appends text in double quotes. appendQuoted escapes unprintable characters, and characters with a special
+// meaning in quotes.
 func appendQuoted(to []byte, text string) []byte {
 	to = append(to, '"')
 	for _, r := range text {

@@ -152,7 +152,7 @@ func FuzzYAML(f *testing.F) {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, key, text string) {
-		// The panic ends a run that hangs, and the fuzzer keeps the input.
+		// The panic ends a run that hangs. The fuzzer then keeps the input that caused the hang.
 		timer := time.AfterFunc(20*time.Second, func() { panic("one input took more than 20s") }) //nolint:forbidigo // see above
 		defer timer.Stop()
 		// Kubernetes reads text as JSON, which is always UTF-8.

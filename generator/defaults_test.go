@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// plain holds short documents, by name. Together, they contain every mapping that has a field with a default.
+// plain holds short documents, by name. Together, these documents contain every mapping that has a field with a
+// default.
 var plain = map[string]string{
 	"no queues": `
   target: {}

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// Limits for one document. Documents need far less on an idle machine, but the machine that runs the fuzzer may be
-// busy.
+// Limits for one document. On an idle machine, a document needs far less time and memory, but the machine that runs the
+// fuzzer may be busy.
 const (
 	fuzzTime   = 20 * time.Second
 	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes
@@ -71,8 +71,8 @@ func FuzzLayers(f *testing.F) {
 }
 
 // bounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
-// cannot be stopped, so bounded ends the process with a panic that prints the stacks of all goroutines. The fuzzer then
-// stores the input.
+// cannot be stopped, so bounded ends the process with a panic that prints the stacks of all goroutines. After this
+// panic, the fuzzer stores the input.
 func bounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {

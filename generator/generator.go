@@ -6,8 +6,8 @@
 // determine the content of objects, and Go code runs the stages.
 //
 // The check stage reports all problems of the user's input together, as a problem.List. The verify stage compares the
-// generated objects with the Go types of their upstream projects. A difference is a mistake of trainyard itself, and
-// the error is a problem.FaultError.
+// generated objects with the Go types of their upstream projects. If an object does not fit its Go type, this is a
+// mistake of trainyard itself, and the error is a problem.FaultError.
 package generator
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/trainyard/trainyard/generator/verify"
 )
 
-// Input is a platform document, or a layer of one.
+// Input is a platform document, or a layer of a platform document.
 type Input = load.Input
 
 // Request names the documents and environments to generate.
@@ -67,8 +67,8 @@ func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	return &copied
 }
 
-// WriteEvaluated evaluates a document written in CUE, and writes the result to w. It runs in the child process that a
-// load.CUEEvaluator starts for the document.
+// WriteEvaluated evaluates a document written in CUE, and writes the result to w. WriteEvaluated runs in the child
+// process that a load.CUEEvaluator starts for the document.
 func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) error {
 	loader := p.loader
 	loader.AllowImports = allowImports
@@ -83,7 +83,7 @@ type documents struct {
 }
 
 // Generate generates the objects of each environment. The environments are ordered by name. If the document has
-// problems, the error is a problem.List, and the result lists the environments without problems, but without their
+// problems, the error is a problem.List, and the result lists the environments that have no problems, but contains no
 // objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is a fault, which is a
 // mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
@@ -125,8 +125,8 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan checks each document and plans its objects. Both steps use the same evaluator, which already contains the
-// document.
+// plan checks each document and plans its objects. Planning uses the evaluator of the check stage, because this
+// evaluator already contains the document.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {
@@ -169,7 +169,7 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 }
 
 // Capacity returns, for each tenant and each runtime that the tenant lists, the number of nodes that a TrainJob can
-// have. If the document has problems, the error is a problem.List and there are no records.
+// have. If the document has problems, the error is a problem.List and the result is empty.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -206,7 +206,7 @@ func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, erro
 	return sources, nil
 }
 
-// Catalogue returns the names of the catalogue entries from which a runtime of a document can start, in alphabetical
+// Catalogue returns the names of the catalogue entries on which a runtime of a document can be based, in alphabetical
 // order.
 func (p *Pipeline) Catalogue() ([]string, error) {
 	e, err := evaluate.New(p.loader.Definitions)

@@ -226,8 +226,8 @@ spec:
 	}
 }
 
-// TestInterruptDoesNotWaitForCUE checks that an interrupted run ends soon. CUE cannot be interrupted, so it still
-// evaluates a large document at that time.
+// TestInterruptDoesNotWaitForCUE checks that an interrupted run ends soon. At the end of the run, CUE still evaluates
+// a large document, because CUE cannot be interrupted.
 func TestInterruptDoesNotWaitForCUE(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  runtimes:\n")

@@ -14,8 +14,8 @@ import (
 )
 
 // TestOneMistakeIsOneProblem replaces each value of valid documents with a value that no field admits, and misspells
-// each key. Each such mistake must be reported as one problem, without further problems that only follow from the
-// mistake. One run tries a quarter of the mistakes, which TRAINYARD_SEED selects.
+// each key. Each mistake must be reported as one problem, without further problems that only follow from the mistake.
+// One run tries only a quarter of the mistakes. TRAINYARD_SEED selects this quarter.
 func TestOneMistakeIsOneProblem(t *testing.T) {
 	var shared sharedPool
 	for _, layers := range rightDocuments(t)[:3] {
@@ -46,15 +46,15 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	refused := slices.ContainsFunc(problems, func(one problem.Problem) bool {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
-	// All other mistakes are misspelled names, such as the name of a runtime. A name can be any text, so the name
-	// itself is valid, but there can be several problems where the document refers to the old name.
+	// A mistake that is not refused is a misspelled name, such as the name of a runtime. The misspelled name itself is
+	// valid, because a name can be any text, but each reference to the old name can cause a problem.
 	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
 		t.Errorf("want one problem for one mistake, got %d:\n%v", len(problems), problems)
 	}
 }
 
-// mistakes returns copies of a value, each with one mistake. The key of a copy is the path of the mistake, and ends
-// with refused or mistyped.
+// mistakes returns copies of a value, each with one mistake. The key of a copy is the path of the mistake, followed
+// by refused or mistyped.
 func mistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {

@@ -152,8 +152,8 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	pairs := keyAndValue.FindAllStringSubmatchIndex(m.lines[line], -1)
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
-	// The words are the keys of the line, and also those of the next line, because the change can move them to another
-	// mapping.
+	// A problem may name the keys of the changed line, and also the keys of the next line, because the change can move
+	// these keys to another mapping.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])
@@ -224,8 +224,8 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// around lets a problem also name the lines before and after the change, because it can be unclear which of two lines
-// is wrong.
+// around allows a problem to name the line before or after the change instead, because it can be unclear which of two
+// lines is wrong.
 func (m *mutant) around(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestParallelEvaluatorsAgree generates a document first with one evaluator and then with several evaluators. The
-// platforms must be the same. `make race` runs this test with the race detector.
+// platforms of these two runs must be the same. `make race` runs this test with the race detector.
 func TestParallelEvaluatorsAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder
@@ -42,7 +42,8 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 }
 
 // described returns everything that can be read from a platform, except the parameter values that a shape contains.
-// They come from the object that was composed first, and that object can belong to another environment.
+// The values in a shape are those of the object that was composed first, and that object can belong to another
+// environment.
 func described(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

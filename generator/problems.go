@@ -31,7 +31,8 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	var all problem.List
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
-		// All values that a YAML alias repeats have the same position, so the same problem in them is one mistake.
+		// All values that a YAML alias repeats have the same position, so the same problem in several of these values is
+		// one mistake.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

@@ -22,8 +22,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// exported returns the exported JSON Schema in compiled form. The compiler also checks the schema with the meta-schema,
-// and fails if the schema refers to another document.
+// exported returns the exported JSON Schema in compiled form. The compiler also checks the schema against the
+// meta-schema of JSON Schema, and fails if the schema refers to another document.
 func exported(t *testing.T, layers bool) *jsonschema.Schema {
 	t.Helper()
 	text, err := New(trainyard.CUE).Schema("jsonschema", layers)
@@ -57,8 +57,8 @@ func newComparison(t *testing.T) *comparison {
 	return &comparison{whole: exported(t, false), layer: exported(t, true)}
 }
 
-// TestJSONSchemaAgreesWithCUE checks that the exported schema admits the same documents as our CUE. It compares them on
-// all documents of the repository, and on a thousand documents with one random change.
+// TestJSONSchemaAgreesWithCUE checks that the exported schema admits the same documents as our CUE. The test compares
+// the schema and our CUE on all documents of the repository, and on a thousand documents with one random change each.
 func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	schemas := newComparison(t)
 	for name, layers := range scripted(t) {
@@ -94,14 +94,14 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	}
 }
 
-// inSchema reports whether the JSON Schema can find a problem. It cannot check most rules about several values,
-// references to names elsewhere in the document, and values that are invalid although their form is valid.
+// inSchema reports whether the JSON Schema can find a problem. The JSON Schema cannot check most rules about several
+// values, references to names elsewhere in the document, and values that are invalid although their form is valid.
 func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
 
 // compare checks a document with our CUE and with the JSON Schema, in each environment of the document, and returns the
-// first difference. It ignores texts that cannot be read.
+// first difference. compare ignores texts that cannot be read.
 func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	t.Helper()
 	d, err := j.load(t.Context(), layers...)
@@ -159,7 +159,7 @@ func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	return ""
 }
 
-// disagree checks a value with a JSON Schema. It describes the difference if only the JSON Schema or only our CUE
+// disagree checks a value with a JSON Schema. disagree describes the difference if only the JSON Schema or only our CUE
 // refuses the value.
 func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
 	text, err := json.Marshal(value)
@@ -277,7 +277,7 @@ func TestJSONSchemaHasRelations(t *testing.T) {
 }
 
 // TestCUESchemaIsOneFile checks that the exported CUE schema is one file that works without a module. The schema must
-// admit valid documents and refuse invalid ones.
+// admit valid documents and refuse invalid documents.
 func TestCUESchemaIsOneFile(t *testing.T) {
 	text, err := New(trainyard.CUE).Schema("cue", false)
 	if err != nil {

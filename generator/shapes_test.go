@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// choices lists values for each setting of a runtime. A random runtime has one of these values or omits the setting.
+// choices lists values for each setting of a runtime. For each setting, a random runtime has one of the listed values
+// or omits the setting.
 var choices = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
@@ -42,7 +43,7 @@ var choices = map[string][]string{
 }
 
 // TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. Each object must equal
-// the object from a document that contains only the runtime of the object.
+// the object that is generated if the object's runtime is the only runtime in the document.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
@@ -64,8 +65,8 @@ func TestRuntimesShareShapes(t *testing.T) {
 	}
 }
 
-// tenantChoices lists values for each setting of a tenant. A random tenant has one of these values or omits the
-// setting.
+// tenantChoices lists values for each setting of a tenant. For each setting, a random tenant has one of the listed
+// values or omits the setting.
 var tenantChoices = map[string][]string{
 	"quota":             {"{cpu: 8}", "{cpu: 500m, memory: 3Gi}", "{pods: 7, nvidia.com/gpu: 2}", "{cpu: 16, memory: 2048Mi, pods: 9}"},
 	"containerDefaults": {"{cpu: 1}", "{cpu: 2, memory: 1Gi}", "{memory: 2Gi}"},
@@ -76,7 +77,8 @@ var tenantChoices = map[string][]string{
 	"egress":            {"{a: {cidrs: [10.0.0.0/8]}}", "{a: {cidrs: [10.0.0.0/8], tcp: [443, 8000-8010]}, b: {namespaces: [c], pods: {d: e}, udp: [9]}}"},
 }
 
-// TestTenantsShareShapes makes the same comparison for tenants as TestRuntimesShareShapes for runtimes.
+// TestTenantsShareShapes compares objects of tenants in the same way as TestRuntimesShareShapes compares objects of
+// runtimes.
 func TestTenantsShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	tenants := map[string]string{}
@@ -115,7 +117,8 @@ func tenantsOf(tenants map[string]string) string {
 	return b.String()
 }
 
-// TestSizeIsPerObject checks that of two objects that share a shape, only the large one is reported as too large.
+// TestSizeIsPerObject generates a large and a small object that share a shape. Only the large object must be reported
+// as too large.
 func TestSizeIsPerObject(t *testing.T) {
 	values := map[string]string{"large": strings.Repeat("x", 30_000), "small": "x"}
 	for name, order := range map[string][]string{"the large one first": {"large", "small"}, "the small one first": {"small", "large"}} {
@@ -176,8 +179,8 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// document returns a document with the runtimes, and with two tenants that list all of them. The admission rules are
-// off, because the parameters of these rules depend on all runtimes together.
+// document returns a document with the runtimes, and with two tenants that list all these runtimes. The admission
+// rules are off, because the parameters of these rules depend on all runtimes together.
 func document(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

@@ -1,5 +1,5 @@
-# The pinned servers and command line tools of tests and checks. Each module in tools/ is built separately. The root
-# Makefile includes this file.
+# This file builds the pinned servers and command line tools that tests and checks use. Each module in tools/ is built
+# separately. The root Makefile includes this file.
 
 TOOLS_BIN := .tools/bin
 
@@ -29,7 +29,7 @@ SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-ma
 PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kustomize network-policies \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# Each folder pins a version of Kueue, and a version of Trainer that this Kueue supports.
+# Each folder pins a version of Kueue, and a version of Trainer that this version of Kueue supports.
 KUEUE_TOOLS := kueue-0.19 kueue-0.15
 QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
@@ -87,7 +87,7 @@ argocd-packages: ## Install missing Debian packages for Argo CD
 cluster-packages: ## Install missing Debian packages for a cluster that runs pods
 	@tools/packages.sh cluster
 
-# The flags that set the version that a Kubernetes binary reports to the version of its module.
+# With these flags, a Kubernetes binary reports the version of its Go module.
 KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)"
 
 $(TOOLS_BIN)/argocd: tools/argocd/go.mod tools/argocd/go.sum

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// CreationFailures returns the messages of events about pods that could not be created for a TrainJob. The latest
-// message is the last. The pods, their Jobs or their JobSet were rejected by Pod Security, a quota, an OpenShift
-// security context constraint or another admission plugin.
+// CreationFailures returns the messages of events about pods that could not be created for a TrainJob.
+// CreationFailures sorts the messages from the oldest to the latest. Each event reports that Pod Security, a quota,
+// an OpenShift security context constraint or another admission plugin rejected a pod, a Job or the JobSet.
 func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	events, err := j.events(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {
@@ -30,8 +30,8 @@ func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([
 	return messages, nil
 }
 
-// reportsCreationFailure is true for events about objects that could not be created for the TrainJob with this name.
-// The JobSet has the same name as the TrainJob, and the names of the Jobs begin with this name.
+// reportsCreationFailure reports whether an event is about an object that could not be created for the TrainJob with
+// the given name. The JobSet has the same name as the TrainJob, and the names of the Jobs begin with this name.
 func reportsCreationFailure(e corev1.Event, name string) bool {
 	object := e.InvolvedObject
 	switch object.Kind {

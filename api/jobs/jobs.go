@@ -22,7 +22,8 @@ import (
 // every command slower, because they register all types of Kubernetes when a program starts.
 type Jobs struct{ core, trainer, authorization rest.Interface }
 
-// Connect creates a client from a configuration. It sends no request, and fails only if the configuration is invalid.
+// Connect creates a client from a configuration. Connect sends no request, and fails only if the configuration is
+// invalid.
 func Connect(config *rest.Config) (Jobs, error) {
 	var all Jobs
 	for version, into := range map[schema.GroupVersion]*rest.Interface{

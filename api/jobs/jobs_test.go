@@ -50,7 +50,8 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn creates two TrainingRuntimes in a namespace. One of them has the same name as the cluster's runtime.
+// deliverOwn creates two TrainingRuntimes in a namespace. One TrainingRuntime has the same name as the
+// ClusterTrainingRuntime.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -155,8 +156,8 @@ func TestClusterWithoutTrainer(t *testing.T) {
 	}
 }
 
-// TestOrderOfPods: the launcher comes first, and the nodes follow by index. Neither the names of the pods nor the
-// order of their creation matters.
+// TestOrderOfPods: the launcher comes first, and the nodes follow by index. The order does not depend on the names
+// or the creation times of the pods.
 func TestOrderOfPods(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)
@@ -183,8 +184,8 @@ func TestOrderOfPods(t *testing.T) {
 	}
 }
 
-// submit creates a TrainJob. It retries for a while, because the cache of Trainer's webhook may not contain a new
-// runtime yet.
+// submit creates a TrainJob. submit retries for a while, because the cache of Trainer's webhook may not yet contain
+// a new runtime.
 func submit(t *testing.T, all jobs.Jobs, job *trainer.TrainJob) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error { return all.Submit(ctx, job.DeepCopy()) })
@@ -206,8 +207,8 @@ func createPod(t *testing.T, cp *controlplane.ControlPlane, namespace, name, rol
 	return pod
 }
 
-// TestVerdict: the verdict is read from the launcher's preflight. Messages of other containers are ignored, and a
-// message that is not a verdict is an error.
+// TestVerdict: the verdict is read from the termination message of the launcher's preflight. Termination messages of
+// other containers are ignored. If the message of preflight is not a verdict, Verdict returns an error.
 func TestVerdict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		container, message string
@@ -237,7 +238,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestWait: when its context ends, Wait ends and returns the cause of the context.
+// TestWait: when the context of Wait ends, Wait returns the cause of the context.
 func TestWait(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)

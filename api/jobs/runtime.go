@@ -88,8 +88,8 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	return Runtime{}, &AmbiguousRuntimeError{Name: name}
 }
 
-// runtimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only one of the two kinds,
-// hidden is the error for the other kind.
+// runtimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only
+// ClusterTrainingRuntimes or only TrainingRuntimes, hidden is the error for the kind that the user may not list.
 func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
 	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {
@@ -138,8 +138,7 @@ func (r Runtime) HasPreflight() bool { return r.preflight() != nil }
 // PreflightTimeoutVariable is the environment variable with the timeout of preflight, in seconds (runtimes/init.cue).
 const PreflightTimeoutVariable = "PREFLIGHT_TIMEOUT_SECONDS"
 
-// PreflightTimeout returns the time in which preflight tries to reach all hosts, or 0 if the runtime has no
-// preflight.
+// PreflightTimeout returns how long preflight tries to reach all hosts, or 0 if the runtime has no preflight.
 func (r Runtime) PreflightTimeout() time.Duration {
 	container := r.preflight()
 	if container == nil {

@@ -14,8 +14,7 @@ type Verdict struct {
 	// Hosts is the number of hosts in the hostfile, and Reached is the number of hosts that accepted a connection.
 	Hosts   int `json:"hosts"`
 	Reached int `json:"reached"`
-	// Slots is the number of slots in the hostfile, and Available is the number of ranks for which the hosts have
-	// room.
+	// Slots is the number of slots in the hostfile, and Available is the number of ranks that fit on the hosts.
 	Slots     int `json:"slots"`
 	Available int `json:"available"`
 	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The time is nil

@@ -56,7 +56,7 @@ func (p Pod) String() string {
 // View is a TrainJob and its pods at one moment.
 type View struct {
 	Job trainer.TrainJob
-	// Pods are sorted by role and index. The launcher comes first, and the nodes come before other pods.
+	// Pods are sorted by role and index. The launcher comes first, then the nodes, and then all other pods.
 	Pods []Pod
 }
 
@@ -93,8 +93,8 @@ func comparePods(a, b Pod) int {
 	)
 }
 
-// LatestAttempts returns the latest pod for each role and index, sorted by role and index. A Job that retries has
-// several pods with the same index.
+// LatestAttempts returns the latest pod for each role and index, sorted by role and index. If a Job retries,
+// several pods have the same index.
 func (v View) LatestAttempts() []Pod {
 	sorted := slices.SortedFunc(slices.Values(v.Pods), comparePods)
 	var latest []Pod
@@ -139,8 +139,8 @@ func (v View) Outcome() Outcome {
 // pollInterval is the time between two requests of Wait.
 const pollInterval = 500 * time.Millisecond
 
-// Wait reads a TrainJob repeatedly until done returns true or an error, or until ctx ends. It retries if the API
-// server does not respond.
+// Wait reads a TrainJob repeatedly until done returns true or an error, or until ctx ends. Wait retries if the
+// API server does not respond.
 func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(View) (bool, error)) error {
 	for {
 		view, err := j.Get(ctx, key)

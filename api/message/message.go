@@ -1,5 +1,5 @@
-// Package message formats user input for one-line messages. The result is quoted, shortened, and free of terminal
-// control sequences. It also suggests corrections for misspelled words.
+// Package message formats user input for one-line messages. The formatted text is quoted, shortened, and free of
+// terminal control sequences. The package also suggests corrections for misspelled words.
 package message
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// maxLength is the longest piece of user input that a message repeats, in characters.
+// maxLength is the maximum length of user input in a message, in characters. Longer input is shortened.
 const maxLength = 60
 
 // Quote returns text as a quoted string on one line, shortened to 60 characters. Control characters are escaped.

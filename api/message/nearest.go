@@ -2,8 +2,8 @@ package message
 
 import "unicode/utf8"
 
-// Nearest returns the candidate that is most similar to word, or "" if none is similar enough. It tolerates one typing
-// error, and one more error for every four letters of word.
+// Nearest returns the candidate that is most similar to word, or "" if none is similar enough. Nearest tolerates one
+// typing error, plus one typing error for every four letters of word.
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/4+2
 	for _, candidate := range candidates {
@@ -23,8 +23,8 @@ func lengthDifference(a, b string) int {
 	return max(n, -n)
 }
 
-// distance counts the typing errors between two words: inserted, missing, changed and swapped letters.
-// A change of case is free, so a candidate that differs only in case always wins.
+// distance counts the typing errors between two words: inserted, missing, changed and swapped letters. Lower case and
+// upper case count as equal, so Nearest always prefers a candidate that differs only in case.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)

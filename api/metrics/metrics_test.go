@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/api/metrics"
 )
 
-// TestNames compares the names with those that grafana/ declares for the controller.
+// TestNames compares the names in package metrics with the names that grafana/ declares for the
+// controller.
 func TestNames(t *testing.T) {
 	want := readContract(t)
 	names, labels := map[string]bool{}, map[string]bool{}

@@ -25,7 +25,8 @@ const (
 	RoleLabel = Group + "/role"
 	// MPILabel holds the MPI implementation of a runtime.
 	MPILabel = Group + "/mpi"
-	// KeepLabel is "true" on objects that several platforms share. Such objects stay when one platform is removed.
+	// KeepLabel is "true" on objects that several platforms share. Shared objects stay when one of these platforms is
+	// removed.
 	KeepLabel = Group + "/keep"
 )
 
@@ -39,8 +40,8 @@ const (
 	NetworkAnnotation = Group + "/network"
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"
-	// EnvironmentKey holds the name of an environment of the platform document. It is an annotation of a KRM function's
-	// configuration, and a label of OLM payloads.
+	// EnvironmentKey holds the name of an environment of the platform document. EnvironmentKey is the key of an
+	// annotation in a KRM function's configuration, and of a label on OLM payloads.
 	EnvironmentKey = Group + "/environment"
 	// FunctionAnnotation selects what the KRM function does, such as validate.
 	FunctionAnnotation = Group + "/function"
@@ -59,7 +60,8 @@ const (
 	PayloadObjectsAnnotation = Group + "/payload-objects"
 )
 
-// RuntimeTest is the label on the TrainJobs of "trainyard runtime test", and also the name of their field manager.
+// RuntimeTest is the label on the TrainJobs of "trainyard runtime test". RuntimeTest is also the value of the field
+// "manager" in the runtime patches of these TrainJobs.
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.
@@ -67,11 +69,11 @@ const RuntimeTest = Group + "/runtime-test"
 const (
 	TrainerGroup      = "trainer.kubeflow.org"
 	TrainerAPIVersion = TrainerGroup + "/v1alpha1"
-	// FrameworkLabel holds a runtime's framework. The Kubeflow SDK ignores runtimes without it.
+	// FrameworkLabel holds a runtime's framework. The Kubeflow SDK ignores runtimes without this label.
 	FrameworkLabel = TrainerGroup + "/framework"
 	// AncestorStepLabel marks the pod template that receives the settings of a TrainJob's trainer.
 	AncestorStepLabel = TrainerGroup + "/trainjob-ancestor-step"
-	// TrainJobController is the default of spec.managedBy: Trainer's own controller.
+	// TrainJobController is the default value of spec.managedBy, which selects Trainer's own controller.
 	TrainJobController = TrainerGroup + "/trainjob-controller"
 )
 

@@ -24,8 +24,8 @@ type Entry struct {
 }
 
 // Archive returns files, in the order given, as a tar archive compressed with gzip. The archive contains no times, owners
-// or folders. Its bytes depend only on the files. To ensure this, a library of a fixed version compresses the archive,
-// because the output of Go's own gzip changes between releases.
+// or folders. The bytes of the archive depend only on the files. A library with a fixed version compresses the archive,
+// because the output of Go's own gzip package changes between Go releases.
 func Archive(files []Entry) ([]byte, error) {
 	archive, _, err := compressedTar(files)
 	return archive, err
@@ -46,8 +46,8 @@ func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err erro
 	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
 }
 
-// Gzip returns the output of the function write, compressed at gzip's highest level. The same output gives the same bytes
-// on every machine.
+// Gzip returns the output of the function write, compressed at gzip's highest level. Equal output of write gives equal
+// compressed bytes on every machine.
 func Gzip(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -74,7 +74,7 @@ func write(w *tar.Writer, f Entry) error {
 }
 
 // OfFiles returns an artifact with the files in one layer. The artifact has the configuration of a container image,
-// because every registry accepts such a configuration, and some registries refuse other types.
+// because every registry accepts such a configuration, and some registries refuse other types of configuration.
 func OfFiles(files []Entry, annotations map[string]string) (Artifact, error) {
 	layer, unpacked, err := compressedTar(files)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package artifact builds OCI artifacts: a manifest, and the configuration and layers to which the manifest refers by
-// digest. The same content gives the same bytes on every machine. The package does not use the network.
+// Package artifact builds OCI artifacts. The manifest of an artifact refers to a configuration and layers by digest.
+// Artifacts with the same content have the same bytes on every machine. The package does not use the network.
 package artifact
 
 import (

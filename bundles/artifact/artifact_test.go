@@ -19,7 +19,8 @@ func (t text) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// files returns three files: one has a path too long for the oldest form of tar, and one takes many blocks.
+// files returns three files. The path of the second file is too long for the oldest tar format, and the third file needs
+// many blocks.
 func files() []artifact.Entry {
 	var long bytes.Buffer
 	for i := range 20_000 {
@@ -33,8 +34,8 @@ func files() []artifact.Entry {
 }
 
 // TestBytesNeverChange checks that the digest is the same on other machines and with other versions of Go, because people
-// pin the digest. If this test fails, a library packs files differently than before. Users must then read about the new
-// digests in docs/oci.md and in the release notes.
+// pin the digest. If this test fails, a library packs files differently than before. Then docs/oci.md and the release
+// notes must tell users about the new digests.
 func TestBytesNeverChange(t *testing.T) {
 	a, err := artifact.OfFiles(files(), map[string]string{"org.opencontainers.image.title": "acme"})
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 // DeniedError reports that the registry refuses the credentials.
 type DeniedError struct{ text string }
 
-// Error describes the response of the registry, and the next step.
+// Error describes the response of the registry, and what the user can do.
 func (d *DeniedError) Error() string { return d.text }
 
-// explain returns an error of one line with the cause and the next step. The library's own errors are unsuitable,
-// because they contain the URLs of requests and complete responses.
+// explain returns an error of one line with the cause, and with what the user can do. The library's own errors
+// are unsuitable, because they contain the URLs of requests and complete responses.
 func (r Repository) explain(ctx context.Context, err error) error {
 	var response *transport.Error
 	switch {
@@ -65,8 +65,8 @@ func (r Repository) refusal(response *transport.Error) error {
 	return errors.New(text)
 }
 
-// maxSummary is the maximum length of a response's text in a message. The length is limited, because another
-// program writes the text.
+// maxSummary is the maximum length of a response's text in a message. The length is limited, because the text
+// comes from the registry.
 const maxSummary = 200 // characters
 
 // summary returns the status of a response. If the response contains errors, summary adds the first error.

@@ -1,5 +1,5 @@
-// Package registry publishes artifacts to OCI registries. It is separate from the formats, because only publishing
-// needs a network.
+// Package registry publishes artifacts to OCI registries. The package is separate from the formats, because only
+// publishing needs a network.
 package registry
 
 import (
@@ -22,7 +22,7 @@ import (
 // Repository is a place for artifacts in a registry, such as quay.io/acme/platform.
 type Repository struct{ name name.Repository }
 
-// Named returns the repository with a name such as quay.io/acme/platform. The name must include the registry. If the
+// Named returns the repository with a name such as quay.io/acme/platform. The name must begin with the registry. If the
 // registry is on this machine or in a private network, requests can fall back to HTTP without TLS. plainHTTP allows this
 // fallback for every registry.
 func Named(repository string, plainHTTP bool) (Repository, error) {
@@ -34,7 +34,7 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
-// Below returns the repository with a path below this one.
+// Below returns the repository at the given path below this repository.
 func (r Repository) Below(path string) (Repository, error) {
 	return Named(r.name.Name()+"/"+path, r.name.Scheme() == "http")
 }
@@ -45,7 +45,8 @@ func (r Repository) String() string { return r.name.Name() }
 // Progress is called with the number of bytes that have been sent so far, and the total number of bytes.
 type Progress func(sent, all int64)
 
-// TakenError reports that a tag points to another artifact, which somebody may use.
+// TakenError reports that a tag already points to a different artifact. Moving the tag could break users of that
+// artifact.
 type TakenError struct{ Tag, Digest string } // Tag includes the repository
 
 // Error names the artifact.
@@ -54,9 +55,9 @@ func (t *TakenError) Error() string {
 }
 
 // Put uploads an artifact, and then points a tag to the artifact. If the tag already points to the artifact, Put does
-// nothing, and pushed is false. If the tag points to another artifact, Put moves the tag if replace is true, and returns
-// a *TakenError otherwise. Put uses the credentials of docker login or podman login. Its errors include the next step.
-// An error about credentials is a *DeniedError.
+// nothing, and pushed is false. If the tag points to a different artifact, Put moves the tag if replace is true, and
+// returns a *TakenError otherwise. Put uses the credentials of docker login or podman login. The errors of Put describe
+// what the user can do. If the registry refuses the credentials, the error is a *DeniedError.
 func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, progress Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("trainyard")}

@@ -36,7 +36,7 @@ type function struct {
 	run  func(*resourceList, context.Context) int
 }
 
-// functions contains the functions, by the value of functionAnnotation.
+// functions maps each value of functionAnnotation to its function.
 var functions = map[string]function{
 	"generate":  {platformKind, (*resourceList).generate},
 	"validate":  {platformKind, (*resourceList).validate},
@@ -83,7 +83,8 @@ func (l *resourceList) document() (generator.Input, error) {
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// request returns the generator's request for the functionConfig and the environment in its annotation.
+// request returns a request to the generator. The request contains the functionConfig as the only layer, and the
+// environment that an annotation of the functionConfig names.
 func (l *resourceList) request() (generator.Request, error) {
 	document, err := l.document()
 	request := generator.Request{Layers: []generator.Input{document}}
@@ -93,8 +94,8 @@ func (l *resourceList) request() (generator.Request, error) {
 	return request, err
 }
 
-// platforms generates the platform that the request selects. It fails if the request selects several, and reports
-// notes.
+// platforms generates the platform that the request selects, and reports its notes. It returns an error if the document
+// has environments and the request names no environment.
 func (l *resourceList) platforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if err != nil {

@@ -18,20 +18,20 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxInput is the maximum size of standard input, in bytes. It is checked before anything is parsed.
+// maxInput is the maximum size of standard input, in bytes. The size is checked before anything is parsed.
 const maxInput = 64 << 20
 
-// apiVersions are the supported versions of ResourceList. The output has the version of the input.
+// apiVersions are the supported versions of ResourceList. The output has the same apiVersion as the input.
 // Source: kustomize, cmd/config/docs/api-conventions/functions-spec.md.
 var apiVersions = []string{kio.ResourceListAPIVersion, "config.kubernetes.io/v1beta1"}
 
-// resourceList is the input of the function. After a call of process, it is the output.
+// resourceList is the input of the function. process changes the input into the output of the function.
 type resourceList struct {
 	framework.ResourceList
 	stream kio.ByteReadWriter
 }
 
-// header declares the fields with the types that kyaml assumes but does not check.
+// header declares the fields whose types kyaml assumes but does not check.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -31,7 +31,8 @@ func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p
 	l.Results = append(l.Results, r)
 }
 
-// reportAll reports the problems of an object. It returns code if there are problems, and exitOK otherwise.
+// reportAll reports the problems of an object. If there are problems, it returns the parameter code. Otherwise, it
+// returns exitOK.
 func (l *resourceList) reportAll(object *yaml.RNode, severity framework.Severity, problems problem.List, code int) int {
 	for _, p := range problems {
 		l.report(object, severity, p)

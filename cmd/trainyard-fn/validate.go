@@ -23,9 +23,9 @@ import (
 // kustomizeAnnotation is an annotation of all objects that kustomize sends to transformers and validators.
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
-// validate checks the items without changing them. It checks runtimes for known MPI errors. It checks TrainJobs
-// against the rules of the platform, even if the cluster does not enforce the rules. It checks other kinds that
-// trainyard generates against upstream's types.
+// validate checks the items without changing them. It checks runtimes for known MPI errors. It checks TrainJobs against
+// the rules of the platform, even if the cluster does not enforce the rules. It checks objects of other kinds that
+// trainyard generates against the Go types of the upstream projects.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {
 		return l.leaveMarker("validate")
@@ -84,7 +84,7 @@ func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 }
 
 // checkType checks an object against its Go type. An unknown field is an error in an object that trainyard generated,
-// and a warning in other objects, because they may use a newer version of the type.
+// and a warning in other objects, because other objects may use a newer version of the type.
 func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	var fields map[string]any
 	if err := utiljson.Unmarshal(text, &fields); err != nil {

@@ -26,11 +26,12 @@ func (f *clusterFlags) addNamespace(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace (default the namespace of the context)")
 }
 
-// clientRate is the maximum average number of requests per second. The default of client-go is 5, which makes a person
-// at a terminal wait.
+// clientRate is the maximum average number of requests per second. client-go's default is 5, which is so slow that a
+// person at a terminal has to wait.
 const clientRate = 50
 
-// connect connects to the cluster. If no namespace is given, it sets f.namespace to that of the context.
+// connect connects to the cluster. If no namespace is given, it sets f.namespace to the namespace of the selected
+// context.
 func (f *clusterFlags) connect() (jobs.Jobs, error) {
 	config, namespace, err := f.config()
 	if err != nil {

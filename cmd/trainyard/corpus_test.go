@@ -48,8 +48,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// vetWithin runs trainyard vet with limits on time and memory. Usage: vet CODE ARG... The file named output contains its
-// standard error. With --without-capabilities, vet runs without the capabilities of root.
+// vetWithin runs trainyard vet with limits on time and memory. Usage: vet CODE ARG... It writes the standard error of
+// vet to a file named output. With --without-capabilities, vet runs without the capabilities of root.
 func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: vet CODE ARG...")

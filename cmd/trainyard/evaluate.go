@@ -14,7 +14,7 @@ import (
 )
 
 // evaluationLimits bounds the evaluation of CUE documents. The evaluation of forty bytes of CUE can take minutes and
-// gigabytes, and nothing in the same process can stop it.
+// gigabytes, and no code in the same process can stop the evaluation.
 var evaluationLimits = sandbox.Limits{
 	Wall:   14 * time.Second, // of all layers together
 	CPU:    10 * time.Second,
@@ -38,8 +38,8 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow is the error if all CUE layers together exceed the time limit. It is reported for the layer at
-// which this happens.
+// errLayersTooSlow is the error if all CUE layers together exceed the time limit. The error is reported for the layer
+// whose evaluation exceeds the limit.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild runs this program with the command __evaluate.

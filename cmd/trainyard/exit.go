@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Exit codes. They are the same for every command, and never change.
+// Exit codes. A code has the same meaning for every command, and this meaning never changes.
 const (
 	exitOK       = 0
 	exitInternal = 1
@@ -52,8 +52,8 @@ func exitCodeHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-// exitError is an error with the exit code of the run. The result can list problems or failures. If it lists none, the
-// error itself is the only failure.
+// exitError is an error with the exit code of the run. The result can list problems or failures. If the result lists no
+// problems and no failures, the error itself is the only failure.
 type exitError struct {
 	error
 	result report.Report
@@ -92,7 +92,8 @@ func resultOf(err error) report.Report {
 	return report.Report{ExitCode: code, Failures: []string{fmt.Sprintf("trainyard: %v%s", err, hint)}}
 }
 
-// classify returns the exit code for an error of one line. hint is the next step for the user, or empty.
+// classify returns the exit code for an error that is reported as a single failure. hint is the next step for the user,
+// or empty.
 func classify(err error) (code int, hint string) {
 	const usage = "\nRun \"trainyard --help\" for usage."
 	var (

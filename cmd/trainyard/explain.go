@@ -118,8 +118,8 @@ func required(one field) string {
 	return ""
 }
 
-// maxShownPath is the maximum number of characters of a path that a message repeats. All paths of the reference are
-// shorter.
+// maxShownPath is the maximum number of characters that a message repeats from a path. Every path in the reference is
+// shorter than this maximum.
 const maxShownPath = 200
 
 func unknownField(given string) error {
@@ -130,8 +130,8 @@ func unknownField(given string) error {
 	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top fields", path)
 }
 
-// withoutEnvironment turns a path below spec.environments.NAME into the same path below spec. This works because an
-// environment has the fields of spec.
+// withoutEnvironment turns a path below spec.environments.NAME into the same path below spec. Both paths describe the
+// same field, because an environment has the same fields as spec.
 func withoutEnvironment(steps []string) []string {
 	if isBelowEnvironments(steps) && len(steps) > 2 && !isBracket(steps[2]) {
 		return slices.Concat(steps[:1], steps[3:])
@@ -160,8 +160,8 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 	return depth, len(path) == 0
 }
 
-// nearestField removes steps from the end of a path until a field matches. The removed steps are keys that the author of
-// the document chose, such as the name of a variable in env.
+// nearestField removes steps from the end of a path until the rest is the path of a field. The removed steps are keys
+// that the author of the document chose, such as the name of a variable in env.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {
@@ -174,8 +174,9 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// contains reports whether steps lead to a value inside the field. In a list, this is one item. In a mapping, this is a
-// key that the author chose, which takes several steps if it contains dots.
+// contains reports whether steps lead to a value inside the field. If the field is a list, the only step must be the
+// index of an item. If the field is a mapping, the steps form a key that the author of the document chose. A key that
+// contains dots takes several steps.
 func (f field) contains(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// origins prints the values at or below a path, with the position of each.
+// origins prints the values at or below a path, each with its position.
 func (f *explainFlags) origins(ctx context.Context, s streams, path string, steps []string) error {
 	request, err := f.input.request(s.in)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string, step
 	return nil
 }
 
-// valuesAt returns the values at or below a path, and their number.
+// valuesAt returns the values at or below a path, and the number of these values.
 func valuesAt(path []string, sources []generator.Source) (found []generator.Source, total int) {
 	for _, source := range sources {
 		values := []load.Value{}
@@ -84,8 +84,8 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	return nil, nil, unknownName("spec.environments", path[2], names)
 }
 
-// notSet returns the error of a path that has no values. There are four causes: a list index is missing or too large,
-// a name does not exist, the field does not exist, or the field has its default.
+// notSet returns the error about a path at which no layer sets a value. There are four possible causes: a list index is
+// missing or too large, a name does not exist, the field does not exist, or the field has its default value.
 func notSet(path string, steps []string, sources []generator.Source) error {
 	all, err := reference()
 	if err != nil {
@@ -126,7 +126,7 @@ func isChosenName(all []field, path []string) bool {
 	return named
 }
 
-// keysBelow returns the keys directly below a path in all environments, sorted.
+// keysBelow returns the sorted keys directly below a path, from all environments.
 func keysBelow(path []string, sources []generator.Source) []string {
 	keys := map[string]bool{}
 	for _, source := range sources {
@@ -150,7 +150,7 @@ func unknownName(at, name string, names []string) error {
 	return usageErrorf("%s has no %s: it has %s", at, name, listNames(names))
 }
 
-// asJSON formats a value of a document as JSON, which cannot fail for such a value.
+// asJSON formats a value of a document as JSON. Encoding a value of a document cannot fail.
 func asJSON(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)

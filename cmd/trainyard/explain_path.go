@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Steps of paths in the reference that match more than one key.
+// In paths of the reference, each of these steps matches more than one key.
 const (
 	anyName = "NAME" // any key that the author of the document chose
 	anyItem = "[]"   // any item of a list
@@ -32,8 +32,8 @@ func matches(reference, given string) bool {
 	return !isBracket(given) && (reference == given || reference == anyName)
 }
 
-// maxPath is the maximum length of a path in bytes. Paths are limited because each prefix of a path is looked up. The
-// limit is several times the length of the longest path in a document.
+// maxPath is the maximum length of a path in bytes. The length is limited because explain looks up each prefix of a
+// path. The maximum is several times the length of the longest path in a document.
 const maxPath = 2000
 
 // stepPattern matches one step of a path and the dot before the step. A step has one of the forms ["key"], "key", [0],
@@ -64,8 +64,9 @@ func parsePath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// follow follows the steps of a path along the keys of a value, and returns the remaining keys. ok is false if the path
-// does not lead to the value. Several steps can form one key, because users may write a key with dots without quotes.
+// follow compares the steps of a path with the first keys of a value, and returns the remaining keys. ok is false if
+// the path does not lead to the value. Several steps can form one key, because users may write a key that contains dots
+// without quotes.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true

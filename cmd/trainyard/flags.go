@@ -15,7 +15,7 @@ import (
 // choice is one allowed value of a flag.
 type choice struct{ name, doc string }
 
-// choices are the allowed values of a flag, in the order of help texts.
+// choices are the allowed values of a flag, in the order in which help texts list them.
 type choices []choice
 
 // textOrJSON are the print formats of most commands.
@@ -52,7 +52,7 @@ func (c choices) help() string {
 	return strings.Join(lines, "\n")
 }
 
-// addFlag adds a flag that accepts only these choices. Shell completion suggests them.
+// addFlag adds a flag that accepts only the values in c. Shell completion suggests these values.
 func (c choices) addFlag(cmd *cobra.Command, target *string, name, shorthand, value, usage string) {
 	*target = value
 	cmd.Flags().VarP(&choiceFlag{target, c}, name, shorthand, usage+": "+strings.Join(c.names(), ", "))
@@ -94,8 +94,8 @@ func (f *choiceFlag) Set(value string) error {
 	return err
 }
 
-// oneOf returns an error if a value is not allowed. The error lists the allowed values and suggests the nearest
-// one.
+// oneOf returns an error if a value is not allowed. The error lists the allowed values, and suggests the most similar
+// allowed value.
 func oneOf(value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
@@ -118,7 +118,7 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// wantedValues describes the allowed values of flags, by the name of the flag's type in pflag.
+// wantedValues maps the name of a type in pflag to a description of the values that flags of this type accept.
 var wantedValues = map[string]string{
 	"bool":           "true or false",
 	"duration":       "a duration such as 90s or 5m",
@@ -138,7 +138,7 @@ func flagError(_ *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
-// wantArg allows one positional argument at most. If required is true, the argument must be present.
+// wantArg allows at most one positional argument. If required is true, the argument must be present.
 func wantArg(required bool, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if required && len(args) == 0 || len(args) > 1 {

@@ -137,7 +137,7 @@ func (d scaffold) nextSteps(file string) string {
 `, file, filepath.Dir(file))
 }
 
-// createAll creates new files. If one of them already exists, it creates none.
+// createAll creates new files. If any of these files already exists, createAll creates no file.
 func createAll(files []newFile) error {
 	for _, f := range files {
 		if _, err := os.Lstat(f.name); err == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput is the maximum number of bytes that are read from a file. It exceeds the limit of the parser, so that the
-// parser can report that a file is too large.
+// maxInput is the maximum number of bytes that are read from a file. maxInput is larger than the parser's own limit, so
+// that the parser can report a file that is too large.
 const maxInput = 2 << 20 // bytes
 
 // inputFlags select the platform document and the environment.
@@ -32,7 +32,8 @@ type inputFlags struct {
 	cmd         *cobra.Command
 }
 
-// add adds these flags and --report to a command. The report goes to standard output if onStdout returns true.
+// add adds the input flags and the flag --report to a command. The report goes to standard output if onStdout returns
+// true.
 func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) {
 	f.report, f.cmd = r, cmd
 	r.add(cmd, onStdout)
@@ -103,12 +104,12 @@ func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 }
 
 // environmentGiven reports whether the command line contains --env, even with an empty value. A shell passes an empty
-// value if the value is an unset variable.
+// value if the user writes an unset variable as the value.
 func (f *inputFlags) environmentGiven() bool {
 	return f.cmd.Flags().Changed("env")
 }
 
-// names returns the file names of a request, as messages show them.
+// names returns the file names of a request, in the form for messages.
 func names(r generator.Request) string {
 	all := make([]string, len(r.Layers))
 	for i, layer := range r.Layers {

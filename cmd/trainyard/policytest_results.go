@@ -19,8 +19,8 @@ const (
 	failedCase = "failed"
 )
 
-// caseResult is the result of a case of a policy test in one environment. The position is that of the case. If the case
-// failed, the position is that of the expectation.
+// caseResult is the result of one case of a policy test in one environment. Position is the position of the case. If
+// the case failed, Position is the position of the expected result.
 type caseResult struct {
 	problem.Position
 	Environment string   `json:"environment,omitempty"`
@@ -46,8 +46,8 @@ func newCaseResult(environment string, c trainjob.Case, outcome cases.Outcome) c
 	return r
 }
 
-// failedCases returns the failed cases as an error, or nil. If printed is true, the report does not repeat the cases,
-// because they are already printed as text.
+// failedCases returns an error that contains the failed cases, or nil if no case failed. If printed is true, the report
+// does not repeat the cases, because they are already printed as text.
 func failedCases(all []caseResult, printed bool) error {
 	var failed problem.List
 	for _, r := range all {
@@ -97,8 +97,8 @@ func inEnvironmentOf(r caseResult, where string) string {
 	return where + " in " + r.Environment
 }
 
-// JUnit XML, with the elements and attributes that all CI systems support. The exceptions are file and line, which only
-// some CI systems read.
+// JUnit XML. All CI systems support these elements and attributes, except the attributes file and line, which only some
+// CI systems read.
 // Source: github.com/testmoapp/junitxml.
 type (
 	junitSuites struct {

@@ -27,7 +27,7 @@ func newPublish(s streams, r *reporter) *cobra.Command {
 	}, newPublishOCI(s, r), newPublishHelm(s, r))
 }
 
-// publishFlags are the flags that all subcommands of publish have.
+// publishFlags are the flags of every subcommand of publish.
 type publishFlags struct {
 	input       inputFlags
 	annotations map[string]string
@@ -45,7 +45,7 @@ type namedArtifact struct {
 	packed        artifact.Packed
 }
 
-// packer packs a bundle as an artifact. The annotations take precedence over those of the bundle.
+// packer packs a bundle as an artifact. The parameter annotations takes precedence over the annotations of the bundle.
 type packer func(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error)
 
 func newPublishOCI(s streams, r *reporter) *cobra.Command {
@@ -168,8 +168,8 @@ func (f *publishFlags) upload(ctx context.Context, s streams, to destination, up
 	return err
 }
 
-// print prints the references of the published artifacts. With --dry-run, it prints those of all artifacts that would
-// be published.
+// print prints the references of the published artifacts. With --dry-run, it prints the references of all artifacts
+// that would be published.
 func (f *publishFlags) print(s streams, uploads []*upload) error {
 	var done []*upload
 	for _, u := range uploads {

@@ -115,8 +115,9 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 	return d, nil
 }
 
-// forArtifact returns the destination and the tag of an artifact. An artifact with a subrepository is uploaded below the
-// repository. A folder has no repositories, so there the tag starts with the subrepository.
+// forArtifact returns the destination and the tag of an artifact. In a registry, an artifact with a subrepository is
+// uploaded below the repository. A folder has no repositories, so in a folder the tag of the artifact starts with the
+// subrepository.
 func (d destination) forArtifact(a namedArtifact) (to destination, tag string, err error) {
 	switch {
 	case a.subrepository == "":
@@ -150,7 +151,7 @@ func (d destination) upload(ctx context.Context, s streams, uploads []*upload) e
 	return nil
 }
 
-// writeLayout writes all artifacts to a folder at once.
+// writeLayout writes all artifacts to a folder in one step.
 func (d destination) writeLayout(ctx context.Context, s streams, uploads []*upload) error {
 	w := &bundles.Writer{Note: s.note}
 	defer w.Close()

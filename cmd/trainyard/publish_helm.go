@@ -72,8 +72,8 @@ func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]stri
 	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme is the prefix of a destination that is a folder. Charts are written there as files, in the format of
-// helm package.
+// archiveScheme is the prefix of a destination that is a folder for chart files. Each file has the format that helm
+// package writes.
 const archiveScheme = "tgz:"
 
 // archive describes the file of a packed chart.
@@ -118,7 +118,7 @@ func (f *publishFlags) writeArchive(ctx context.Context, p generator.Platform, d
 	return archive{p.Environment, file, fmt.Sprintf("sha256:%x", sha256.Sum256(chart.Archive)), status}, withForceHint(err)
 }
 
-// withForceHint adds the next step to the error that another chart has the same version.
+// withForceHint adds the next step for the user to an error about a different chart with the same version.
 func withForceHint(err error) error {
 	if taken := (*registry.TakenError)(nil); errors.As(err, &taken) {
 		return fmt.Errorf("%w; raise spec.delivery.helm.version, or replace the chart with --force", err)

@@ -12,7 +12,7 @@ import (
 )
 
 // checkRemovals returns an error if the run would lose files, runtimes or tenants of any folder. It also returns an
-// error if a --remove removes nothing.
+// error if a flag --remove removes nothing.
 func (f *generateFlags) checkRemovals(targets []target) error {
 	var losses, removable, removed []string
 	for _, t := range targets {
@@ -55,7 +55,7 @@ func (f *generateFlags) lossesOf(t target, err error) []string {
 	return losses
 }
 
-// removesNothing returns an error about a --remove that affects no folder.
+// removesNothing returns an error about a flag --remove that affects no folder.
 func removesNothing(targets []target, component string, removable []string) error {
 	for _, t := range targets {
 		if slices.Contains(t.platform.Sections, component) {

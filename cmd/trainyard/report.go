@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// reporter writes the report of a run. Text is written while the run goes on. Any other format is written once at
-// the end, even if the run fails.
+// reporter writes the report of a run. A report in the format text is written while the run goes on. A report in any
+// other format is written once, at the end, even if the run fails.
 type reporter struct {
 	streams
 	format   string      // a name of report.Formats
@@ -27,7 +27,8 @@ func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText reports whether people read the report. Further messages can then appear around the report.
+// isText reports whether the report has the format text, which is for people. Other messages can appear before and
+// after a text report.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
 // addNotes adds notes to the report. If the format is text, it writes the notes at once.
@@ -38,8 +39,8 @@ func (r *reporter) addNotes(notes problem.List) {
 	}
 }
 
-// finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout
-// returns true. Otherwise it goes to standard error, without other messages.
+// finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout returns
+// true. Otherwise, the report goes to standard error, without other messages.
 func (r *reporter) finish(err error) int {
 	result := resultOf(err)
 	format, known := report.Named(r.format)

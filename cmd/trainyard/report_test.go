@@ -23,8 +23,8 @@ type finding struct {
 	Line string // as in the format text
 }
 
-// TestReportsAreEquivalent vets the documents of all scripts with every report format. It reads each report as its
-// consumer does, and checks that all formats contain the same.
+// TestReportsAreEquivalent vets the documents of all scripts with every report format. It reads each report as the
+// consumer of the format does, and checks that all formats contain the same problems and notes.
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0

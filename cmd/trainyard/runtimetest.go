@@ -23,7 +23,7 @@ func newRuntime(s streams) *cobra.Command {
 	}, newRuntimeTest(s))
 }
 
-// runtimeTestFlags are the argument and the flags of the command runtime test.
+// runtimeTestFlags are the argument and the flags of the command "runtime test".
 type runtimeTestFlags struct {
 	cluster clusterFlags
 	options trial.Options
@@ -95,8 +95,8 @@ func (f *runtimeTestFlags) run(ctx context.Context, s streams) error {
 	if f.options.Runtime, err = f.findRuntime(ctx, client); err != nil {
 		return err
 	}
-	// Text output consists of the checks. With -o json, the checks are only progress messages, and go to standard
-	// error.
+	// With -o text, the lines of the checks are the output. With -o json, these lines are only progress messages, and
+	// go to standard error.
 	checks := s.out
 	if f.output == "json" {
 		checks = s.err
@@ -162,7 +162,7 @@ func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string
 	return names
 }
 
-// statusLabels contains the word that starts the line of a check, by the status of the check.
+// statusLabels maps the status of a check to the word that starts the line of the check.
 var statusLabels = map[trial.Status]string{trial.Passed: "ok", trial.Failed: "FAILED", trial.Open: "..."}
 
 // printCheck prints the line of a check. If the check failed, the evidence and a hint follow below.

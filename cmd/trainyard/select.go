@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// componentLabels contains the labels by which objects of a component are selected, by the kind of the component. A
-// component is a runtime or a tenant of the document, written as runtime/NAME or tenant/NAME.
+// componentLabels maps the kind of a component to the label that selects the objects of the component. A component is a
+// runtime or a tenant of the document, written as runtime/NAME or tenant/NAME.
 var componentLabels = map[string]string{
 	"runtime": v1alpha1.RuntimeLabel,
 	"tenant":  v1alpha1.TenantLabel,
@@ -27,8 +27,8 @@ func checkComponents(flag string, components []string) error {
 	return nil
 }
 
-// selectComponents selects the objects of the components that --only names. If there are no such components, it
-// selects all objects.
+// selectComponents selects the objects of the components that --only names. If --only names no components, it selects
+// all objects.
 func selectComponents(platforms []generator.Platform, components []string) ([]generator.Platform, error) {
 	if len(components) == 0 {
 		return platforms, nil

@@ -22,8 +22,8 @@ type target struct {
 	plan     *bundles.Plan
 }
 
-// write writes each bundle to its folder. With --check, write lists the differences instead. It plans all folders
-// before it writes the first.
+// write writes each bundle to its folder. With --check, write lists the differences instead. It plans the changes of
+// all folders before it writes to any folder.
 func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, platforms []generator.Platform) error {
 	w := &bundles.Writer{
 		Force:       f.force,
@@ -125,8 +125,8 @@ func differences(s streams, targets []target) error {
 	return nil
 }
 
-// noteOtherBundles prints a note for each bundle in the output folder if the document does not have its
-// environment.
+// noteOtherBundles prints a note for each bundle in the output folder if the document does not contain the environment
+// of the bundle.
 func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 	if targets[0].dir == f.output {
 		return

@@ -42,7 +42,8 @@ path_of() (
 	exit 1
 )
 
-# program REMEDY NAME...: checks that each program is on PATH. It fails if the last program is missing.
+# program REMEDY NAME...: checks that each program is on PATH. The function fails if the last program
+# is missing.
 program() {
 	remedy=$1
 	shift
@@ -68,7 +69,7 @@ check_shell() {
 	program "install libc-bin (Debian), glibc-common (Red Hat)" getent
 }
 
-# Checks features of GNU programs that some other implementations of these programs lack.
+# Checks features of GNU programs that other implementations of these programs can lack.
 check_tools() {
 	timeout 1 sleep 3 2>/dev/null
 	[ $? -eq 124 ]
@@ -82,7 +83,7 @@ check_tools() {
 	report $? "nproc that counts CPUs" "install coreutils"
 }
 
-# recent TEXT: succeeds if the text contains a version of OpenSSH from 7.8 on.
+# recent TEXT: succeeds if the text contains the version of OpenSSH, and this version is 7.8 or later.
 recent() {
 	version=${1#*OpenSSH_}
 	[ "$version" != "$1" ] || return 1
@@ -100,7 +101,7 @@ check_ssh() {
 		contains "No user exists" "$version" || recent "$version"
 		report $? "ssh of OpenSSH" "install OpenSSH 7.8 or newer"
 	fi
-	# A node also searches these folders, in addition to the image's PATH.
+	# The nodes of a TrainJob search for sshd on the image's PATH, and then in these folders.
 	sshd=$(path_of sshd "$PATH:/usr/local/sbin:/usr/sbin:/sbin")
 	report $? "sshd" "install openssh-server"
 	if [ -n "$sshd" ]; then
@@ -110,8 +111,8 @@ check_ssh() {
 	fi
 }
 
-# find_mpirun REMEDY: sets version to the version text of mpirun. mpirun must be on PATH without the
-# settings of a login shell or an entrypoint.
+# find_mpirun REMEDY: sets the variable version to the output of mpirun --version. mpirun must be on PATH
+# without the settings of a login shell or an entrypoint.
 find_mpirun() {
 	program "$1" mpirun || return
 	version=$(mpirun --version 2>&1)
@@ -174,5 +175,5 @@ main() {
 	exit $missing
 }
 
-# No command may read standard input, because the shell may be reading this script from it.
+# No command may read standard input, because the shell may be reading this script from standard input.
 main "$@" </dev/null

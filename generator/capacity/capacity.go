@@ -1,5 +1,5 @@
 // Package capacity compares the resources that the TrainJobs of runtimes request with the quotas and queues of
-// tenants. It finds TrainJobs that can never run, and reports how many nodes a TrainJob can have.
+// tenants. The package reports TrainJobs that can never run, and the maximum number of nodes of a TrainJob.
 package capacity
 
 import (
@@ -77,7 +77,7 @@ type Record struct {
 	Bound       string  `json:"bound"`   // the value that limits nodes, such as quota.cpu or limits.maxNodes
 }
 
-// Verdict is the largest TrainJob that fits: the default TrainJob, a smaller one, or none.
+// Verdict states which TrainJobs fit: the default TrainJob, only a smaller TrainJob, or no TrainJob.
 type Verdict string
 
 // The values of Verdict.
@@ -117,7 +117,7 @@ type comparison struct {
 }
 
 // Compare returns the capacity of a document. It compares the demands of runtimes with the quotas and queues of
-// tenants. The document must be valid, and filled must be our CUE with this document filled in.
+// tenants. The document must be valid. The argument filled must be trainyard's CUE with this document filled in.
 func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
 	c := &comparison{document: d, values: document, jobs: map[string]sizing.Job{}}
 	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
@@ -185,8 +185,9 @@ func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Si
 	c.Records = append(c.Records, r)
 }
 
-// checkQuota reports the resources of which the smallest TrainJob requests more than the quota. As notes, it reports
-// the resources of which only the default TrainJob requests more.
+// checkQuota compares the TrainJobs of a runtime with a quota. It reports a problem for each resource of which the
+// smallest TrainJob requests too much, and a note for each resource of which only the default TrainJob requests too
+// much.
 func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amounts, given map[string]any) {
 	exceeded := map[string]bool{}
 	for _, s := range job.Shortages(quota, 1) {
@@ -214,10 +215,10 @@ func (c *comparison) report(list *problem.List, path []string, rule problem.Rule
 	*list = append(*list, problem.Problem{Position: c.document.Root.Locate(path...), Rule: rule, Path: problem.Path(path), Message: message})
 }
 
-// runtimeBound is the value that limits nodes if no quota or queue does.
+// runtimeBound is the field that limits the number of nodes if no quota or queue limits this number.
 const runtimeBound = "limits.maxNodes"
 
-// quotaBound names the value that limits nodes in a quota.
+// quotaBound names the field that limits the number of nodes in a quota.
 func quotaBound(s sizing.Shortage) string {
 	if s.Resource == "" {
 		return runtimeBound

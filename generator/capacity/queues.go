@@ -63,7 +63,7 @@ func parseFlavorQuota(flavor map[string]any) (q flavorQuota, err error) {
 	return q, nil
 }
 
-// lends returns how much of a resource other queues of the cohort can use.
+// lends returns the amount of a resource that the other queues of the cohort can borrow from this quota.
 func (q flavorQuota) lends(resource string) int64 {
 	if limit, limited := q.lending[resource]; limited {
 		return min(limit, q.quota[resource])
@@ -151,8 +151,8 @@ func (c *comparison) checkLending(path []string, q flavorQuota) {
 	}
 }
 
-// sizesInQueues returns the size of a runtime's TrainJobs in each queue of a tenant. It reports TrainJobs that no queue
-// could admit.
+// sizesInQueues returns the size of the largest TrainJob of a runtime in each queue of a tenant. It also reports that
+// no queue could admit the smallest TrainJob or the default TrainJob.
 func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
 	sizes := map[string]sizing.Size{}
 	best, bestQueue := sizing.Size{Nodes: -1}, ""
@@ -191,7 +191,7 @@ func whyNever(s sizing.Shortage, queue string) string {
 		requester(s), sizing.Format(s.Resource, s.Requested), s.Flavor, queue, sizing.Format(s.Resource, s.Available))
 }
 
-// queueBound names the value that limits nodes in a queue.
+// queueBound names the resource or the flavors that limit the number of nodes in a queue.
 func queueBound(queue string, s sizing.Shortage) string {
 	switch {
 	case s.Missing && s.Resource == "":

@@ -34,8 +34,8 @@ type Checked struct {
 	Notes    problem.List // about layers, the environment, rules and capacity
 }
 
-// Check validates the documents of all environments of a source. A Check remembers results that the environments share, and
-// several goroutines can use one Check at the same time.
+// Check validates the documents of all environments of a source. A Check caches results that are the same in several
+// environments. Several goroutines can use one Check at the same time.
 type Check struct {
 	verdicts sync.Map // from verdictKey to whether the field admits the scalar
 	valid    sync.Map // from mappingKey to the plain data of a valid mapping
@@ -57,7 +57,7 @@ func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, err
 	return checked, err
 }
 
-// Values compares a document with its schema, checks no rules, and returns the document as plain data.
+// Values compares a document with its schema, and returns the document as plain data. It does not check the rules.
 func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any, problem.List) {
 	w := c.walk(e, d)
 	return w.document, w.problems
@@ -81,7 +81,7 @@ func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
 	return walked{document, ok, w.problems, w.refused}
 }
 
-// listed maps each runtime to the tenants that list it, sorted by name.
+// listed maps each runtime to the sorted names of the tenants that list this runtime.
 func listed(document map[string]any) map[string][]string {
 	by := map[string][]string{}
 	tenants := values.Mapping(document, "spec", "tenants")
@@ -104,9 +104,9 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules of a document. The argument problems holds the mistakes that the comparison with the schema has
-// found. The error is a problem.List with these problems and those that the rules report. The capacity of the cluster is
-// compared only if the document matches its schema.
+// check evaluates the rules of a document. The argument problems holds the problems from the comparison with the schema.
+// The error is a problem.List with these problems and the problems from the rules. Only if the document matches its schema,
+// check also compares the requests of TrainJobs with quotas and queues.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -132,8 +132,8 @@ type finding struct {
 	Allowed []string `json:"allowed"`
 }
 
-// evaluate returns the problems that rules report. The path is that of the CUE field problems or notes, which contains the
-// rules.
+// evaluate returns the problems that rules report. The path selects the CUE field that contains the rules: problems or
+// notes.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`

@@ -19,8 +19,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go does the walk, because
-// CUE reports an unknown key only if nothing else is wrong, and reports one mistake in a disjunction many times.
+// checker walks through a document and its schema together. CUE decides whether a scalar is valid. The walk is written in
+// Go, because CUE reports an unknown key only if nothing else is wrong, and reports a single mistake in a disjunction many
+// times.
 type checker struct {
 	*Check
 	schemas     *schemas
@@ -40,8 +41,8 @@ const (
 )
 
 // value checks a node and returns it as plain data, without the values that have problems. The result ok is false if the
-// data is incomplete because it lacks a required key or an item of a list. A missing key is reported at the position in
-// the argument key.
+// data is incomplete because it lacks a required key or an item of a list. The argument key is the position at which a
+// missing key is reported.
 func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -67,7 +68,7 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	return nil, false
 }
 
-// scalar returns a valid scalar in the spelling that generated objects contain.
+// scalar returns a valid scalar in the spelling that trainyard uses in generated objects.
 func (c *checker) scalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.admits(schema, n.Scalar) {
 		return nil, false
@@ -91,7 +92,7 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 }
 
 // canonical returns a quantity in the spelling of Kubernetes. If generated objects used another spelling, a controller that
-// writes an object back, such as Trainer 2.1, would change 1024Mi into 1Gi and own the field from then on.
+// writes an object back, such as Trainer 2.1, would change 1024Mi to 1Gi, and would then own the field in server-side apply.
 func canonical(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
@@ -110,8 +111,8 @@ type verdictKey struct {
 	scalar any
 }
 
-// admits reports whether a field admits a scalar. CUE decides this once for each pair of field and value, because names and
-// quantities are repeated often, for example in a document with many tenants.
+// admits reports whether a field admits a scalar. CUE checks each pair of field and scalar only once, because documents
+// often repeat names and quantities, for example in many tenants.
 func (c *checker) admits(schema cue.Value, scalar any) bool {
 	f := c.schemas.fieldOf(schema)
 	if _, isText := scalar.(string); isText && f.anyString {
@@ -134,7 +135,7 @@ type mappingKey struct {
 	mapping *document.Node
 }
 
-// mappingOnce checks a mapping, unless the check of another environment found the same mapping valid. Environments share
+// mappingOnce checks a mapping, unless the same mapping was already found valid in another environment. Environments share
 // most nodes of their documents. A mapping that refers to other parts of the document is checked in each environment.
 func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	this := mappingKey{c.schemas.fieldOf(schema).name, n}
@@ -196,7 +197,8 @@ func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Positio
 	}
 }
 
-// fieldsOf returns the schema of each key of a mapping. For an unknown key, it returns a cue.Value that does not exist.
+// fieldsOf returns the schema of each key of a mapping. For an unknown key, the schema is a cue.Value whose method Exists
+// returns false.
 func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	keys, fields := c.schemas.keysOf(schema), make([]cue.Value, len(n.Fields))
 	for i, f := range n.Fields {
@@ -208,8 +210,9 @@ func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). The first form
-// requires at least one key that the schema defines, the second at least one key that the author names.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). @nonempty()
+// requires at least one key that the schema defines. @nonempty(NOUN) requires at least one key, and the author chooses its
+// name.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
@@ -247,7 +250,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	c.breaks(rule, n.Position, path, "%s", complaint)
 }
 
-// add reports a value that violates its schema, under the general rule wrong-value.
+// add reports a value that violates its schema. The reported rule is the general rule wrong-value.
 func (c *checker) add(position problem.Position, path []string, format string, args ...any) {
 	c.breaks(problem.WrongValue, position, path, format, args...)
 }

@@ -33,7 +33,7 @@ func (c *checker) references(schema cue.Value, list *document.Node, valid []any,
 	}
 }
 
-// unique refuses repeated items, because the API server treats many lists of names as maps and refuses repeated names.
+// unique refuses repeated items, because the API server also refuses repeated names in many lists.
 func (c *checker) unique(list *document.Node, path []string) {
 	seen := map[any]bool{}
 	for i, item := range list.Items {
@@ -67,7 +67,7 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 }
 
 // mappingAt returns the mapping at a path of the document, or nil. The result whole is false if some keys of this mapping
-// are unknown, because they could not be read or a key on the path was mistyped.
+// could not be read, or if a key on the path was mistyped.
 func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 	n = c.document
 	keys := strings.Split(path, ".")

@@ -6,11 +6,11 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// sharedSections are the keys of spec with values that rules about all other sections read. If such a value is left out,
-// these rules would use its default, and report consequences of a default that the author did not choose.
+// sharedSections are the sections of spec that the rules about all other sections read. If a value in a shared section is left
+// out, the rules would read its default, and would report problems with a default that the author did not choose.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
-// refusals are the paths of values that were left out of a document because a problem was reported for each of them.
+// refusals are the paths of the values that were left out of a document because a problem was reported for each value.
 type refusals [][]string
 
 // decideAll reports whether every rule may depend on a value that was left out.
@@ -31,10 +31,10 @@ func (r refusals) filter(found []finding) []finding {
 	})
 }
 
-// related returns the paths of the values that rules may compare with the value at a path. The first result is the part of the
-// document around this value, which is one entry in a setting of a runtime, one tenant, one queue, or one section of spec. If
-// the path is that of all storage of a runtime, the second result is the runtime's initializers. If the path is in the
-// delivery, the second result is the section of all tenants.
+// related returns the paths of the values that rules may compare with the value at a path. The first result is the path of the
+// part of the document that contains this value: an entry in a setting of a runtime, a tenant, a queue, or a section of spec.
+// For the field storage of a runtime, the second result is the path of the initializers of this runtime. For a path in
+// spec.delivery, the second result is the path of spec.tenants.
 func related(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]

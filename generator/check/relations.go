@@ -14,8 +14,8 @@ import (
 )
 
 // relations maps names to checks that combine several fields of one mapping. The schema selects a check with the attribute
-// @check(NAME). Kubernetes would accept a runtime with most of the mistakes that these checks find, and refuse the pods of its
-// jobs later.
+// @check(NAME). Without these checks, Kubernetes would accept most runtimes with such mistakes, and would later refuse the pods
+// of their jobs.
 var relations = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).requirement,
 	"fieldRequirement": (*checker).fieldRequirement,
@@ -62,15 +62,15 @@ func (c *checker) requirement(n *document.Node, path []string) {
 	}
 }
 
-// fieldRequirement checks that a selector by fields names exactly one Kubernetes node.
+// fieldRequirement checks that an item of matchFields names exactly one Kubernetes node.
 func (c *checker) fieldRequirement(n *document.Node, path []string) {
 	if given := itemsOf(n.Get("values")); len(given) != 1 {
 		c.add(n.Locate("values"), values.Extend(path, "values"), "want the name of one Kubernetes node, got %d names", len(given))
 	}
 }
 
-// nodeTerm refuses a term without requirements. A term without requirements matches no Kubernetes node, although an author may
-// expect it to match all Kubernetes nodes.
+// nodeTerm refuses a node selector term without requirements. A term without requirements matches no Kubernetes node, although
+// an author may expect it to match all Kubernetes nodes.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
 		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
@@ -113,7 +113,7 @@ func (c *checker) annotations(n *document.Node, path []string) {
 	}
 }
 
-// priorityClass checks that a class has a value unless it already exists in the cluster.
+// priorityClass checks that a priority class has a value, unless the class already exists in the cluster.
 func (c *checker) priorityClass(n *document.Node, path []string) {
 	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Incomplete {
 		c.breaks(problem.MissingKey, n.Position, path, "missing key %q: set the priority of the class, or external: true if the cluster already has the class", "value")

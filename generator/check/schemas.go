@@ -68,8 +68,8 @@ func (s *schemas) fieldOf(schema cue.Value) field {
 	return known
 }
 
-// readField reads the description of a schema. If the schema refers to a definition, the name of that definition replaces
-// the argument name.
+// readField reads the description of a schema. If the schema refers to a definition, the description contains the name of
+// that definition instead of the argument name.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

@@ -39,7 +39,7 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 // is fifteen in YAML 1.1 and seventeen in YAML 1.2.
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
-// isAmbiguousNumber refuses a number that is not written in plain digits.
+// isAmbiguousNumber refuses a number that versions of YAML may read differently, such as 017.
 func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []string) bool {
 	switch n.Scalar.(type) {
 	case int64, uint64, float64:
@@ -54,7 +54,7 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 }
 
 // ruleOf returns the rule to report for a value with a forbidden character or spelling. The rule is Invalid if the schema
-// admits the value, and WrongValue if it does not.
+// admits the value, and otherwise WrongValue.
 func (c *checker) ruleOf(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admits(schema, n.Scalar) {
 		return problem.Invalid

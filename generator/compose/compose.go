@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxObject bounds the size of an object as JSON, in bytes. etcd accepts requests of 1.5 MiB, and the cluster adds
-// fields.
+// maxObject is the maximum size of an object as JSON, in bytes. etcd accepts requests of up to 1.5 MiB, and the cluster
+// adds fields to objects.
 const maxObject = 1 << 20
 
 // job is one request of a plan, and the result of this request.
@@ -26,9 +26,10 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. The list errs contains the error of each plan: a problem.List if an object
-// is too large, or otherwise a fault, because the documents have already been checked. Requests of one cache group are
-// composed one after the other, because they can share shapes. Different groups are composed in parallel.
+// Objects builds the objects of each plan. The list errs contains the error of each plan. If an object is too large,
+// this error is a problem.List. Every other error is a fault, because the documents have already been checked. Requests
+// of one cache group are composed one after the other, because they can share shapes. Different groups are composed in
+// parallel.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job
@@ -55,7 +56,7 @@ func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*pl
 	return sets, errs, nil
 }
 
-// cacheGroups divides jobs by builder and cache group, in the order of the first job of each group.
+// cacheGroups divides jobs by builder and cache group. The groups are in the order of their first jobs.
 func cacheGroups(jobs []*job) [][]*job {
 	var groups [][]*job
 	for _, j := range jobs {
@@ -98,8 +99,8 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects of a plan's jobs. If there are errors, it returns all problems of the jobs, or the first
-// fault.
+// collect returns the objects of a plan's jobs. If a job has a fault, collect returns the first fault. Otherwise, the
+// error contains the problems of all jobs.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

@@ -16,8 +16,8 @@ const platformPackage = "generator/evaluate"
 
 var schemaPath = cue.ParsePath("schema")
 
-// Evaluator is the CUE of trainyard in a CUE context of its own. Only one goroutine at a time may use an Evaluator, because
-// CUE may change a value while a goroutine only reads another value.
+// Evaluator holds the CUE of trainyard in its own CUE context. Only one goroutine at a time may use an Evaluator, because
+// CUE can change other values of the context when a goroutine reads a value.
 type Evaluator struct {
 	context     *cue.Context
 	definitions *definitions
@@ -57,13 +57,13 @@ func (e *Evaluator) Package(name string) (cue.Value, error) {
 	return v, nil
 }
 
-// Root returns the package into which documents are filled, before a document is filled in.
+// Root returns the package into which documents are filled. The returned package contains no document yet.
 func (e *Evaluator) Root() cue.Value { return e.root }
 
 // Schema returns the schema of a whole document.
 func (e *Evaluator) Schema() cue.Value { return e.root.LookupPath(schemaPath) }
 
-// Fill returns the root package with the given fields filled in, such as a document as plain data.
+// Fill returns the root package with the given fields filled in. For example, a field contains a document as plain data.
 func (e *Evaluator) Fill(fields map[string]any) cue.Value {
 	return e.root.FillPath(cue.Path{}, fields)
 }
@@ -76,8 +76,8 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 	return schema.Unify(e.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 }
 
-// Local returns the value of type T that a stage stores in an evaluator, such as the schemas that the stage has read. If the
-// evaluator has no value of this type yet, Local stores the result of create.
+// Local returns the value of type T that is stored in an evaluator. For example, a stage stores the schemas that it has
+// read. If the evaluator has no value of this type yet, Local stores the result of create.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {
@@ -88,7 +88,8 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode reads plain data from CUE. An error is a mistake in trainyard itself, because its CUE must yield complete data.
+// Decode reads plain data from CUE. An error is a mistake in trainyard itself, because trainyard's CUE must yield complete
+// data.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -100,7 +101,8 @@ func Decode(v cue.Value, into any, what string) error {
 	return nil
 }
 
-// Fields iterates over the regular, optional and required fields of a struct. For any other value, the iterator is empty.
+// Fields iterates over the regular, optional and required fields of a struct. If the value is not a struct, the iterator is
+// empty.
 func Fields(v cue.Value) *cue.Iterator {
 	fields, err := v.Fields(cue.Optional(true))
 	if err != nil {
@@ -109,7 +111,8 @@ func Fields(v cue.Value) *cue.Iterator {
 	return fields
 }
 
-// Descend returns the schema of the value at a path of keys, or a value that does not exist if the schema has no such key.
+// Descend follows a path of keys from a schema, and returns the schema of the value at this path. If there is no such key,
+// the method Exists of the result returns false.
 func Descend(schema cue.Value, keys ...string) cue.Value {
 	for _, key := range keys {
 		schema = schema.LookupPath(cue.MakePath(cue.Str(key).Optional()))
@@ -117,7 +120,7 @@ func Descend(schema cue.Value, keys ...string) cue.Value {
 	return schema
 }
 
-// Mark returns the attribute with a name, of a field or of the definition to which the field refers.
+// Mark returns the attribute with the given name, either from a field or from the definition to which the field refers.
 func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	declarations := []cue.Value{v}
 	if root, path := v.ReferencePath(); root.Exists() {
@@ -133,8 +136,8 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of the values below keys that the author chooses. The attribute @keys(FORM,SAMPLE) marks
-// mappings with such keys. For other mappings, AnyField returns a value that does not exist.
+// AnyField returns the schema of the values in a mapping in which the author chooses the keys. The attribute
+// @keys(FORM,SAMPLE) marks such mappings. For all other mappings, the method Exists of the result returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

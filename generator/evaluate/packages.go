@@ -15,8 +15,8 @@ import (
 const module = "github.com/trainyard/trainyard/"
 
 // definitions loads the packages of trainyard's CUE, each on first use. CUE's own loader is not used, because it would take a
-// third of the start time. CUE's own loader also looks for modules, versions, build tags and encodings, and trainyard's CUE
-// has none of these.
+// third of the start time. CUE's own loader also looks for modules, versions, build tags and encodings, none of which
+// trainyard's CUE needs.
 type definitions struct {
 	files   fs.FS
 	context *build.Context

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Limits on the number of evaluators that work at a time. An additional evaluator costs a sixth more CPU for the same work
-// and about 25 MB, and leaves no processor free for the garbage collector. An additional evaluator is worthwhile only if it
-// saves about half a second.
+// Limits on the number of evaluators that work at the same time. For the same work, an additional evaluator costs a sixth
+// more CPU time and about 25 MB of memory, and leaves no free processor to the garbage collector. An additional evaluator
+// is worthwhile only if it saves about half a second.
 const (
 	maxEvaluators  = 8
 	runtimesToFill = 300 // runtimes in all environments, for each evaluator after the first
 )
 
-// Pool lends evaluators to goroutines, and loads another evaluator if all others are in use.
+// Pool lends evaluators to goroutines, and loads an additional evaluator if all loaded evaluators are in use.
 type Pool struct {
 	definitions fs.FS
 	mutex       sync.Mutex
@@ -29,8 +29,8 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each calls the function do once for each number from 0 to n-1. The calls use several evaluators at a time if the number of
-// runtimes makes this worthwhile. If the context ends, Each returns even if some calls are still running.
+// Each calls the function do once for each number from 0 to n-1. The calls use several evaluators at the same time if there
+// are enough runtimes to make this worthwhile. If the context ends, Each returns even if some calls are still running.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

@@ -57,7 +57,7 @@ func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error)
 	return node, r.problems.Err()
 }
 
-// refusedImports reports the imports that a document must not have. CUE's built-in packages cannot harm the machine, but a
+// refusedImports reports the imports that a document must not contain. CUE's built-in packages cannot harm the machine, but a
 // document that imports them can easily compute for ever.
 func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
@@ -80,8 +80,8 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 }
 
 // importSchema finds the packages of trainyard's schemas. CUE finds its built-in packages itself. A document gets the names of
-// the definitions in these packages without their constraints, because the check stage reports violations in clearer messages
-// than CUE, which lists every alternative.
+// the definitions in these packages, but not their constraints. Instead, the check stage reports violations, because the
+// messages of CUE list every alternative and are less clear.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -152,8 +152,8 @@ func cueProblems(input Input, err error) problem.List {
 	return problems
 }
 
-// withPositions adds positions to problems that CUE reports without a position. The added position is that of the field, or
-// that of the nearest field around the problem.
+// withPositions adds positions to problems that CUE reports without a position. The added position is the position of the
+// field with the problem, or of the nearest field that contains this field.
 func withPositions(input Input, v cue.Value, err error) problem.List {
 	problems := cueProblems(input, err)
 	for i, p := range problems {
@@ -173,8 +173,8 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the last of the positions that are in the user's own file, because a value usually follows the
-// definition that the value violates.
+// cuePosition returns the last position in the user's own file. A value usually follows the definition that the value
+// violates, so the last position is usually that of the value.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {

@@ -18,13 +18,13 @@ type Document struct {
 	Notes       problem.List   // about layers and the environment
 }
 
-// EnvironmentError reports that a requested environment is missing in the document.
+// EnvironmentError reports that a requested environment is missing from the document.
 type EnvironmentError struct {
 	Name  string
 	Known []string // the environments of the document
 }
 
-// Error names the missing environment, and the nearest or all environments of the document.
+// Error names the missing environment, and suggests the most similar environment of the document or lists all environments.
 func (e *EnvironmentError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("environment %q: the document has no environments", e.Name)
@@ -58,9 +58,9 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	return documents, s.checkSize(documents)
 }
 
-// Limits on the number of keys and values. Documents that people write have a few thousand, and CUE can need 40 kB of memory
-// for each. A document at the limit takes about four seconds and half a gigabyte of memory. All environments together take
-// about ten seconds at their limit.
+// Limits on the number of keys and values. Documents that people write have a few thousand keys and values, and CUE can need
+// 40 kB of memory for each key or value. One environment at its limit takes about four seconds and half a gigabyte of
+// memory. All environments together take about ten seconds at their limit.
 const (
 	maxNodes    = 25_000 // of one environment, with the rest of spec
 	maxAllNodes = 50_000 // of all environments, each with the rest of spec

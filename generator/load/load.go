@@ -19,7 +19,7 @@ import (
 	"github.com/trainyard/trainyard/generator/sandbox"
 )
 
-// Input is a platform document, or a layer of one, as the user wrote it.
+// Input is a platform document, or a layer of a platform document, as the user wrote it.
 type Input struct {
 	Name string // file name for messages; *.json is read as JSON, *.cue as CUE, and any other file as YAML
 	Text []byte // at most 1 MiB

@@ -2,7 +2,7 @@ package object
 
 // Bound is an upper limit for sums of values in a document. A Helm chart checks each bound again at installation, because the
 // values of a chart can differ from those of the document. Bounds cover only fields that are parameters of objects. Bounds do
-// not cover queues, because a queue chooses between flavors.
+// not cover queues, because a queue can choose between several resource flavors.
 type Bound struct {
 	Limit Amount
 	Sums  []*Sum // no sum may exceed Limit; several bounds can share a sum

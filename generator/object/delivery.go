@@ -22,7 +22,7 @@ type ArgoCD struct {
 	Cluster   string `json:"cluster"`   // an address or a name; by default, the cluster that runs Argo CD
 	Automated *bool  `json:"automated"` // true by default
 
-	// Clusters holds several clusters that get the same objects, by their names in the document. If Clusters is set, Cluster is
+	// Clusters maps the names of clusters in the document to clusters that get the same objects. If Clusters is set, Cluster is
 	// empty.
 	Clusters map[string]ArgoCDCluster `json:"clusters"`
 }

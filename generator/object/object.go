@@ -26,14 +26,14 @@ func (id ID) String() string {
 	return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name)
 }
 
-// Origin holds the two sources of an object, as positions of the form file:line:column.
+// Origin holds the two places that cause an object, in the document and in CUE, as positions of the form file:line:column.
 type Origin struct {
 	Input      string // the section of the user's document because of which the object is generated
 	Definition string // the CUE that defines the object
 }
 
-// Parameter is a scalar of an object that can get another value while all other fields stay the same. For example, a chart
-// makes it one of the chart's values.
+// Parameter is a scalar of an object that can get another value while all other fields stay the same. For example, a Helm
+// chart makes the parameter one of the chart's values.
 type Parameter struct {
 	Key    string          // the path of the field in the document that sets the parameter, the same for all objects
 	Whole  bool            // whether Key is a complete path; if not, Key is relative to the section that requests the object
@@ -59,8 +59,8 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 }
 
 // Make returns an object of a shape, with the values of the shape's parameters. The argument parameters lists the parameters
-// that users can set. The keys in this list are relative to base, which is a dotted path in the document, so that several
-// objects can share one list.
+// that users can set. The keys of these parameters are relative to base, which is a dotted path in the document, so that
+// several objects can share one list of parameters.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error

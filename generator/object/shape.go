@@ -39,7 +39,7 @@ func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	return s
 }
 
-// textAt returns the text at a path. The last key of the path is one of the fields.
+// textAt returns the text at a path. The argument fields is the mapping that contains the last key of the path.
 func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	key, _ := path[len(path)-1].(string)
 	text, _ := fields[key].(string)
@@ -47,10 +47,10 @@ func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	return shapeText{parameter, text}
 }
 
-// Fields returns the content of one object of the shape, which callers must not change.
+// Fields returns the content of one object of the shape. Callers must not change this content.
 func (s *Shape) Fields() map[string]any { return s.fields }
 
-// Parameters returns the paths of the parameters, which callers must not change.
+// Parameters returns the paths of the parameters. Callers must not change these paths.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
 // Derive returns the result of the function derive, and stores this result for the shape and key. A result that depends only
@@ -63,7 +63,7 @@ func (s *Shape) Derive(key any, derive func() any) any {
 	return derived
 }
 
-// withValues returns the content of the object that has these values of the parameters.
+// withValues returns the content of the object in which the parameters have the given values.
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
 // With copies decoded JSON and replaces the values at some paths. A path consists of keys (string) and indexes (int), and must

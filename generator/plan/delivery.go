@@ -71,7 +71,8 @@ func (p *planner) readTenants(tenants map[string]any) error {
 	return nil
 }
 
-// imageAnnotations returns the annotations of the document that OCI images define, such as org.opencontainers.image.source.
+// imageAnnotations returns those annotations of the document that the OCI image specification defines, such as
+// org.opencontainers.image.source.
 func imageAnnotations(all map[string]any) map[string]string {
 	found := map[string]string{}
 	for key, value := range all {

@@ -1,5 +1,5 @@
-// Package plan decides which objects are generated from a checked document. For each object, it chooses the builder, the
-// input of the builder and the target namespaces.
+// Package plan decides which objects are generated from a checked document. For each object, the package chooses the
+// builder, the input of the builder and the target namespaces.
 package plan
 
 import (
@@ -48,7 +48,7 @@ type Request struct {
 	Input      map[string]any // the input of the builder
 }
 
-// Builder identifies the CUE that builds one kind of object.
+// Builder identifies the CUE code that builds objects of one kind.
 type Builder struct {
 	Package string // the folder of the package
 	Name    string // the key in the field builders of the package

@@ -17,13 +17,14 @@ var (
 	localQueuesPath = cue.ParsePath("localQueues")
 )
 
-// policies holds all policies that build objects about tenants, by name.
+// policies maps names to the policies that build objects for tenants.
 type policies struct {
 	Tenants  map[string]policy `json:"tenants"`  // build an object for each tenant
 	Platform map[string]policy `json:"platform"` // build one object for all tenants
 }
 
-// policy lists the keys of a tenant that a policy uses. The file policies/tenant/tenant.cue explains each list.
+// policy lists the keys in the settings of a tenant that a policy uses. The file policies/tenant/tenant.cue explains
+// each of these lists.
 type policy struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`
@@ -105,8 +106,8 @@ func (p policy) concerns(settings map[string]any) bool {
 	})
 }
 
-// input returns the settings that the policy uses, and leaves out all others. Tenants that differ only in other settings
-// therefore share shapes.
+// input returns the settings that the policy uses, and leaves out all other settings. Tenants that differ only in
+// settings that the policy does not use therefore share shapes.
 func (p policy) input(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{

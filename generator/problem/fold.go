@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxNamed is the maximum number of tenants or runtimes that a folded problem names. Up to this number of equal problems are
-// not folded.
+// maxNamed is the maximum number of tenants or runtimes that a folded problem names. Equal problems are folded only if there
+// are more than maxNamed of them.
 const maxNamed = 3
 
 // Fold shortens a list with many problems of the same rule and message. Only the first of these problems remains, and its
@@ -38,8 +38,8 @@ func (l List) Fold() List {
 	return folded
 }
 
-// owners names the tenants or the runtimes to which problems belong. The result is "" if some problems belong to neither, or
-// if some belong to tenants and others to runtimes.
+// owners names the tenants or the runtimes to which problems belong. The result is "" if a problem belongs to neither a
+// tenant nor a runtime, or if some problems belong to tenants and others to runtimes.
 func owners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

@@ -22,7 +22,8 @@ func DecodeError(err error) (path, message string) {
 	return other.Field, "want " + cmp.Or(wanted[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// wanted maps Go kinds to the names of the YAML types that decode into them. All kinds that are not listed are integers.
+// wanted maps Go kinds to the names of the YAML types that decode into them. Every Go kind that is not listed is an integer
+// type.
 var wanted = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",

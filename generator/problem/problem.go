@@ -1,5 +1,5 @@
-// Package problem defines the type of the problems in a user's input. Each cause is one problem, with the position at which
-// the user must fix the file. Other packages find and print problems.
+// Package problem defines the type of the problems in a user's input. Each cause is reported as one problem, with the
+// position at which the user must fix the file. Other packages find and print problems.
 package problem
 
 import (
@@ -42,7 +42,7 @@ type Rule struct {
 // Syntax is the rule for a text that cannot be read completely.
 var Syntax = Rule{"syntax", "A file contains valid YAML, JSON or CUE"}
 
-// Problem is one mistake in an input, or a note about it.
+// Problem is one mistake in an input, or a note about the input.
 type Problem struct {
 	Position
 	// Rule is the type of the problem.
@@ -62,7 +62,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s: %s", p.Position, p.Path, p.Message)
 }
 
-// List holds all problems of an input. As an error, it lists what a user must fix before trainyard can generate objects.
+// List holds all problems of an input. As an error, a List states what a user must fix before trainyard can generate objects.
 type List []Problem //nolint:errname // primarily a list, and an error only if it is not empty
 
 // Error returns one line per problem.

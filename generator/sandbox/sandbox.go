@@ -1,6 +1,6 @@
-// Package sandbox runs a program as a child process with limits on time, memory and output. This also stops programs
-// that cannot stop themselves, such as an evaluation of untrusted CUE. The program reads its input from standard input,
-// writes its output to standard output, and is killed when it exceeds a limit.
+// Package sandbox runs a program as a child process with limits on time, memory and output. The limits also stop
+// programs that cannot stop themselves, such as an evaluation of untrusted CUE. The program reads its input from
+// standard input, writes its output to standard output, and is killed when it exceeds a limit.
 package sandbox
 
 import (
@@ -34,7 +34,7 @@ const pollInterval = 10 * time.Millisecond
 const maxStderr = 2000
 
 // Run starts a program with an empty environment and an input, and returns its output. If the child exceeds a limit, the
-// error is a *LimitError. Other errors include the first bytes of its standard error.
+// error is a *LimitError. Any other error includes the first bytes that the child wrote to standard error.
 func Run(ctx context.Context, limits Limits, input []byte, name string, args ...string) ([]byte, error) {
 	if limits.Wall > 0 {
 		var cancel context.CancelFunc
@@ -70,8 +70,8 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 	case err == nil:
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
-		// The kernel kills a child by a clock that is ahead of the reported CPU time. On a busy machine, it is ahead by
-		// a quarter.
+		// To decide when to kill a child, the kernel uses a clock that runs ahead of the reported CPU time. On a busy machine,
+		// this clock is ahead by a quarter.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))
@@ -99,8 +99,8 @@ func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	}
 }
 
-// buffer stores the first bytes of a stream. A bytes.Buffer is not possible here, because io.Copy would use its method
-// ReadFrom, which has no limit.
+// buffer stores the first bytes of a stream. A bytes.Buffer is not possible here, because io.Copy would call the method
+// ReadFrom of the bytes.Buffer, which reads without a limit.
 type buffer struct {
 	bytes []byte
 	max   int    // bytes; 0 for no limit

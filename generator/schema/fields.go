@@ -45,12 +45,12 @@ func describeFields(schema cue.Value, path string) []Field {
 	return found
 }
 
-// nameStep represents any key that the author chooses, in the path of a field.
+// nameStep is the part of a field's path that stands for any key that the author chooses.
 const nameStep = ".NAME"
 
-// elementOf returns the schema with the fields below a value. For a list, it is the schema of the items. For a mapping with
-// keys that the author chooses, it is the schema of the values below these keys. For any other value, it is the schema of
-// the value itself.
+// elementOf returns the schema that contains the fields below a value. For a list, the result is the schema of the items. For
+// a mapping with keys that the author chooses, the result is the schema of the values below these keys. For any other value,
+// the result is the schema of the value itself.
 func elementOf(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
 		return item, "[]"
@@ -78,13 +78,14 @@ func wantOf(v cue.Value) string {
 	return want
 }
 
-// sourceOf splits a comment into its text and the source of the rule, which the last sentence names after "Source:".
+// sourceOf splits a comment into its text and the source of the rule. If the comment names a source, the source follows
+// "Source:" in the last sentence.
 func sourceOf(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// defaultOf reads the attribute @default(VALUE) of a field. The field has this value if a document sets neither the field nor
+// defaultOf reads the attribute @default(VALUE) of a field. A field has its default if a document sets neither the field nor
 // the other fields that the comment of the field names.
 func defaultOf(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")

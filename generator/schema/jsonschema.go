@@ -35,7 +35,7 @@ func writeJSONSchema(e *evaluate.Evaluator, complete bool) ([]byte, error) {
 }
 
 // exporter writes the CUE schema as JSON Schema. A CUE attribute becomes a keyword if JSON Schema has an equivalent keyword.
-// The check stage checks all attributes.
+// The check stage checks all attributes, including those without an equivalent keyword.
 //
 // Each exported schema describes either a complete mapping or a layer. In a layer, no key is required, and null removes a key.
 // Items of lists are complete even in a layer, because a layer replaces whole lists.
@@ -54,7 +54,7 @@ func (x *exporter) err() error {
 	return problem.Fault("writing the schema", fmt.Errorf("JSON Schema has no keyword for %s", strings.Join(x.unread, ", ")))
 }
 
-// value returns a reference if the CUE value refers to a definition. If not, it returns the constraints of the value.
+// value returns a reference if the CUE value refers to a definition, or else the constraints of the CUE value.
 func (x *exporter) value(v cue.Value, complete bool) *jsonschema.Schema {
 	if name := referred(v); name != "" {
 		return x.reference(name, complete)
@@ -227,7 +227,7 @@ func (x *exporter) marked(v cue.Value, complete bool) *jsonschema.Schema {
 	return s
 }
 
-// orNull also allows null if the schema is that of a layer, because null in a layer removes the value.
+// orNull adds null to the values that the schema of a layer allows, because null in a layer removes a value.
 func orNull(s *jsonschema.Schema, complete bool) *jsonschema.Schema {
 	if complete {
 		return s

@@ -6,8 +6,8 @@ import (
 )
 
 // relationSchemas maps the NAME in an attribute @check(NAME) to a function. The function adds the relations between fields to
-// the schema of a complete mapping. The check stage reports violations that JSON Schema cannot express under the rule
-// invalid-value.
+// the schema of a complete mapping. If JSON Schema cannot express a relation, the check stage reports violations of this
+// relation with the rule invalid-value.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

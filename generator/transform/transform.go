@@ -95,8 +95,9 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 	}
 }
 
-// set sets a label or an annotation. It does not use the setters of kyaml and kustomize, because they lose the comment
-// of an old value, and the quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
+// set sets a label or an annotation. set does not use the setters of kyaml and kustomize, because these setters lose
+// the comment of an old value, and the quotes that YAML 1.1 needs around some keys and values
+// (docs/design/0005-libraries.md).
 func set(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {

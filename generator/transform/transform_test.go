@@ -26,7 +26,7 @@ func changes(t *testing.T, spec string) transform.Changes {
 	return c
 }
 
-// apply applies the changes twice, and returns the result and the messages of the first time. The second time must
+// apply applies the changes twice, and returns the result and the messages of the first run. The second run must
 // change nothing.
 func apply(t *testing.T, c transform.Changes, object string) (changed string, messages []string) {
 	t.Helper()

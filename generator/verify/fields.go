@@ -23,9 +23,9 @@ var (
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
 )
 
-// Fields verifies the fields of an object that people may have written. Unknown fields are returned in a list of their own,
-// because a newer version of the type may define them. If trainyard does not know the complete type of the object, both lists
-// are empty.
+// Fields verifies the fields of an object that people may have written. Unknown fields are returned in a separate list,
+// because a newer version of the type may define them. If trainyard does not know the complete type of the object, the lists
+// wrong and unknown are empty.
 func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
@@ -47,7 +47,7 @@ func Fields(fields map[string]any) (wrong, unknown problem.List) {
 }
 
 // wrongField reports the first value of an object that cannot be decoded, with the path of the value. The error of the decoder
-// is not used, because it names Go types and often has no path.
+// is not used, because this error names Go types and often has no path.
 func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Problem {
 	root, err := decodedJSON(fields)
 	if err != nil {
@@ -60,7 +60,7 @@ func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Pro
 	return problem.Problem{Rule: wrongType, Path: problem.Path(path), Message: "wrong type for this field of " + kind.Kind + ": got " + problem.Describe(value)}
 }
 
-// decodedJSON copies a value by writing and reading JSON. Numbers keep their spelling in JSON.
+// decodedJSON copies a value by writing and reading JSON. Numbers keep the spelling that they have in JSON.
 func decodedJSON(value any) (copied any, err error) {
 	text, err := json.Marshal(value)
 	if err != nil {

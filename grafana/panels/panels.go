@@ -44,7 +44,7 @@ type Panel struct {
 	Queries     []Query  `json:"queries"`
 }
 
-// Step rates all values from the number From upwards. The first step applies to all values below the second step.
+// Step rates all values that are at least From. The first step rates all values below the second step.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral

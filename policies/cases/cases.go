@@ -1,5 +1,5 @@
-// Package cases defines policy tests. A policy test contains TrainJobs, and the results that a platform's admission
-// rules must have for them. The rules are evaluated without a cluster.
+// Package cases defines policy tests. A policy test contains TrainJobs, and the result that the admission rules of a
+// platform must have for each TrainJob. The rules are evaluated without a cluster.
 package cases
 
 import (
@@ -15,7 +15,7 @@ const (
 	TrainJobKind = "TrainJob"
 )
 
-// somebody is the user who submits a TrainJob if the case names none.
+// somebody is the user who submits a TrainJob if the case names no user.
 const somebody = "somebody"
 
 // Case is a TrainJob and its expected result.

@@ -22,13 +22,15 @@ type Response struct {
 type Outcome struct {
 	// Unbound reports that no policy is bound to the case's namespace.
 	Unbound bool `json:"unbound,omitempty"`
-	// Rules are the names of the rules that refuse the TrainJob. Messages are their messages, in the same order.
+	// Rules are the names of the rules that refuse the TrainJob. Messages are the messages of these rules, in the same
+	// order.
 	Rules    []string `json:"rules,omitempty"`
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Mismatch compares an outcome with the expectation of a case. If they differ, it returns the key of the case with that
-// expectation, and a description of the difference. Otherwise, both results are empty.
+// Mismatch compares an outcome with the expectation of a case. If the outcome differs from the expectation, Mismatch
+// returns the key of the case that holds the expectation, and a description of the difference. Otherwise, it returns
+// two empty strings.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:

@@ -19,7 +19,7 @@ func trainJob(versionFields fields) object {
 
 func jobObject(f fields) object { return object{RuleDisallowedField, f} }
 
-// jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most of it.
+// jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most of these fields.
 func jobMetadata() fieldSchema {
 	return jobObject(fields{
 		"name": text, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},

@@ -23,7 +23,8 @@ var limits = map[string]string{
 	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.maxName": "44",
 }
 
-// with returns limits with other values of some keys. The arguments are keys, each followed by its value.
+// with returns a copy of limits in which some keys have other values. The arguments are these keys, each followed by
+// its new value.
 func with(pairs ...string) map[string]string {
 	other := maps.Clone(limits)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -41,8 +42,8 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 	return p
 }
 
-// submitted contains the parts of a TrainJob. Defaults replace an empty metadata and a missing runtimeRef. The pod
-// template becomes a patch, in the form of each version of Trainer.
+// submitted contains the parts of a TrainJob. Empty metadata and a missing runtimeRef are replaced by defaults. The pod
+// template becomes a patch, in the form that the tested version of Trainer uses.
 type submitted struct{ metadata, spec, pod string }
 
 func (s submitted) job(t testing.TB, version string) map[string]any {
@@ -125,7 +126,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// check tests that the accepted TrainJobs have no denials, and that the refused ones have denials of one rule.
+// check tests that the accepted TrainJobs have no denials, and that the refused TrainJobs have denials of one rule.
 func (tc ruleCase) check(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
 		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {

@@ -27,8 +27,8 @@ type Job struct {
 	// Limits and Requests are the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
 	// Replaces is empty if Limits and Requests are merged into the runtime's resources, as in Trainer 2.3. In older
-	// versions, they replace all resources of the runtime if one of them is set. Replaces is then the version of
-	// Trainer.
+	// versions, Limits and Requests replace all resources of the runtime if at least one of the two fields is set. In
+	// this case, Replaces is the version of Trainer.
 	Replaces string
 	// Env are the names of the trainer's variables.
 	Env []Named

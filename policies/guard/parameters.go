@@ -14,7 +14,7 @@ import (
 type Parameters struct {
 	// Runtimes are the runtimes that the tenant lists, by name.
 	Runtimes map[string]Runtime
-	// Own holds the limits for TrainingRuntimes that the tenant creates. It is nil if the tenant may not create
+	// Own holds the limits for TrainingRuntimes that the tenant creates. Own is nil if the tenant may not create
 	// TrainingRuntimes.
 	Own *Runtime
 	// Exempt are the users who can submit any TrainJob.

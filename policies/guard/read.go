@@ -16,8 +16,8 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces is the version of Trainer if a TrainJob's resources replace all resources of the runtime, and otherwise
-	// "".
+	// replaces is the version of Trainer if, in this version, a TrainJob's resources replace all resources of the
+	// runtime. Otherwise, replaces is empty.
 	replaces string
 	// patches finds the patches in the spec of a TrainJob.
 	patches func(spec value) patches
@@ -38,8 +38,8 @@ func ReaderFor(version string) (Reader, error) {
 	return reader(), nil
 }
 
-// Read converts a TrainJob from decoded JSON. The errors are values of wrong types, which the API server refuses
-// before it evaluates any rule. The Job holds all values that could be read.
+// Read converts a TrainJob from decoded JSON. Each error describes a value of a wrong type. The API server refuses
+// values of wrong types before it evaluates any rule. The Job holds all values that could be read.
 func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	var f findings
 	root := value{content: trainJob}
@@ -78,7 +78,7 @@ func nameOf(metadata value) string {
 	return GeneratedName(generated)
 }
 
-// GeneratedName returns a name as long as the one that the API server generates from a generateName.
+// GeneratedName returns a name of the same length as a name that the API server generates from the given generateName.
 func GeneratedName(prefix string) string {
 	return prefix[:min(len(prefix), maxNameLength-suffixLength)] + strings.Repeat("x", suffixLength)
 }

@@ -17,8 +17,8 @@ type Request struct {
 }
 
 // Check evaluates the rules for a request. It allows all requests of exempt users, and all updates that change no field
-// of spec except suspend. It ignores patches that the TrainJob had before an update. It also returns the values of
-// wrong types.
+// of spec except suspend. It ignores patches that the TrainJob had before an update. It also returns an error for each
+// value of a wrong type.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) || request.Before != nil && request.keepsSpec() {
 		return nil, nil

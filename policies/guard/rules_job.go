@@ -16,8 +16,8 @@ var (
 	trainerPath = specPath.Child("trainer")
 )
 
-// unlistedRuntime: a tenant may use the runtimes that it lists. With the grant manage-runtimes, it may also use its own
-// TrainingRuntimes.
+// unlistedRuntime: a tenant may use the runtimes that it lists. A tenant with the grant manage-runtimes may also use
+// its own TrainingRuntimes.
 func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	if _, ok := p.runtime(job.Runtime); ok {
 		return nil
@@ -46,8 +46,8 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	return forbid(trainerPath.Child("image"), "nodes would still run %s: leave it out, or use a runtime with %s", runtime.Image, printable(job.Image))
 }
 
-// reserved are the variables that only Trainer and the runtime may set. With other values, all ranks run in the
-// launcher, or more ranks run than the limits allow.
+// reserved are the variables that only Trainer and the runtime may set. If a TrainJob changed these variables, all
+// ranks could run in the launcher, or more ranks could run than the limits allow.
 var reserved = []string{
 	"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args",
 	"PRTE_MCA_prte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "I_MPI_PERHOST", "HYDRA_HOST_FILE",

@@ -76,7 +76,8 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
 // gpus counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace the runtime's GPUs of the same resource
-// name, and are added to all other GPUs of the runtime. In earlier versions, they replace all GPUs of the runtime.
+// name, and are added to all other GPUs of the runtime. In earlier versions, the TrainJob's GPUs replace all GPUs of
+// the runtime.
 func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {

@@ -8,10 +8,10 @@ import (
 )
 
 // runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. If a patch could add a volume with
-// such a name, that volume would replace the runtime's volume.
+// one of these names, the added volume would replace the runtime's volume.
 var runtimeVolumes = []string{"mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
 
-// storagePrefix begins the volume names of a runtime's storage.
+// storagePrefix is the prefix of the names of all storage volumes in runtimes.
 const storagePrefix = "storage-"
 
 // isRuntimeVolume reports whether a runtime can have a volume with the given name.

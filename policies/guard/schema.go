@@ -29,7 +29,8 @@ type findings struct {
 	disallowed []DisallowedField // these fields break a rule
 }
 
-// object describes an object with a fixed set of fields. Any other field breaks its rule.
+// object describes an object with a fixed set of fields. All fields outside this set break the rule that the object
+// names.
 type object struct {
 	rule   Rule
 	fields fields
@@ -69,7 +70,7 @@ func (o object) allowed() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.fields)), func(key string) bool { return is[forbidden](o.fields[key]) })
 }
 
-// forbidden describes a field of Trainer that must not be set. Its text is the reason, and what to do instead.
+// forbidden describes a field of Trainer that must not be set. The text gives the reason, and says what to do instead.
 type forbidden string
 
 func (forbidden) check(value, *findings) {}

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// later contains the specs of TrainJobs that have an unknown field named LATER, and the rule that refuses this field.
+// later holds specs of TrainJobs with an unknown field named LATER, and for each spec the rule that refuses this field.
 var later = map[string]struct{ rule, spec string }{
 	"a job":                        {"disallowed-field", `LATER: a`},
 	"a reference":                  {"disallowed-field", `runtimeRef: {name: mpi-openmpi-cpu, LATER: a}`},

@@ -125,7 +125,9 @@ func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.Validating
 	return policy.evaluate(ctx, attributes, parameters), nil
 }
 
-// selects reports whether a binding selects a namespace. Only the name of the namespace is known, so only the name's label can match.
+// selects reports whether a binding selects a namespace. The labels of the namespace are unknown, except for
+// kubernetes.io/metadata.name, which contains the name of the namespace. A selector can therefore match only this
+// label.
 func selects(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace string) (bool, error) {
 	if binding.Spec.MatchResources == nil {
 		return true, nil

@@ -26,7 +26,7 @@ type policy struct {
 	conditions, validations, messages cel.ConditionEvaluator
 }
 
-// expression is a CEL expression with its type. Variables also have a name.
+// expression is a CEL expression with its type. The name is empty for validations and messages.
 type expression struct {
 	name, text string
 	returns    *celgo.Type

@@ -34,8 +34,8 @@ var (
 )
 
 // TestArgoCDKeepsThePlatform checks how Argo CD treats a platform over time. Argo CD applies the platform, changes
-// nothing afterwards, and reverts manual changes. It deletes objects that are removed from Git, but keeps namespaces,
-// and deletes runtimes only after a confirmation.
+// nothing afterwards, and reverts manual changes. If objects are removed from Git, Argo CD deletes them, except that
+// it keeps namespaces and deletes runtimes only after a confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
 	w.eventually(t, "the platform is applied", w.inSync(w.head(t)))

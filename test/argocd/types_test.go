@@ -10,11 +10,12 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// operators is the name of the files for the OpenShift GitOps operator, which has its own types.
+// operators is the name of the files for the OpenShift GitOps operator. The test skips these files, because the
+// operator has its own types.
 const operators = "argocd.yaml"
 
-// TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set. Programs of
-// admins use these types.
+// TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set. Programs
+// that admins write can use these types.
 func TestTypesOfTwoHoldEverything(t *testing.T) {
 	var files []string
 	for _, file := range repo.Files(t) {

@@ -22,8 +22,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// ways is a platform with a different way of delivery in each environment. Argo CD only compares the objects with the
-// cluster, because automated is false.
+// ways is a platform with a different way of delivery in each environment. Argo CD compares the objects with the
+// cluster but does not apply them, because the field automated is false.
 const ways = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -207,8 +207,8 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 // plugin is the folder of the example plugin.
 const plugin = "examples/argocd-plugin"
 
-// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. The
-// plugin must not print only some of the objects, because Argo CD deletes objects that the plugin does not print.
+// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. If the
+// plugin cannot print all objects, it must fail, because Argo CD deletes objects that the plugin does not print.
 func (w *world) expectPlugin(t *testing.T, s servers) {
 	t.Helper()
 	s.startPlugin(t, "trainyard", repo.Path(t, plugin), filepath.Dir(w.program))

@@ -26,7 +26,8 @@ import (
 // namespace is the namespace of Argo CD.
 const namespace = "argocd"
 
-// local is a layer over the example acme that sets a local cluster and creates the namespace of a team.
+// local is a layer over the example acme. The layer delivers the platform to the cluster in which Argo CD runs, and
+// creates the namespace of a team.
 const local = `
 spec:
   target: {openshift: false}
@@ -157,7 +158,7 @@ func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Uns
 	return app, err
 }
 
-// annotate sets an annotation of the platform's Application, to which Argo CD reacts.
+// annotate sets an annotation of the platform's Application, for example the annotation that requests a refresh.
 func (w *world) annotate(t *testing.T, key, value string) {
 	t.Helper()
 	w.annotateNamed(t, "Application", "acme-prod", key, value)
@@ -272,7 +273,8 @@ func (w *world) has(ctx context.Context, gvk schema.GroupVersionKind, key client
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
 }
 
-// objectFiles returns the number of objects in the bundle of an environment, each of which has its own file.
+// objectFiles returns the number of objects in the bundle of an environment. It counts files, because each object has
+// its own file.
 func (w *world) objectFiles(t *testing.T, environment string) int {
 	t.Helper()
 	n := 0

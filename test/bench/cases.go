@@ -7,7 +7,7 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// Case is a measurement of one command, or of several that run one after the other.
+// Case is a measurement of one command, or of several commands that run one after the other.
 type Case struct {
 	ID      string
 	Title   string

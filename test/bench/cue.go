@@ -9,8 +9,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// stream is CUE that generates every object completely. In contrast, trainyard evaluates each shape only once
-// and fills in the parameters in Go. The tenants of W have no settings, so the policies for them read none.
+// stream is a CUE package that evaluates every object completely. trainyard itself evaluates each shape of objects
+// only once in CUE, and fills in the parameters in Go. The tenants of workload W have no settings, so their policies
+// are built with empty settings.
 const stream = `package evaluate
 
 import (
@@ -80,7 +81,8 @@ func (b *bench) export(environment, tenants int, output string) Command {
 	}
 }
 
-// resolved returns the path of the document of one environment. The document contains only the first tenants.
+// resolved returns the path of the document of one environment. The parameter tenants is the number of tenants in
+// this document.
 func (b *bench) resolved(environment, tenants int) string {
 	return b.document(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }

@@ -65,9 +65,9 @@ func (b *bench) revise() error {
 	return b.write(b.document("revised"), text)
 }
 
-// moveAside renames a folder, if it exists. It does not delete the folder, because deletions make later writes
-// slow: for minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. This took
-// half of the time of writing 2,500 files.
+// moveAside renames a folder, if it exists. It does not delete the folder, because deletions make later writes slow:
+// for minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. When 2,500 files were
+// written, this examination took half of the time.
 func (b *bench) moveAside(dir string) error {
 	b.aside++
 	err := os.Rename(dir, b.path(fmt.Sprintf("aside-%d", b.aside)))

@@ -63,8 +63,8 @@ func (b *bench) writeKustomization(dir string, k kustomization) error {
 	return b.write(filepath.Join(dir, "kustomization.yaml"), text)
 }
 
-// writeOverlays writes the files that a person would write: for each environment, a base with the objects of
-// one tenant, and an overlay for each tenant. It takes the objects from the kustomizations that trainyard wrote.
+// writeOverlays writes the files that a person would write: for each environment, a base with the objects of one
+// tenant, and an overlay for each tenant. The objects are taken from the kustomizations that trainyard wrote.
 func (b *bench) writeOverlays() error {
 	for e := range workload.W.Environments {
 		environment := workload.Environment(e)

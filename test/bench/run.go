@@ -57,8 +57,8 @@ func Run(o Options) (*Report, error) {
 	return r, err
 }
 
-// findPrograms builds trainyard and trainyard-fn, without cgo like the other programs. It returns the paths of
-// the measured programs.
+// findPrograms builds trainyard and trainyard-fn, and returns the paths of all measured programs. Like the other
+// programs, trainyard is built without cgo.
 func (b *bench) findPrograms() (map[string]string, error) {
 	root, err := repo.Root()
 	if err != nil {

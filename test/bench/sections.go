@@ -121,7 +121,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// megabytes formats an amount of memory in bytes. It writes an unknown amount, 0, as a dash.
+// megabytes formats an amount of memory in bytes. The amount 0 means unknown, and is written as a dash.
 func megabytes(n int64) string {
 	if n == 0 {
 		return "–"

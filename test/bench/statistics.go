@@ -13,7 +13,8 @@ type Spread[T cmp.Ordered] struct {
 	Max    T `json:"max"`
 }
 
-// spread summarizes one figure of each sample. There must be at least one sample.
+// spread returns the median, minimum and maximum of a figure, such as the CPU time, over all samples. There must be
+// at least one sample.
 func spread[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
 	var values []T
 	for _, s := range samples {
@@ -47,7 +48,7 @@ func exponent(points []point) float64 {
 	return math.NaN()
 }
 
-// less returns the points after subtracting the startup time from each.
+// less returns the points with the startup time subtracted from each CPU time.
 func less(points []point, start float64) []point {
 	var left []point
 	for _, p := range points {

@@ -65,9 +65,9 @@ func (c *cluster) steps() []step {
 	return all
 }
 
-// Up brings a cluster up. If the cluster already exists, Up starts only its missing servers. If the machine
-// lacks a program or a capability, Up fails before it changes anything. If Up fails later, everything stays
-// in place for inspection. Another call of Up then continues, and Down cleans up.
+// Up brings a cluster up. If the cluster already exists, Up starts only its missing servers. If the machine lacks a
+// program or a capability, Up fails before it changes anything. If Up fails later, everything stays in place for
+// inspection. After such a failure, a second call of Up continues the start, and a call of Down removes everything.
 func Up(ctx context.Context, o Options) (err error) {
 	o, err = o.complete()
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *cluster) path(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// address is the address of the API server. At level Pods, this address must be one that pods can reach.
+// address is the address of the API server. At level Pods, pods must be able to reach this address.
 func (c *cluster) address() string {
 	if c.Level == Pods {
 		return gateway
@@ -147,7 +147,7 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// daemon describes a server of the cluster in dir. The server need not run.
+// daemon describes a server of the cluster in dir. The server may be stopped.
 func daemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

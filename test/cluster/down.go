@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Down stops the cluster in dir and restores the machine's settings. If one step fails, Down still tries the
-// others, but it keeps the folder of the cluster. Without a cluster, Down does nothing.
+// Down stops the cluster in dir and restores the machine's settings. If one step fails, Down still tries the other
+// steps, but keeps the folder of the cluster. Without a cluster, Down does nothing.
 func Down(ctx context.Context, dir string, progress io.Writer) error {
 	lockFile, err := lock(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,8 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	}
 	began := time.Now()
 	var errs []error
-	// Every server stops before the servers on which it depends. Only containerd is stopped later, after the pods.
+	// Every server stops before the servers on which it depends. containerd is an exception: removePods stops it
+	// later, after the pods.
 	for _, name := range slices.Backward(saved.servers(dir)) {
 		if !strings.HasPrefix(name, "containerd-") {
 			errs = append(errs, daemon(dir, name).Stop())

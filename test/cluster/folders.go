@@ -63,7 +63,8 @@ func removeNetworkResults(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a folder and its subfolders. It removes sockets too, but fails if it finds another file.
+// removeEmpty removes a folder and its subfolders. It also removes sockets, but fails if it finds a file of a
+// different type.
 func removeEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,11 +78,11 @@ func removeEmpty(folder string) error {
 		case e.IsDir():
 			err = errors.Join(err, removeEmpty(path))
 		case e.Type()&fs.ModeSocket != 0:
-			// The folder did not exist before the cluster, so the socket is of a server of the cluster, which
-			// has stopped.
+			// The folder was created together with the cluster. The socket therefore belongs to a server of the
+			// cluster, and this server has stopped.
 			err = errors.Join(err, os.Remove(path))
 		default:
-			return fmt.Errorf("%s did not exist before the cluster, and now contains %s: remove this file if it is not needed", folder, path)
+			return fmt.Errorf("folder %s was created together with the cluster, and contains %s: remove this file if it is not needed", folder, path)
 		}
 	}
 	if err != nil {

@@ -179,7 +179,7 @@ func readSysctls() (map[string]string, error) {
 	return values, nil
 }
 
-// restoreSysctls restores the settings that differ from the values before the cluster.
+// restoreSysctls restores the settings whose values have changed since the cluster was brought up.
 func restoreSysctls(before map[string]string) error {
 	files, err := settingFiles()
 	if err != nil {

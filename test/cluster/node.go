@@ -42,7 +42,7 @@ func (s state) nodes(dir string) []node {
 	return all
 }
 
-// eachNode returns a step that calls do for one node after the other.
+// eachNode returns a step that calls the function do for one node after the other.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, n := range c.state.nodes(c.Dir) {
@@ -95,8 +95,8 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
-// kubeletConfig returns a configuration that works on limited machines: those with control groups of version 1,
-// with swap or with a small disk, and those on which the user may not lower the out-of-memory score of a process.
+// kubeletConfig returns a configuration that also works on limited machines. A machine may have control groups of
+// version 1, swap or a small disk, or may not let the user lower the out-of-memory score of a process.
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",

@@ -66,7 +66,7 @@ func mounts(t *testing.T) []string {
 }
 
 // outputLines returns the lines that a command prints, or no lines if the command is missing. It cuts off the
-// remaining lifetimes of addresses, because they differ from call to call.
+// remaining lifetimes of IP addresses, because these lifetimes differ from call to call.
 func outputLines(name string, args ...string) []string {
 	out, _ := exec.Command(name, args...).Output()
 	var lines []string

@@ -105,8 +105,8 @@ func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
 
-// freeHost returns the third number of loopback addresses that no other cluster uses. The search starts at a
-// hash of the folder, so that two clusters that start at the same time rarely choose the same number.
+// freeHost returns a number that no other cluster uses as the third number of its loopback addresses. The search
+// starts at a hash of the folder, so that two clusters that start at the same time rarely choose the same number.
 func freeHost(dir string) (int, error) {
 	const hosts = 256
 	hash := fnv.New32a()

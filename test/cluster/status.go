@@ -12,7 +12,7 @@ import (
 
 // Server describes one server of a cluster.
 type Server struct {
-	// Name is the name of the program. If the server belongs to a node, the name of the node follows.
+	// Name is the name of the program. If the server belongs to a node, Name also contains the name of the node.
 	Name string
 	// PID is the process id, or 0 if the server does not run.
 	PID int

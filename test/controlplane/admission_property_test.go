@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// randomJobs is the number of TrainJobs submitted to each version of Trainer. At least minOutcome of them
-// must be admitted, and at least as many refused.
+// randomJobs is the number of TrainJobs submitted to each version of Trainer. At least minOutcome TrainJobs must be
+// admitted, and at least minOutcome TrainJobs must be refused.
 const (
 	randomJobs = 220
 	minOutcome = 20
@@ -78,8 +78,8 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 	})
 }
 
-// neverViolates reports whether no TrainJob of this test can violate a rule. The API server refuses such a TrainJob
-// before it evaluates the policy, or the rule does not apply to the example acme.
+// neverViolates reports whether no TrainJob of this test can violate a rule. Either the API server refuses a TrainJob
+// that violates the rule before it evaluates the policy, or the rule does not apply to the example acme.
 func (v version) neverViolates(rule guard.Rule) bool {
 	rules := []guard.Rule{guard.RuleUnknownManager, guard.RuleDisallowedVariableSource, guard.RuleUnencryptedRDMA}
 	if v.trainer == "trainer-2.3" {

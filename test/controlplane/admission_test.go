@@ -115,8 +115,8 @@ func trainJob(name, namespace, runtime string) map[string]any {
 	}
 }
 
-// submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if
-// it admits the TrainJob. The error can come from any part of the API server.
+// submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if the policy
+// admits the TrainJob. The returned error can also come from other parts of the API server than the policy.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	user := c.User

@@ -14,7 +14,7 @@ import (
 )
 
 // TestDoctorReadsArgoCD checks that doctor reports which settings Argo CD lacks. Other settings of Argo CD must not
-// matter.
+// change the report.
 func TestDoctorReadsArgoCD(t *testing.T) {
 	cp := controlplane.Start(t)
 	program := repo.Build(t)

@@ -191,8 +191,9 @@ func mounts(c corev1.Container) map[string]string {
 	return byPath
 }
 
-// expectSettings checks how the TrainJob changes the container. The image and the command change only on the
-// launcher. The environment and the resources change on the launcher and, if the launcher is a node, on all nodes.
+// expectSettings checks how the TrainJob changes the container. The TrainJob's image and command apply only to the
+// launcher. The TrainJob's environment variables and resources apply to the launcher and, if the launcher runs as a
+// node, to all nodes.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()

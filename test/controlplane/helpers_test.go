@@ -123,8 +123,8 @@ func awaitRuntime(t *testing.T, cp *controlplane.ControlPlane, runtime client.Ob
 	})
 }
 
-// installRuntime applies a runtime, waits until Trainer can use it, and returns it with the server's defaults. A
-// ClusterTrainingRuntime can hold both kinds of runtime, because they have the same fields.
+// installRuntime applies a runtime, waits until Trainer can use it, and returns it with the server's defaults. The
+// returned type can hold both ClusterTrainingRuntimes and TrainingRuntimes, because these kinds have the same fields.
 func installRuntime(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) *trainer.ClusterTrainingRuntime {
 	t.Helper()
 	apply(t, cp, obj)

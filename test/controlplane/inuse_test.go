@@ -57,8 +57,8 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse waits until Trainer has marked a runtime as used, if this version does so. It checks that the runtime
-// has no other changes, except that Trainer may have written the same fields from its Go types.
+// expectInUse waits until Trainer has marked a runtime as used, if this version of Trainer marks runtimes. It checks
+// that nothing else in the runtime changes, except that Trainer may write the fields as its Go types encode them.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {

@@ -44,8 +44,8 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 }
 
 // TestIstioServiceMeshConflicts checks the label and the annotation that keep Istio from injecting a proxy into pods
-// of jobs. The proxy would run on after the other containers end, and would break SSH connections. Istio reads the
-// label, and older versions of Istio read the annotation.
+// of jobs. The proxy would break SSH connections, and would continue to run after the other containers end. Newer
+// versions of Istio read the label, and older versions of Istio read the annotation.
 func TestIstioServiceMeshConflicts(t *testing.T) {
 	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		const inject = "sidecar.istio.io/inject"

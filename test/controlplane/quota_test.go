@@ -143,7 +143,8 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 	}
 }
 
-// startJob submits a TrainJob, completes its initializers, and returns the number of its launcher and nodes.
+// startJob submits a TrainJob, completes its initializers, and returns the number of pods that the launcher and the
+// nodes need together.
 func startJob(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) int {
 	t.Helper()
 	runtime := &trainer.ClusterTrainingRuntime{}

@@ -40,8 +40,8 @@ func TestKubectlDiffIsEmpty(t *testing.T) {
 				dir := filepath.Dir(file)
 				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
 				kubectl(t, cp, "diff", "--server-side", "-k", dir) // exits with 1 if there is a difference
-				// No object here has a finalizer. Waiting would be slow, because kubectl queries only five objects
-				// per second.
+				// kubectl need not wait for the deletion, because no object has a finalizer. Waiting would be slow,
+				// because kubectl queries only five objects per second.
 				kubectl(t, cp, "delete", "--wait=false", "-k", dir, "-l", "!trainyard.dev/keep")
 			})
 		}
@@ -128,8 +128,8 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
 	// Objects of some kinds always have a status. If another test runs the controller that checks the types of
-	// policies, the status of a policy contains the result. Only warnings must fail the comparison, so the rest is
-	// removed.
+	// policies, the status of a policy contains the result. The comparison must fail only if the result contains
+	// warnings, so the other parts of the status are removed.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

@@ -55,8 +55,8 @@ func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Objec
 	return objs
 }
 
-// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints to an API server that has OpenShift's CRD of
-// them.
+// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints to an API server that has OpenShift's CRD for
+// these objects.
 func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := applyFixedUsers(t, cp)
@@ -66,8 +66,8 @@ func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 			expectNothingAdded(t, cp, obj)
 			continue
 		}
-		// OpenShift 4.20 and later set a default for this field. Bundles do not contain the field, because earlier
-		// versions refuse it.
+		// OpenShift 4.20 and later set a default for the field userNamespaceLevel. Bundles do not contain this field,
+		// because earlier versions of OpenShift refuse it.
 		completed := obj.DeepCopyObject().(*unstructured.Unstructured)
 		completed.Object["userNamespaceLevel"] = "AllowHostLevel"
 		expectNothingAdded(t, cp, completed)
@@ -109,8 +109,9 @@ func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	}
 }
 
-// TestPodsMatchTheSCC compares pods with the SCC in the way of OpenShift's admission plugin, which is not available
-// here. Pods without a user id must not set a ServiceAccount, so that OpenShift uses the SCC restricted-v2 for them.
+// TestPodsMatchTheSCC compares pods with the SCC in the same way as OpenShift's admission plugin. This plugin is not
+// available in the test. Pods without a user id must not set a ServiceAccount, so that OpenShift uses the SCC
+// restricted-v2 for them.
 func TestPodsMatchTheSCC(t *testing.T) {
 	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	var scc securityv1.SecurityContextConstraints

@@ -44,8 +44,8 @@ func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	}
 }
 
-// TestViewersCannotSubmitOrDeleteTrainJobs checks that the API server forbids both requests, and that the error names
-// the missing permission.
+// TestViewersCannotSubmitOrDeleteTrainJobs checks that the API server forbids viewers to submit or delete TrainJobs,
+// and that the error names the missing permission.
 func TestViewersCannotSubmitOrDeleteTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
 	viewer := memberOf(t, cp, "north-viewers")

@@ -34,8 +34,8 @@ func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly installs Trainer's CRDs without webhooks, controllers and JobSet. Use it for versions of Trainer that
-// tools/ pins but does not build.
+// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. Use it for versions of
+// Trainer that tools/ pins but does not build.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }

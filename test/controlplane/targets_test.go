@@ -16,12 +16,14 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangs lists layers that select a gang scheduler. They follow an example and the layer of a version. The empty
-// string means that there is no such layer, so that examples use Kueue, which the layers of versions select.
+// gangs lists layers that select a gang scheduler. The test merges each of these layers over an example and the layer
+// of a Trainer version. The empty string means that no layer of this list is merged. Examples then use Kueue, which
+// the layer of the version selects.
 var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals maps an example and a layer of gangs to the error of generate, and to a layer that fixes this
-// error. Both examples fetch data with initializers, which PodGroups do not support.
+// expectedRefusals lists the combinations of an example and a layer of gangs that generate refuses. Each combination
+// has the error message, and a layer that fixes the error. The examples acme and vanilla fetch data with
+// initializers, which PodGroups do not support.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
@@ -77,8 +79,8 @@ func examples(t *testing.T) []string {
 	return names
 }
 
-// generated generates the objects of an example, by environment. If an error is expected, it checks the
-// error and then adds the layer that fixes it.
+// generated generates the objects of an example, by environment. If an error is expected, generated checks the error
+// and then adds the layer that fixes the error.
 func generated(t *testing.T, example string, v version, gang string) map[string][]client.Object {
 	t.Helper()
 	layers := []generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}

@@ -114,8 +114,9 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 	}
 }
 
-// skipUnlessAllTrainers skips tests of older releases unless `make trainers` runs them, as CI does, because they take
-// more than half of this package's time. The tests are necessary, because OpenShift AI contains older releases.
+// skipUnlessAllTrainers skips tests of older releases of Trainer, because these tests take more than half of this
+// package's time. `make trainers` runs these tests, also in CI. Older releases must be tested, because OpenShift
+// AI contains them.
 func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {

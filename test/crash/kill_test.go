@@ -23,7 +23,7 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swaps lists the two ways to swap folders. The value is the field Renaming of the order.
+// swaps maps the names of the two ways to swap folders to values of the field order.Renaming.
 var swaps = map[string]bool{"exchange": false, "rename": true}
 
 // kills is the number of kills for each way to swap.
@@ -195,8 +195,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs a process for every system call, injects a signal or an error into this call, and calls check. It
-// stops when a process ends before the call with the next number.
+// eachStep runs a process for every system call, injects a signal or an error into this call, and calls check.
+// eachStep moves on to the next name of a system call when a process ends without making a further call with the
+// current name.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injected)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -217,8 +218,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime runs one process, injects the signal or error into its nth system call with this name, and calls check. It
-// reports whether the process made such a call.
+// eachTime runs one process, injects the signal or error into its nth system call with this name, and calls check.
+// eachTime reports whether the process made this nth call.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injected)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPanelIsOneStruct adds a file that docs/dashboards.md shows. It checks that the panel in this file appears in Grafana's
-// dashboard, in that of the OpenShift console, in that of Perses, and in panels.json.
+// TestPanelIsOneStruct adds a file that docs/dashboards.md shows. It checks that the panel in this file appears in
+// the dashboards of Grafana, the OpenShift console and Perses, and in panels.json.
 func TestPanelIsOneStruct(t *testing.T) {
 	const file = "grafana/dashboards/gpu_hours.cue"
 	module := withFile(t, file, documentedFile(t, file))
@@ -41,7 +41,7 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 	for rule, check := range rules {
 		for _, f := range check("waste", waste) {
-			// A query about a whole day needs an exclusion in grafana/.lint, which docs/dashboards.md also shows.
+			// A query over a whole day needs an exclusion in grafana/.lint, which docs/dashboards.md also shows.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(exclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)

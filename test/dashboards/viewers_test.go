@@ -82,10 +82,11 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 	}
 }
 
-// labelValues matches the queries of variables that the console can rewrite. The space after the comma is necessary.
+// labelValues matches the queries of variables that the console can rewrite. The console rewrites a query only if a
+// space follows the comma.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
-// braces matches the beginning of a variable in braces. The console does not replace such variables.
+// braces matches the beginning of a variable in braces. The console does not replace variables in braces.
 var braces = regexp.MustCompile(`\$\{`)
 
 func checkConsolePanel(t *testing.T, name string, p consolePanel) {
@@ -142,8 +143,8 @@ func TestPersesMatchesGrafana(t *testing.T) {
 	}
 }
 
-// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported features. It
-// also checks that a dashboard uses each unsupported type of panel.
+// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported
+// features. It also checks that each unsupported type of panel occurs in at least one dashboard.
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
 	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)

@@ -59,8 +59,8 @@ func TestDocumentedCommandsWork(t *testing.T) {
 // reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// cluster gives the reader kubectl and a cluster. The objects of the file are deleted at the end, because all files
-// share the cluster.
+// cluster gives the reader kubectl and a cluster. The objects of a Markdown file are deleted after its last step,
+// because all Markdown files share the cluster.
 func (r reader) cluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)

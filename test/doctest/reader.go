@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// makeTarget matches make commands. A reader does not run them, because they would run the test itself or take many
-// minutes. It checks only that the make target exists.
+// makeTarget matches make commands. A reader does not run these commands, because they would start the same test
+// again or take many minutes. The reader checks only that the make target exists.
 var makeTarget = regexp.MustCompile(`^make [a-z][a-z -]*$`)
 
 // goBuild matches commands that build one program of this repository into /tmp.
@@ -36,8 +36,8 @@ func NewReader(t testing.TB, folder string) *Reader {
 	return &Reader{copy: folder, tmp: t.TempDir()}
 }
 
-// Follow executes a step. It creates the file of the step, or runs the command and checks that the command prints the
-// expected output.
+// Follow executes a step. Follow creates the file of the step, or runs the command of the step and checks that the
+// command prints the expected output.
 func (r Reader) Follow(t testing.TB, s Step) {
 	t.Helper()
 	if s.File != "" {
@@ -55,9 +55,9 @@ func (r Reader) Follow(t testing.TB, s Step) {
 	}
 }
 
-// reuseProgram copies a program that an earlier reader built to the output path of a go build command. The returned
-// function saves the new program for the next reader. This saves seconds, because Go does not link a program that is
-// up to date.
+// reuseProgram prepares a go build command: if an earlier reader built the same program, it is copied to the output
+// path of the command. The returned function saves the new program for the next reader. This saves seconds, because
+// Go does not link a program that is up to date.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)

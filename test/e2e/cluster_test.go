@@ -22,17 +22,17 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// shared is the cluster on which all tests run. It is nil if these tests were not requested.
+// shared is the cluster on which all tests run. shared is nil if the tests on a cluster were not requested.
 var shared *sandbox
 
 // team is the name of the tenant in testdata/platform.yaml, and of its namespace.
 const team = "team"
 
 const (
-	// nodes is the number of cluster nodes. It is large enough to run several jobs at once and to stop one cluster
-	// node.
+	// nodes is the number of cluster nodes. This number is large enough to run several jobs at once and to stop one
+	// cluster node.
 	nodes = 3
-	// expendable is the name of the cluster node that a test stops. Only pods of this test run on it.
+	// expendable is the name of the cluster node that a test stops. Only pods of that test run on this cluster node.
 	expendable = "node3"
 )
 
@@ -93,7 +93,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// load loads images on the cluster nodes. It loads all regular images, and those slow images that are built.
+// load loads images on the cluster nodes. It loads all regular images, and the slow images that were built before.
 func load(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -173,8 +173,8 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	return nil
 }
 
-// trainerTools returns the folder below tools/ that pins the version of Trainer for all tests. testdata must contain
-// a layer with the same name. If the result is empty, the tests use the default version.
+// trainerTools returns the folder below tools/ that pins the version of Trainer for all tests. testdata must contain a
+// layer with the same name. If trainerTools returns an empty string, the tests use the default version of Trainer.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
 // kubectl runs kubectl and returns its output and error output.

@@ -62,7 +62,7 @@ type outcome struct {
 	verdict   verdict // of preflight
 }
 
-// verdict is the verdict of preflight without the times, which vary.
+// verdict contains the fields of a preflight verdict except for the times, because the times vary.
 type verdict struct {
 	Hosts, Reached, Slots, Available int
 	Failed                           []jobs.HostFailure
@@ -97,7 +97,8 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	return got
 }
 
-// ranks returns the lines that ranks printed. It sorts them, because their order varies, and omits lines of mpirun.
+// ranks returns the lines that ranks printed, without the lines that mpirun printed. The lines are sorted, because
+// ranks print them in varying order.
 func (s *sandbox) ranks(t *testing.T, view jobs.View) []string {
 	t.Helper()
 	launcher := view.PodsOf(jobs.Launcher)

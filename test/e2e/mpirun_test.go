@@ -63,13 +63,13 @@ func TestFailedCommandFailsTheTrainJob(t *testing.T) {
 	}
 }
 
-// expectSum runs a job in which all ranks compute a sum, on these hosts.
+// expectSum runs a job in which all ranks compute a sum, and checks that the ranks run on the given hosts.
 func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	s.expectRanks(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
 }
 
-// expectRanks runs a job with a command that computes the sum, and checks the ranks on these hosts.
+// expectRanks runs a job whose command computes the sum, and checks the output of the ranks on each of the given hosts.
 func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	got := s.run(t, job)

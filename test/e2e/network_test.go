@@ -125,8 +125,8 @@ func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod
 	return pods
 }
 
-// responds reports whether a pod gets a response from a port. A refused connection is a response. There is no
-// response if packets are dropped.
+// responds reports whether a pod gets a response from a port. A refused connection also counts as a response. There is
+// no response if packets are dropped.
 func responds(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	process, err := processOf(from)

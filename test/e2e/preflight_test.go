@@ -21,8 +21,8 @@ const (
 	// shortTimeout is the name of a runtime in which preflight ends after preflightTimeout.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
-	// podTimeout is the time in which pods must start and their end must be detected. It is long enough for a busy
-	// machine. An idle machine takes 5 to 10 seconds.
+	// podTimeout is the maximum time for pods to start and for their end to be detected. On an idle machine, this takes
+	// 5 to 10 seconds, but a busy machine needs longer.
 	podTimeout = 60 * time.Second
 )
 
@@ -107,7 +107,7 @@ func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
-		// The launcher waits 8 seconds, in which the test closes the port of a node.
+		// The launcher waits 8 seconds. During this time, the test closes the port of a node.
 		rewrite(t, container(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
 	})
 	namespace := s.namespace(t)

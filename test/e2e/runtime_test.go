@@ -80,8 +80,8 @@ func setEnv(c *corev1.Container, name, value string) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
-// rewrite replaces text in the script of a container with the command sh -c SCRIPT NAME. The test fails if the script
-// does not contain the text.
+// rewrite replaces text in the script of a container. The command of the container has the form sh -c SCRIPT NAME. The
+// test fails if the script does not contain the text.
 func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	t.Helper()
 	if len(c.Command) < 3 || !strings.Contains(c.Command[2], old) {

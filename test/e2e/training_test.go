@@ -16,15 +16,16 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFourRanksTrainLikeOneProcess checks that four ranks compute the same losses and parameters as one process. They
-// do so only if every step uses the gradients of all ranks (SC-007).
+// TestFourRanksTrainLikeOneProcess checks that four ranks compute the same losses and parameters as one process. The
+// results are equal only if every step uses the gradients of all ranks (SC-007).
 func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	s.expectEqualTraining(t, "training", "/opt/train.py")
 }
 
-// TestHorovodTrainsLikeOneProcess checks the same property for a training with Horovod's optimizer and allreduce.
+// TestHorovodTrainsLikeOneProcess checks that training with Horovod's optimizer and allreduce also gives the same
+// results with four ranks as in one process.
 func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -59,7 +60,7 @@ func (s *sandbox) expectEqualTraining(t *testing.T, runtime, program string) {
 	}
 }
 
-// readResult reads the result of a training from its volume.
+// readResult reads the result of a training from the volume of the training job.
 func (s *sandbox) readResult(t *testing.T, namespace, name string) images.TrainingResult {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "volumes", namespace, name+".json"))

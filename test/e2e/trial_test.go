@@ -75,8 +75,9 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress.
-// It accepts an ok without details, because a check has no details if a later check succeeds first.
+// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress. A
+// line that reports a check as ok may lack the details, because the command knows no details if a later check succeeds
+// first.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -120,8 +121,8 @@ func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	}
 }
 
-// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways, and checks which check fails and with which
-// hint.
+// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways. Each time, the right check must fail, with the
+// right hint.
 func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -207,10 +208,10 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	}
 }
 
-// asRoot contradicts itself, because it sets user 0 and also forbids root.
+// asRoot is a security context that contradicts itself: it sets user 0 and forbids root.
 var asRoot = &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](0)}
 
-// expectFailedCheck checks that one check failed, that all earlier checks passed, and that no later check was
+// expectFailedCheck checks that the given check failed, that all earlier checks passed, and that no later check was
 // reached.
 func expectFailedCheck(t *testing.T, result trial.Result, check string, wants []string) {
 	t.Helper()

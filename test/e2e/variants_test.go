@@ -126,7 +126,7 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	}
 }
 
-// claim creates a PersistentVolume in a folder of this machine, and a PersistentVolumeClaim for it.
+// claim creates a PersistentVolume in a folder of this machine, and a PersistentVolumeClaim for this volume.
 func (s *sandbox) claim(t *testing.T, namespace, name string) {
 	t.Helper()
 	folder := filepath.Join(s.dir, "volumes", namespace)

@@ -57,7 +57,7 @@ func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 }
 
 // expectAllowed checks that the AppProject allows the kind of each object. Kinds of cluster-scoped objects must be in
-// one list, and kinds of namespaced objects in the other.
+// clusterResourceWhitelist, and kinds of namespaced objects in namespaceResourceWhitelist.
 func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 	t.Helper()
 	for _, destination := range p.Spec.Destinations {

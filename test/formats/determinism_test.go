@@ -55,8 +55,8 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestOrderAndSyntaxDoNotMatter checks that the output is the same if the keys of a document have another order, or
-// if the document is written in JSON or CUE.
+// TestOrderAndSyntaxDoNotMatter checks that the output is the same if the keys of a document are in a different order,
+// or if the document is written in JSON or CUE.
 func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	for name, file := range examples(t) {
 		document := read(t, file)
@@ -97,7 +97,7 @@ func streams(t *testing.T, document generator.Input) map[string]string {
 	return written
 }
 
-// shuffled returns a YAML document in which the keys of every mapping have another order.
+// shuffled returns a YAML document in which the keys of every mapping are in a different order.
 func shuffled(t *testing.T, text []byte, seed uint64) []byte {
 	t.Helper()
 	var root goyaml.Node

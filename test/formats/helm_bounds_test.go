@@ -16,20 +16,20 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// boundRules lists the rules about several fields of a document that charts also check.
+// boundRules lists the rules that compare several fields of a document, and that charts also check.
 var boundRules = []string{
 	"default-over-limit", "one-process-many-gpus", "job-over-quota",
 }
 
-// keepsBounds reports whether a document with other values violates none of boundRules.
+// keepsBounds reports whether a document with the given values satisfies all rules in boundRules.
 func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
 	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
 }
 
-// TestSchemaHasTheBoundsOfRuntimes checks that the schema of a chart's values bounds numProcPerNode of each runtime
-// exactly as the document does. The bounds are the limit of the runtime, and a minimum for runtimes that cannot have
-// only one process.
+// TestSchemaHasTheBoundsOfRuntimes checks that the schema of a chart's values and the document allow the same values of
+// numProcPerNode for each runtime. The maximum is the limit of the runtime. Runtimes that cannot have only one process
+// also have a minimum.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -68,8 +68,8 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// amounts lists test cases. Each case sets the same value for all quotas or for the requests of all runtimes, or for
-// both.
+// amounts lists test cases. Each test case sets all quotas to one value, the requests of all runtimes to one value, or
+// both the quotas and the requests.
 var amounts = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
@@ -77,8 +77,8 @@ var amounts = []map[string]any{
 	{"quota.memory": "16Gi", "resources.memory": "8Gi"}, {"quota.memory": "16Gi", "resources.memory": "8193Mi"}, {"quota.memory": "17G", "resources.memory": "8Gi"},
 }
 
-// TestAmountsFitTogether checks that a chart fails exactly if the document with the same values has a runtime that
-// can never run within a quota.
+// TestAmountsFitTogether compares each chart with the document that has the same values. The chart must fail if the
+// document has a runtime that can never run within a quota, and only then.
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -117,11 +117,12 @@ func TestChartsWithoutObjectsRender(t *testing.T) {
 	}
 }
 
-// maxChartFile is the maximum size in bytes of a chart's file that Helm reads. Source: Helm, MaxDecompressedFileSize.
+// maxChartFile is the maximum size in bytes of a file in a chart. Helm refuses charts with larger files. Source: Helm,
+// MaxDecompressedFileSize.
 const maxChartFile = 5 << 20
 
-// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. Its size must
-// grow with the sum of their numbers, and hardly with the product.
+// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. The size of this
+// file must grow with the sum of the numbers of tenants and runtimes, and hardly with the product of the two numbers.
 func TestLargeChartsAreRead(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  admission: {enforce: none}\n  runtimes:\n")

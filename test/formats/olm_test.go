@@ -59,7 +59,8 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 	return append(all, joined(t, parts)...)
 }
 
-// joined joins the parts of a payload, and checks that their number, digest and objects agree with their annotations.
+// joined joins the parts of a payload, and checks that the number of parts, the digest and the objects agree with the
+// annotations of the parts.
 func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte
@@ -127,8 +128,8 @@ func TestOLMAppliesSeparateManifests(t *testing.T) {
 	}
 }
 
-// operatorCSV is the smallest ClusterServiceVersion that OLM's library accepts without a warning. The test uses it in
-// place of the ClusterServiceVersion of trainyard's operator.
+// operatorCSV is the smallest ClusterServiceVersion that OLM's library accepts without a warning. The test uses
+// operatorCSV in place of the ClusterServiceVersion of trainyard's operator.
 const operatorCSV = `apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
 metadata: {name: trainyard.v0.1.0, annotations: {capabilities: Basic Install, alm-examples: '[]'}}

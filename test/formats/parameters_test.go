@@ -19,16 +19,17 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// otherValues lists values for parameters, by suffix of the parameter's key. Each parameter gets the first value that
-// its schema admits and that differs from its current value. Quotas get large values and requests get small values,
-// so that the requests fit into the quotas.
+// otherValues maps the suffix of a parameter's key to possible values of the parameter. Each parameter gets the first
+// value that its schema admits and that differs from its current value. Quotas get large values and requests get small
+// values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // a multiple of 1000 would be written with the suffix k
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changed returns a different value for each parameter of a bundle, by the key of the parameter.
+// changed chooses a new value for each parameter of a bundle. It returns a map from the key of each parameter to the
+// new value.
 func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -41,7 +42,7 @@ func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// keysOf returns the sorted keys of those parameters of a bundle for which the key ends in end.
+// keysOf returns the keys of a bundle's parameters in sorted order, but only keys that have the suffix end.
 func keysOf(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -54,7 +55,7 @@ func keysOf(bundle bundles.Bundle, end string) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// another returns a valid value for a parameter that differs from its current value.
+// another returns a valid new value for a parameter, which differs from the current value.
 func another(t *testing.T, p object.Parameter, now any) any {
 	t.Helper()
 	pool := otherValues[""]
@@ -74,7 +75,7 @@ func another(t *testing.T, p object.Parameter, now any) any {
 }
 
 // TestParametersChangeOnlyTheirFields generates the objects of a document with other values for all parameters. The
-// objects must differ only in the fields of the parameters. Then a chart with the parameters as values renders the
+// objects must differ only in the fields of the parameters. With the same values, the document's chart must render the
 // same objects as the changed document.
 func TestParametersChangeOnlyTheirFields(t *testing.T) {
 	for name, file := range examples(t) {

@@ -21,8 +21,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// readers contains a function for each format that reads a bundle from disk. The function reads the bundle as the
-// real consumer of the format does, and returns a YAML stream of the objects.
+// readers contains a function for each format. The function reads a bundle from disk as the real consumer of the format
+// does, and returns a YAML stream of the objects.
 var readers = map[string]func(t *testing.T, dir string) []byte{
 	"plain": func(t *testing.T, dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
@@ -31,7 +31,7 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return text
 	},
-	// Like the repo-server of Argo CD, this function reads all files of the folder that the Application sets.
+	// Like the repo-server of Argo CD, this function reads all files of the folder to which the Application refers.
 	"argocd": func(t *testing.T, dir string) []byte {
 		var all []byte
 		err := filepath.WalkDir(filepath.Join(dir, "objects"), func(file string, entry os.DirEntry, err error) error {

@@ -18,7 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// examples returns the paths of the platform documents in examples/. The key is the name of the folder.
+// examples returns the paths of the platform documents in examples/. The keys of the map are the names of the
+// documents' folders.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -34,8 +35,8 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-// generate returns the bundle of each environment of a document. The key is the name of the environment, or "." if
-// the document has no environments.
+// generate returns the bundle of each environment of a document. The keys of the map are the names of the environments.
+// If the document has no environments, the only key is ".".
 func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})

@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Cases reads the cases in a file of policies/testdata, and fills in defaults that a case does not set.
+// Cases reads the cases in a file of policies/testdata, and fills in default values for fields that a case does not
+// set.
 func Cases(t testing.TB, file string) []cases.Case {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "policies", "testdata", file))
@@ -53,8 +54,8 @@ func Files(t testing.TB) []string {
 // acme is the path of the document for which the cases in policies/testdata are written.
 const acme = "examples/acme/platform.yaml"
 
-// Objects generates the objects of the example acme for its environment prod, with the given layers over the document.
-// It returns each object as decoded JSON.
+// Objects generates the objects of the example acme for its environment prod, with the given layers on top of the
+// document. It returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()
 	text, err := trainyard.Examples.ReadFile(acme)

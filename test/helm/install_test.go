@@ -34,7 +34,7 @@ spec:
     charted-team: {namespace: {create: true}, runtimes: [mpi], quota: {cpu: 100}, editors: {groups: [team]}}
 `
 
-// release is a chart, with the cluster and the version of Helm that installs the chart.
+// release consists of a chart, the cluster, and the version of Helm that installs the chart on the cluster.
 type release struct {
 	*controlplane.ControlPlane
 	helm, chart string

@@ -31,7 +31,7 @@ func Pause(program, archive string) error {
 	return write(archive, PauseName, v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"}, layer)
 }
 
-// write writes an archive of an image, which container runtimes can import.
+// write writes an image as an archive that container runtimes can import.
 func write(archive, imageName string, config v1.Config, layers ...v1.Layer) error {
 	image, err := mutate.AppendLayers(empty.Image, layers...)
 	if err != nil {
@@ -64,7 +64,7 @@ type file struct {
 	content string
 }
 
-// layerOf returns a layer that contains these files. The same files always give the same layer.
+// layerOf returns a layer that contains the given files. The same files always give the same layer.
 func layerOf(files ...file) (v1.Layer, error) {
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)

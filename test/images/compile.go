@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// source is a Python package that must be compiled, because the Python Package Index has only its source code.
+// source is a Python package that must be compiled, because the Python Package Index contains only the source code of
+// the package.
 type source struct {
 	name      string   // NAME==VERSION
 	packages  []string // Debian packages needed to compile it
@@ -70,7 +71,8 @@ func (s source) steps(sources, out string) []string {
 	}
 }
 
-// singleMatch returns the only file that matches a pattern. It fails if there is no such file or more than one.
+// singleMatch returns the only file that matches a pattern. singleMatch fails if no file or more than one file matches
+// the pattern.
 func singleMatch(pattern string) (string, error) {
 	found, err := filepath.Glob(pattern)
 	if err != nil {

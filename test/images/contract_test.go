@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestImagesPassCheckImage checks that examples/images/check-image.sh accepts the images in which jobs of the tests
-// run.
+// TestImagesPassCheckImage checks that examples/images/check-image.sh accepts the images that the tests use for their
+// jobs.
 func TestImagesPassCheckImage(t *testing.T) {
 	for name, mpi := range map[string]string{"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "intel": "intel"} {
 		t.Run(name, func(t *testing.T) {

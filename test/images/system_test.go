@@ -16,15 +16,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// system is the unpacked file system of an image. Programs run in it as they do in a pod. They have the environment
-// of the image, and a user id that is not in the image.
+// system is the unpacked file system of an image. Programs run in this file system as they do in a pod: with the
+// environment of the image, and with a user id that the image does not contain.
 type system struct {
 	dir         string
 	environment []string
 }
 
-// unpacked unpacks an image that `make images` has built. The programs in the image can only run with root
-// permissions, because they need chroot.
+// unpacked unpacks an image that `make images` has built. Only root can run the programs in the unpacked image, because
+// this requires chroot.
 func unpacked(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {

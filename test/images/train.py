@@ -85,8 +85,8 @@ def train(world, MPI, samples, steps):
         loss.backward()
         losses.append(world.allreduce(loss.item()))
         gradient = torch.cat([p.grad.flatten() for p in model.parameters()])
-        # The loss of each rank is its share of the mean over all samples, so the sum of all gradients is the gradient
-        # of the mean.
+        # The mean loss over all samples is the sum of the losses of all ranks. The gradient of the mean is therefore
+        # the sum of the gradients of all ranks.
         world.Allreduce(MPI.IN_PLACE, gradient.numpy(), MPI.SUM)
         parameters = parameters - LEARNING_RATE * gradient
     return model, losses

@@ -32,7 +32,7 @@ func TestTrainingWithHorovod(t *testing.T) {
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// compare compares the results of several ranks with those of one process of train.py.
+// compare runs a program with several ranks, and compares the results with the results of train.py in one process.
 func (s system) compare(t *testing.T, program string) {
 	single := s.train(t, 1, "python3", "/opt/train.py")
 	if first, last := single.Losses[0], single.Losses[len(single.Losses)-1]; last > first/100 {
@@ -49,7 +49,7 @@ func (s system) compare(t *testing.T, program string) {
 	}
 }
 
-// refuse trains with a number of samples that cannot be divided by the number of ranks.
+// refuse checks that a program refuses a number of samples that is not a multiple of the number of ranks.
 func (s system) refuse(t *testing.T, program string) {
 	out, err := s.run("", "mpirun", "-np", "3", "--oversubscribe", "python3", program, "--samples", "100")
 	if want := path.Base(program) + ": 100 samples cannot be shared evenly among 3 ranks\n"; err == nil || !strings.Contains(out, want) {
@@ -79,7 +79,8 @@ func (s system) train(t *testing.T, ranks int, command ...string) TrainingResult
 	return got
 }
 
-// firstDifference returns the first index at which two lists differ by more than Tolerance, or -1.
+// firstDifference returns the first index at which two lists differ by more than Tolerance, or -1 if no values differ
+// by more.
 func firstDifference(want, got []float64) int {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || !(math.Abs(got[i]-want[i]) <= Tolerance*math.Abs(want[i])) {

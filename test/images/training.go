@@ -1,7 +1,8 @@
 package images
 
-// Tolerance is the maximum relative difference that another order of additions can cause in losses and parameters of
-// double precision, as train.py explains. A lost gradient causes a relative difference of more than 0.01.
+// Tolerance is the accepted relative difference between two results of a training. In double precision, a different
+// order of additions causes smaller differences in losses and parameters, as train.py explains. A lost gradient causes
+// a relative difference of more than 0.01.
 const Tolerance = 1e-9
 
 // TrainingResult is the file that train.py writes with --out.

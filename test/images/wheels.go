@@ -77,8 +77,8 @@ func read(entry *zip.File) (string, error) {
 	return string(content), err
 }
 
-// installPath returns the path in an image for a file of a wheel, as PyPA's binary distribution format defines it.
-// Data files are below the prefix, and other files are in Python's folder site-packages.
+// installPath returns the path at which a file of a wheel is installed in an image, as PyPA's binary distribution
+// format defines it. Data files are below the prefix, and other files are in Python's folder site-packages.
 func installPath(name string) string {
 	if top, rest, ok := strings.Cut(name, "/"); ok && strings.HasSuffix(top, ".data") {
 		kind, rest, _ := strings.Cut(rest, "/")

@@ -23,8 +23,9 @@ spec:
   environments: {dev: {}, prod: {}}
 `
 
-// requireRun is a kustomize replacement that makes the build fail if the function did not run. It copies a field of
-// the object FunctionRun to itself, and only the function adds this object.
+// requireRun is a kustomize replacement that makes the build fail if the function did not run. The replacement copies a
+// field of the object FunctionRun to the same field. This fails if the object is missing, and only the function adds
+// this object.
 const requireRun = `replacements:
 - source: {kind: FunctionRun, name: acme, fieldPath: function}
   targets:

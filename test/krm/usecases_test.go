@@ -133,10 +133,11 @@ func TestUseCases(t *testing.T) {
 	}
 }
 
-// job4 is a TrainJob with 4 nodes, which most use cases contain.
+// job4 is a TrainJob with 4 nodes. Most use cases contain this TrainJob.
 var job4 = strings.Replace(job, "NODES", "4", 1)
 
-// quota returns a ResourceQuota with this spec and this value of the label app.kubernetes.io/managed-by.
+// quota returns a ResourceQuota with the given spec, and with the given manager in the label
+// app.kubernetes.io/managed-by.
 func quota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }

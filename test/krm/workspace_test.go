@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// These are flags of kustomize build. The flags in allowed permit functions, and the flags in noExec do not permit to
-// run programs.
+// These are flags of kustomize build. With the flags in allowed, kustomize runs functions that are programs. With the
+// flags in noExec, kustomize runs no programs.
 var (
 	allowed = []string{"--enable-alpha-plugins", "--enable-exec"}
 	noExec  = []string{"--enable-alpha-plugins"}

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// table returns the rows of the table with these columns in a Markdown page. The test fails if the page has no such
-// table, or if a row has an empty cell or another number of cells.
+// table finds the table with the given columns in a Markdown page, and returns the rows of the table. The test fails if
+// the page has no table with these columns, or if a row has an empty cell or the wrong number of cells.
 func table(t *testing.T, page string, columns ...string) [][]string {
 	t.Helper()
 	heading := "| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n"
@@ -81,15 +81,15 @@ func patterns(t *testing.T, cell string) []pattern {
 	return all
 }
 
-// These constants limit the number of functions and files in the table about generate, so that a new contributor can
-// read them in an hour.
+// The table about generate lists functions and their files. These constants limit the numbers of functions and files,
+// so that a new contributor can read all listed functions in an hour.
 const (
 	maxTraced      = 40 // functions
 	maxTracedFiles = 20
 )
 
-// TestGenerateCanBeFollowed checks the table of functions through which generate runs. Each function must exist in
-// its file, and an earlier function of the table must use it.
+// TestGenerateCanBeFollowed checks the table of functions through which generate runs. Each function must exist in its
+// file, and must be used by a function that the table lists earlier.
 func TestGenerateCanBeFollowed(t *testing.T) {
 	rows := table(t, "docs/design/architecture.md", "file", "function", "task")
 	files, used := map[string]bool{}, map[string]bool{"main": true}

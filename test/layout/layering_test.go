@@ -17,7 +17,8 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban forbids imports in some folders, for a reason. It is one row of the first table of docs/design/architecture.md.
+// ban forbids imports in some folders, and contains the reason. Each ban is one row of the first table of
+// docs/design/architecture.md.
 type ban struct {
 	from, targets, exceptions []pattern
 	reason                    string
@@ -99,9 +100,10 @@ func (b ban) violations(all []pkg) []string {
 	return found
 }
 
-// reached returns the imports of a package that a rule about the target checks. For packages of this repository and
-// for CUE, it returns direct and indirect imports. For other modules it returns only direct imports, because this
-// project cannot change what those modules import. Commands may import CUE indirectly through the generator.
+// reached returns the imports of package p that must be compared with target, which p must not import. For packages of
+// this repository and for CUE, it returns direct and indirect imports. For other modules it returns only direct
+// imports, because this project cannot change what those modules import. Commands may import CUE indirectly through the
+// generator.
 func (target pattern) reached(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
@@ -110,8 +112,8 @@ func (target pattern) reached(from pattern, p pkg) []string {
 	return p.Imports
 }
 
-// TestLayersNameExistingPackages finds rows of the table about packages that were renamed or removed. It also finds
-// packages with the mark "(coming)" that exist now.
+// TestLayersNameExistingPackages finds table rows that name a package that was renamed or removed. It also finds
+// packages that the table marks as "(coming)", although the packages already exist.
 func TestLayersNameExistingPackages(t *testing.T) {
 	var existing []string
 	for _, p := range packages(t) {

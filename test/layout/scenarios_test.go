@@ -9,14 +9,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// scenarios lists the scenarios that must have a test. The names are beginnings of cells in docs/scenarios.md.
+// scenarios lists the scenarios that must have a test. Each entry is the beginning of a table cell in
+// docs/scenarios.md.
 var scenarios = []string{
 	"US4.1", "US4.2", "US4.3", "US4.4",
 	"resource quota boundary", "network policy conflicts", "Istio service mesh conflicts", "slot configuration mismatch",
 }
 
-// row matches a row of the table in docs/scenarios.md, which has a scenario, the name of its test and the folder of
-// the test.
+// row matches a row of the table in docs/scenarios.md. A row contains a scenario, the name of a test for the scenario,
+// and the folder of this test.
 var row = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
 
 // TestScenariosHaveTests: each test that docs/scenarios.md lists exists, and each entry of scenarios has a test.

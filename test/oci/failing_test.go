@@ -20,8 +20,8 @@ func uploads(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// responding wraps a registry. The handler answer responds to requests for which some returns true, and the registry
-// responds to all other requests.
+// responding wraps a registry. The handler answer responds to requests for which the function some returns true, and
+// the registry responds to all other requests.
 func responding(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func manifests(r *http.Request) bool {
 }
 
 // TestRegistriesThatFail checks that, after each failure of a registry, the program prints one line and ends with the
-// documented exit code. The registry must not have the tag.
+// documented exit code. After the failure, the tag must not exist in the registry.
 func TestRegistriesThatFail(t *testing.T) {
 	program := repo.Build(t)
 	cases := map[string]struct {

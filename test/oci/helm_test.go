@@ -12,9 +12,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestChartsAreInstalledFromRegistries: Helm 3 and Helm 4 can read the charts that publish helm has uploaded to a
-// registry, by name and version. A chart from the registry renders the same objects as the chart in the folder. A
-// second publish helm uploads nothing.
+// TestChartsAreInstalledFromRegistries: publish helm uploads charts to a registry. Helm 3 and Helm 4 can read these
+// charts from the registry by name and version. A chart from the registry renders the same objects as the chart in the
+// folder. If publish helm runs a second time, it uploads nothing.
 func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	references := w.mustHelm(t, "oci://HOST/charts", "-f", acme)
@@ -37,8 +37,8 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	}
 }
 
-// TestVersionsStay: publish helm refuses to replace a chart by a different chart with the same version, in a registry
-// and as a file. The flag --force permits it.
+// TestVersionsStay: publish helm refuses to replace a chart with a different chart of the same version, both in a
+// registry and as a file. The flag --force permits the replacement.
 func TestVersionsStay(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")
@@ -61,8 +61,8 @@ func TestVersionsStay(t *testing.T) {
 	}
 }
 
-// TestChartsInFolders: publish helm writes the charts of all environments to one OCI image layout, with tags of name
-// and version.
+// TestChartsInFolders: publish helm writes the charts of all environments to one OCI image layout. Each tag consists of
+// the name and version of a chart.
 func TestChartsInFolders(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir := filepath.Join(t.TempDir(), "layout")

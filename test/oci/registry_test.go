@@ -32,7 +32,8 @@ import (
 // acme is the path of an example that has environments.
 const acme = "examples/acme/platform.yaml"
 
-// world is a registry on this machine, with the settings of the program that publishes artifacts to the registry.
+// world consists of a registry on this machine, and of the settings of the program that publishes artifacts to the
+// registry.
 type world struct {
 	program, host string
 	writes        atomic.Int64 // number of requests that can change the registry
@@ -65,14 +66,14 @@ type result struct {
 	out, err string
 }
 
-// publish runs trainyard publish oci in the root folder of this repository. It replaces the text HOST in dest by the
-// address of the registry.
+// publish runs trainyard publish oci in the root folder of this repository. publish replaces the text HOST in dest with
+// the address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.publishes(t, "oci", dest, args...)
 }
 
-// publishes runs trainyard publish oci or trainyard publish helm, as kind selects.
+// publishes runs trainyard publish with the subcommand kind, which is oci or helm.
 func (w *world) publishes(t *testing.T, kind, dest string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(w.program, append([]string{"publish", kind, strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
@@ -136,8 +137,8 @@ func files(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committed returns the contents of the files with objects in bundles/rendered, for an environment of acme in the
-// format argocd.
+// committed reads the bundle of an environment of acme in the format argocd from bundles/rendered. It returns the
+// contents of those files that contain objects.
 func committed(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

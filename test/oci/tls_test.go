@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere makes the program reach a server under the name example.com through a proxy. The certificates of httptest
-// are valid for this name.
+// elsewhere configures a proxy, so that the program reaches a server as example.com. The certificates of httptest are
+// valid for the name example.com.
 func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	w.environment = append(w.environment, "HTTPS_PROXY="+proxy.URL, "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
 }
 
-// tunnel connects a client with a server until one of them closes the connection.
+// tunnel connects a client with a server until the client or the server closes the connection.
 func tunnel(w http.ResponseWriter, address string) {
 	server, err := net.Dial("tcp", address)
 	if err != nil {
@@ -77,8 +77,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPNeedsAFlag checks that the program uses a registry without TLS only with --plain-http, if the registry
-// is outside private networks.
+// TestPlainHTTPNeedsAFlag checks that --plain-http is required for registries that have no TLS and are outside private
+// networks.
 func TestPlainHTTPNeedsAFlag(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewServer(quietRegistry())

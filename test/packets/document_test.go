@@ -15,11 +15,11 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// page is the path of a page of the documentation. The page shows platform documents, and a table of the connections that
-// these documents allow.
+// page is the path of the documentation page about networks. The page shows platform documents, and a table of the
+// connections that these documents allow.
 const page = "docs/networks.md"
 
-// Paths under which the page shows its documents.
+// These are the paths that the page gives to its platform documents.
 const (
 	anyPort = "/tmp/networks.yaml"
 	pinned  = "/tmp/ports.yaml"

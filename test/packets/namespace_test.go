@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uplink is the address of the machine on its links to the hosts. It is the same on all links.
+// uplink is the address of the machine on its links to the hosts. The machine has the same address on all links.
 const uplink = "169.254.1.1"
 
 // network is the network namespace of one host, with a veth pair to the machine.

@@ -33,8 +33,8 @@ const (
 	otherInMLflow     = "database"
 )
 
-// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. The order of
-// its subtests matters.
+// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. Its subtests
+// must run in the given order.
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("no connection passes without the policy agent", func(t *testing.T) {
@@ -71,7 +71,8 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	t.Run("pods reach each other at the document's ports", w.testPortRange)
 }
 
-// testPortRange checks a document with a range of ports for MPI. Only these ports and the port of sshd may be open.
+// testPortRange checks a document with a range of ports for MPI. Only the ports in this range and the port of sshd may
+// be open.
 func (w *testbed) testPortRange(t *testing.T) {
 	wants := map[string]bool{
 		"2222/tcp": true, "20000/tcp": true, "25000/tcp": true, "29999/tcp": true,
@@ -99,7 +100,7 @@ func (w *testbed) testPortRange(t *testing.T) {
 	runMPI(t, pinned, launcher, node)
 }
 
-// testConflicts adds network policies of other owners, and checks which connections pass then.
+// testConflicts adds network policies that trainyard has not generated, and checks which connections pass after that.
 func (w *testbed) testConflicts(t *testing.T) {
 	t.Run("an existing default-deny policy does not affect MPI", func(t *testing.T) {
 		w.apply(t, policy("team-vision", "default-deny", nil, nil, nil))
@@ -130,8 +131,8 @@ func (w *testbed) testConflicts(t *testing.T) {
 	})
 }
 
-// policy returns a network policy of another owner. It allows connections from and to pods of its own namespace, which
-// it selects by labels.
+// policy returns a network policy that trainyard has not generated. The policy allows connections from and to those
+// pods of its namespace that have certain labels.
 func policy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -157,7 +158,7 @@ func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 	}
 }
 
-// await waits until the agent enforces a policy. To find out, it tries a connection that the policy allows or blocks.
+// await waits until the agent enforces a policy. It repeatedly tries a connection that the policy allows or blocks.
 func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// addDefaultRoute gives the machine an address and a default route. Without them, the API server could not choose the
-// address that it publishes.
+// addDefaultRoute gives the machine an address and a default route. Without an address and a default route, the API
+// server could not choose the address that it publishes.
 func addDefaultRoute() error {
 	for _, args := range []string{
 		"link add nowhere type bridge", "address add 10.77.255.1/32 dev nowhere", "link set nowhere up", "route add default dev nowhere",
@@ -83,13 +83,14 @@ func ofJob(job, role string) map[string]string {
 	return map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role}
 }
 
-// testbed consists of hosts, between which this machine routes, and of an API server with the Pods among them.
+// testbed consists of hosts and an API server. This machine routes between the hosts. If a host is a pod, the API
+// server contains its Pod.
 type testbed struct {
 	*controlplane.ControlPlane
 	hosts []*host
 }
 
-// newTestbed creates all hosts. It sends every new connection between them to the queue of the policy agent.
+// newTestbed creates all hosts. The kernel sends every new connection between hosts to the queue of the policy agent.
 func newTestbed(t *testing.T) *testbed {
 	t.Helper()
 	if os.Getenv("TRAINYARD_PACKETS") == "" {

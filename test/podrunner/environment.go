@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// environment returns the variables of a container. The variables that a container runtime sets come first, then
-// those of the spec. A variable of the spec can refer to variables before it.
+// environment returns the variables of a container. The variables that a container runtime sets come first,
+// followed by the variables of the spec. A variable of the spec can refer to variables before it.
 func environment(hostname string, spec []corev1.EnvVar) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		{Name: "PATH", Value: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
@@ -37,8 +37,8 @@ func expandAll(args []string, env []corev1.EnvVar) []string {
 	return expanded
 }
 
-// expand replaces $(NAME) by the value of an existing variable, and $$ by $. Kubernetes does the same before a
-// shell reads the text.
+// expand replaces $(NAME) with the value of the variable NAME, if the variable exists, and replaces $$ with $.
+// Kubernetes makes the same replacements before a shell reads the text.
 func expand(text string, env []corev1.EnvVar) string {
 	var out strings.Builder
 	for {

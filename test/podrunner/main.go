@@ -14,14 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UID and GID are the user and group of every container. OpenShift's restricted-v2 assigns such ids to pods.
+// UID and GID are the user and group of every container. They resemble the ids that OpenShift's restricted-v2
+// assigns to pods.
 const (
 	UID = 1000680000
 	GID = 0
 )
 
 // stageVariable is the environment variable that selects the role of a test binary. A test binary starts itself
-// again as the process that runs the tests, and that process starts it once more as each container.
+// again in a second process, which runs the tests. For each container, the second process starts the test binary
+// once more.
 const (
 	stageVariable  = "TRAINYARD_PODRUNNER_STAGE"
 	stageTests     = "tests"
@@ -40,7 +42,7 @@ const advice = `These tests start pods and need Linux with user namespaces for e
 // even by a panic or a timeout, all processes that they started end too.
 func Main(m *testing.M) int { return Around(m.Run) }
 
-// Around does the same as Main for tests that need another main function, such as controlplane.Main.
+// Around does the same as Main, but calls run instead of m.Run. For example, run can call controlplane.Main.
 func Around(run func() int) int {
 	switch os.Getenv(stageVariable) {
 	case stageTests:

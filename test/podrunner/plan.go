@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// plan describes a container to the process that will become the container.
+// plan describes a container. The process that becomes the container reads the plan.
 type plan struct {
 	Root     string // the folder where the container's root is mounted
 	Hostname string
@@ -41,7 +41,7 @@ var programs = []string{
 
 var devices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
-// files maps the path of each other file of the image to its content.
+// files contains the other files that an image would contain. It maps each path to the content of the file.
 var files = map[string]string{
 	"/etc/group":         "root:x:0:\nmpiuser:x:1000:\n",
 	"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -52,7 +52,7 @@ var files = map[string]string{
 	"/etc/ssh/ssh_config": "# Part of the image.\n",
 }
 
-// plan returns the plan of a container. Its files on the machine are in dir.
+// plan returns the plan of a container. The files of the container are in dir on this machine.
 func (p *Pod) plan(container corev1.Container, dir string) plan {
 	p.t.Helper()
 	env := environment(p.hostname, container.Env)

@@ -22,7 +22,7 @@ import (
 // timeout is the maximum time for which Wait waits for a container.
 const timeout = 4 * time.Minute
 
-// If the setup of a container fails, the container has this exit code, and its log has this prefix.
+// If the setup of a container fails, the container ends with this exit code, and its log begins with this prefix.
 const (
 	setupPrefix = "podrunner: "
 	setupCode   = 125
@@ -161,7 +161,7 @@ func (l *log) String() string {
 	return l.buffer.String()
 }
 
-// write writes a file that the container can also write.
+// write writes a file to which containers can also write.
 func (p *Pod) write(path string, content []byte) {
 	p.t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestPreflightWritesHydraHostfile checks the format host:slots. The hostfile contains the address of the launcher
-// instead of its name, because Hydra would connect by SSH to a launcher that is listed by name.
+// TestPreflightWritesHydraHostfile checks that the hostfile for Hydra has lines of the form host:slots. The hostfile
+// contains the address of the launcher instead of its name, because Hydra would connect by SSH to a launcher that is
+// listed by name.
 func TestPreflightWritesHydraHostfile(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, platform{})

@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// job provides the environment of the pods of a TrainJob with the name sum.
+// job provides everything that the pods of a TrainJob named sum need.
 type job struct {
 	t        testing.TB
 	launcher *host
@@ -36,7 +36,7 @@ type host struct {
 	sshd          *podrunner.Process
 }
 
-// platform describes a property in which images or clusters differ, such as the shell.
+// platform describes properties that differ between images or clusters, such as the shell.
 type platform struct {
 	shell    string            // the program to which /bin/sh links; by default, that of this machine
 	replace  map[string]string // see podrunner.Pod
@@ -96,7 +96,7 @@ func (j *job) newHost(role string, index int, on platform) *host {
 	return h
 }
 
-// replaceShell returns a value of podrunner.Pod.Replace that replaces the program to which /bin/sh links.
+// replaceShell returns a value for podrunner.Pod.Replace, so that /bin/sh in a pod is the shell with the given name.
 func replaceShell(t testing.TB, name string) map[string]string {
 	t.Helper()
 	sh, err := filepath.EvalSymlinks("/bin/sh")
@@ -162,7 +162,7 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// eventually waits until a condition holds that a running container must bring about.
+// eventually waits until a running container has made a condition true.
 func eventually(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {

@@ -24,8 +24,8 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// TestVerdictLengthIsLimited checks the longest possible verdicts. They report the maximum number of failures, with long
-// names and details, for up to 120 hosts.
+// TestVerdictLengthIsLimited checks the longest possible verdicts. These verdicts report the maximum number of failures,
+// with long names and details, for up to 120 hosts.
 func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ good, bad, timed int }{
@@ -39,7 +39,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 			j := newJob(t, 0, platform{})
 			j.slots = 10000
 			for i := range tc.good - 1 {
-				// These hosts are the launcher under other names, because preflight reaches the launcher without ssh.
+				// All these host names belong to the launcher, because preflight reaches the launcher without ssh.
 				j.addHost(fmt.Sprintf("sum-launcher-0-0.%d", i))
 			}
 			for i := range tc.bad {

@@ -14,7 +14,7 @@ import (
 // container, and to 12 kB for each pod.
 const limit = 2500
 
-// verdict is the result of preflight, which preflight writes as its termination message.
+// verdict is the result that preflight writes as its termination message.
 type verdict struct {
 	Hosts     int       `json:"hosts"`
 	Reached   int       `json:"reached"`

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that replaces itself by the program binary. On Linux, the kernel kills this
-// program when its parent ends. Tests need this, because a test that panics or times out runs no cleanup code.
+// WrapperScript returns a shell script that replaces itself with the program binary. On Linux, the kernel kills this
+// program when its parent process ends. Tests need this, because a test that panics or times out runs no cleanup code.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)

@@ -50,7 +50,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	if err := os.WriteFile(start, []byte(WrapperScript("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The parent waits until the child runs the server. Only then does the end of the parent also end the child.
+	// The parent waits until the child runs the server. If the parent ended earlier, the child would survive.
 	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)

@@ -22,7 +22,7 @@ type Daemon struct {
 	Name string
 	// Record is the path of the file that identifies the process.
 	Record string
-	// Log is the path of the server's output. A new start appends to it.
+	// Log is the path of the server's output. Each start of the server appends to this file.
 	Log string
 }
 

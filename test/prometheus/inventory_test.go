@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// expression holds the metrics and grouping labels of a PromQL expression. The program tools/promql reports them.
+// expression holds the metrics and grouping labels of a PromQL expression. The program tools/promql prints these
+// metrics and labels.
 type expression struct {
 	Metrics map[string][]string
 	Groups  []string
@@ -40,7 +41,8 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 	return all
 }
 
-// scrapeLabels lists the labels that Prometheus adds to scraped series, and the new names of labels that it renames.
+// scrapeLabels lists the labels that series get when Prometheus scrapes them. Prometheus adds some of these labels, and
+// renames pod and namespace.
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
 // emitted maps the name of every known series to the labels of the series.
@@ -55,7 +57,8 @@ func emitted(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// A listed metric of another exporter is a histogram if and only if its name ends in _seconds.
+			// For metrics of other exporters, grafana/ contains no type. Here, such a metric is a histogram if and only
+			// if its name ends in _seconds.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}
@@ -107,7 +110,7 @@ func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]str
 	}
 }
 
-// TestUnknownMetricsAreFound checks that TestRulesQueryKnownMetrics can fail.
+// TestUnknownMetricsAreFound checks that TestRulesQueryKnownMetrics would fail for an unknown metric.
 func TestUnknownMetricsAreFound(t *testing.T) {
 	a := read(t, map[string]string{"rule": `sum by (b) (rate(kube_pod_inof{a="b"}[5m]))`, "text": "sum("})
 	if _, found := a["rule"].Metrics["kube_pod_inof"]; !found || a["text"].Error == "" || !slices.Equal(a["rule"].Groups, []string{"b"}) {
@@ -124,7 +127,7 @@ func TestUnknownMetricsAreFound(t *testing.T) {
 	}
 }
 
-// TestMetricsAreUsed checks that a rule or panel queries every declared metric.
+// TestMetricsAreUsed checks that every declared metric is queried by a rule or a panel.
 func TestMetricsAreUsed(t *testing.T) {
 	o := grafana(t)
 	used := map[string]bool{}

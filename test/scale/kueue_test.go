@@ -23,11 +23,12 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hosts is the number of pods of a queued job. The queue team has room for one such job if it borrows quota.
+// hosts is the number of pods of a queued job. The queue named team can admit one job of this size if the queue borrows
+// quota.
 const hosts = 3
 
-// TestJobsWaitForQuota checks that queues admit TrainJobs up to the number of nodes that vet reports, with their own
-// quota and borrowed quota. Other TrainJobs must wait.
+// TestJobsWaitForQuota checks that each queue admits TrainJobs with up to as many nodes as vet reports for the queue.
+// This number includes borrowed quota. Other TrainJobs must wait.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -44,7 +45,7 @@ func TestJobsWaitForQuota(t *testing.T) {
 				t.Run("the queue admits as many nodes as vet reports: "+queue, func(t *testing.T) { s.expectMaxNodes(t, queue, most) })
 			}
 			t.Run("pods of a job with a required topology share a node", s.expectSameNode)
-			// An old client may request the older API version v1beta1, to which Kueue must convert the object.
+			// An old client may request the older API version v1beta1. Kueue must then convert the object to v1beta1.
 			if diff := cmp.Diff("team", s.kubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
 				t.Errorf("the ClusterQueue of the LocalQueue in v1beta1: -want +got:\n%s", diff)
 			}
@@ -97,8 +98,7 @@ func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	s.kubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
-// expectSameNode checks that all pods of a job run on the same cluster node if the runtime of the job requires this
-// topology.
+// expectSameNode checks that all pods of a job run on the same cluster node if the job's runtime requires that.
 func (s *sandbox) expectSameNode(t *testing.T) {
 	job := queued("near", "near", "near", hosts, "1h")
 	s.submit(t, job)

@@ -25,7 +25,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// timeout limits each wait. An idle machine needs only seconds.
+// timeout limits each wait. On an idle machine, a wait takes only seconds.
 const timeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -39,8 +39,8 @@ type sandbox struct {
 	client client.Client
 }
 
-// start brings up a cluster, and takes it down at the end of the test. It applies the objects of a platform that
-// consists of these layers in testdata.
+// start brings up a cluster, and takes it down at the end of the test. It generates a platform from the given layers in
+// testdata, and applies the objects of the platform.
 func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "scale-")

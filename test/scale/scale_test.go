@@ -51,7 +51,7 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	}
 }
 
-// await waits until a job and the number of its running pods satisfy reached.
+// await calls the function reached with a job and the number of its running pods until reached returns true.
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
 	poll.Until(t, timeout, func(ctx context.Context) error {

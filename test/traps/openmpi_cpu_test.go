@@ -79,14 +79,14 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roles returns the ReplicatedJobs of the launcher and of the nodes, because most traps concern both.
+// roles returns the ReplicatedJobs of the launcher and of the nodes, because most traps concern both roles.
 func roles(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
 	return map[string]jobset.ReplicatedJob{"launcher": job(t, ctr, "launcher"), "node": job(t, ctr, "node")}
 }
 
-// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes must be 1, because it sets the parallelism of the job with
-// the label trainer, which is the launcher.
+// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes must be 1, because Trainer uses it as the parallelism of the
+// job that has the label trainer. This job is the launcher.
 func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	cases := map[string]struct {
 		settings string
@@ -114,8 +114,8 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	}
 }
 
-// TestMPIPolicyIsExplicit: the plugin dereferences the fields of mlPolicy.mpi without a check. Defaults that the API
-// server fills in would also appear as drift.
+// TestMPIPolicyIsExplicit: the plugin dereferences the fields of mlPolicy.mpi without a check. If the API server filled
+// in default values for these fields, the values would also appear as drift.
 func TestMPIPolicyIsExplicit(t *testing.T) {
 	got := generate(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"

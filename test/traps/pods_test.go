@@ -26,7 +26,7 @@ func TestLabelsReachPods(t *testing.T) {
 }
 
 // TestIstioInjectsNoSidecar: with a sidecar, SSH fails and the JobSet never completes. Older versions of Istio read the
-// annotation, and newer versions read the label.
+// annotation sidecar.istio.io/inject, and newer versions read the label with this key.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -59,8 +59,8 @@ func TestRuntimeIsListed(t *testing.T) {
 	}
 }
 
-// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses a fixed user or group. On other clusters, the user can read
-// the SSH keys only with a fixed group, because Trainer 2.3 creates them with mode 0640.
+// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses pods with a fixed user or group. On other clusters, a pod
+// needs a fixed group to read the SSH keys, because Trainer 2.3 creates them with mode 0640.
 func TestUserFitsTheCluster(t *testing.T) {
 	uid := func(n int64) *int64 { return &n }
 	yes := true
@@ -133,7 +133,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 }
 
 // TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites volumes with
-// these names. The runtime must contain every other volume that a container mounts.
+// these names. If a container mounts a volume with a different name, the runtime must contain this volume.
 func TestVolumesDoNotClash(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "sharedMemory: 4Gi")) {
 		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
@@ -203,8 +203,8 @@ func TestPreflightSettings(t *testing.T) {
 	}
 }
 
-// TestServiceVariablesAreDisabled: sshd accepts at most 128 forwarded variables. In a large namespace, Kubernetes would
-// set more variables for Services.
+// TestServiceVariablesAreDisabled: sshd accepts at most 128 forwarded variables. In a namespace with many Services,
+// Kubernetes would set more than 128 variables for the Services.
 func TestServiceVariablesAreDisabled(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "")) {
 		spec := pod(j).Spec

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestGangHasItsScheduler: Trainer creates a PodGroup but does not set schedulerName. Unless every pod has the right
-// schedulerName, the PodGroup has no effect.
+// TestGangHasItsScheduler: Trainer creates a PodGroup but does not set schedulerName. The PodGroup has an effect only
+// if every pod has the right schedulerName.
 func TestGangHasItsScheduler(t *testing.T) {
 	seconds := func(n int32) *trainer.PodGroupPolicy {
 		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
@@ -103,8 +103,8 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the resources of the job with the label
-// trainer, which is the launcher.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the resources of the job that has the
+// label trainer. This job is the launcher.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
@@ -155,8 +155,8 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources checks the resources of the main container. It also checks that init containers do not request more,
-// because that would increase the request of the pod.
+// expectResources checks the resources of the main container. It also checks that no init container requests more than
+// the main container, because a larger request would increase the request of the pod.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {
@@ -179,8 +179,8 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 }
 
 // TestQuantitiesAreCanonical: when a TrainJob uses a runtime, the controller of Trainer up to version 2.1 writes the
-// quantities of the runtime in canonical form. If they change, the controller owns these fields, and applying the same
-// file again ends in a conflict.
+// quantities of the runtime in canonical form. If this changes a quantity, the controller owns the field, and applying
+// the same file again ends in a conflict.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string

@@ -15,8 +15,8 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob cannot mount volumes. From 2.2, it can do so only with
-// patches. The runtime therefore mounts the volumes, but only in the containers that run ranks.
+// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob cannot mount volumes. From Trainer 2.2, a TrainJob can mount
+// volumes only with patches. The runtime therefore mounts the volumes, but only in the containers that run ranks.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{
@@ -57,8 +57,8 @@ func storageMounts(c corev1.Container) []corev1.VolumeMount {
 	return found
 }
 
-// TestObjectStoresAreVariables: S3 clients read the settings of a connection from environment variables. A prefix of
-// the names distinguishes two connections.
+// TestObjectStoresAreVariables: S3 clients read the settings of a connection from environment variables. If a runtime
+// has two connections, a prefix distinguishes the names of their variables.
 func TestObjectStoresAreVariables(t *testing.T) {
 	want := []corev1.EnvFromSource{
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "models"}}},
@@ -104,7 +104,8 @@ func TestInitializersRunFirst(t *testing.T) {
 	if diff := cmp.Diff(env, c.Env); diff != "" {
 		t.Errorf("env: -want +got:\n%s", diff)
 	}
-	// The image of the initializer writes to this path. Ranks find the files at the root of their own mount.
+	// The program in the initializer's image writes to /workspace/dataset. Ranks mount the same storage, and find the
+	// files at the root of their mount.
 	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "storage-data", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
 		t.Errorf("mounts: -want +got:\n%s", diff)
 	}

@@ -2,7 +2,7 @@ package upstream
 
 import "os/exec"
 
-// Kueue admits TrainJobs by quota. In tests, it manages no other jobs, and serves neither metrics nor its
+// Kueue admits TrainJobs by quota. In tests, Kueue manages only TrainJobs, and serves neither metrics nor its
 // visibility API.
 var Kueue = Manager{
 	Name: "kueue", module: "sigs.k8s.io/kueue", folders: []string{"config/default"},
@@ -31,10 +31,10 @@ func (t Toolbox) Queues() (Manifests, error) {
 	return Manifests{CRDs: read.CRDs}, err
 }
 
-// withFolder returns a command that runs a program for which the files of folder are visible at target, a path
-// below /etc. Nothing else in /etc is visible to the program. No other program sees these files, because the
-// program runs in its own mount namespace. It also runs in its own user namespace, so that root is not needed
-// (see unshare(1)).
+// withFolder returns a command that runs a program. This program sees the files of folder at the path target, which is
+// below /etc. Nothing else in /etc is visible to the program. Other programs do not see these files at target, because
+// the program runs in its own mount namespace. The program also runs in its own user namespace, so that root is not
+// needed (see unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {
 	const script = `mount -t tmpfs tmpfs /etc && mkdir -p "$2" && cp -R "$1/." "$2" && shift 2 && exec "$@"`
 	all := append([]string{"--map-root-user", "--mount", "sh", "-c", script, "sh", folder, target, program}, args...)

@@ -44,7 +44,8 @@ health: {healthProbeBindAddress: "$HEALTH"}
 var Trainer = Manager{
 	Name: "trainer-controller-manager", module: "github.com/kubeflow/trainer/v2",
 	folders: []string{"manifests/base/crds", "manifests/base/webhook"},
-	// Trainer has no option for the folder of its certificates. It reads them from TMPDIR, where Prepare puts them.
+	// Trainer has no option for the folder of its certificates. Trainer reads the certificates from TMPDIR, where
+	// Prepare puts them.
 	config: `
 apiVersion: config.trainer.kubeflow.org/v1alpha1
 kind: Configuration
@@ -62,8 +63,8 @@ type ManagerOptions struct {
 	Program string
 	// Dir is an existing folder for the files of the manager.
 	Dir string
-	// Config is for installing webhooks, and connects to the API server as an administrator. Kubeconfig is the
-	// path of the manager's own kubeconfig.
+	// Config connects to the API server as an administrator, and is used to install webhooks. Kubeconfig is the path of
+	// the manager's own kubeconfig.
 	Config     *rest.Config
 	Kubeconfig string
 }

@@ -24,7 +24,7 @@ type Manifests struct {
 	validating []*admissionv1.ValidatingWebhookConfiguration
 }
 
-// Manifests returns the manifests of a manager, which it builds with kustomize.
+// Manifests builds the manifests of a manager with kustomize, and returns them.
 func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	var read Manifests
 	dir, err := t.Module(m.module)

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// monitoringCRDs locates the CRDs of monitoring operators. For each CRD, it has a folder below tools/, a Go module
-// that this folder pins, and a file of that module.
+// monitoringCRDs locates the CRDs of monitoring operators. Each entry contains a folder below tools/, a Go module that
+// this folder pins, and the path of a CRD in this module.
 var monitoringCRDs = []struct{ tools, module, file string }{
 	{"dashboards", "github.com/grafana/grafana-operator/v5", "config/crd/bases/grafana.integreatly.org_grafanadashboards.yaml"},
 	{"dashboards", "github.com/perses/perses-operator", "config/crd/bases/perses.dev_persesdashboards.yaml"},

@@ -30,7 +30,7 @@ func Tools(folder string) (Toolbox, error) {
 // Path returns the path of a built program, such as kubectl or kustomize.
 func (t Toolbox) Path(name string) string { return filepath.Join(t.bin, name) }
 
-// ManagerPath returns the path of the program of a manager. Each version of a manager has its own folder.
+// ManagerPath returns the path of a manager's program. Each version of a manager has its own folder.
 func (t Toolbox) ManagerPath(m Manager) string {
 	return filepath.Join(t.bin, filepath.Base(t.modules), m.Name)
 }

@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// read decodes a file strictly into the Go type of the kind that the file names.
+// read decodes the object in a file strictly into the Go type for the object's kind.
 func read(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -2,7 +2,7 @@
 // kube-network-policies. The engine's own command runs only inside a cluster. This command takes a kubeconfig instead.
 //
 // The command reads packets from a netfilter queue. The engine configures nftables to fill the queue. If the kernel does
-// not support this, the engine continues, and the caller must fill the queue with iptables.
+// not support this configuration, the engine continues, and the caller must fill the queue with iptables.
 package main
 
 import (
@@ -40,8 +40,8 @@ func run(ctx context.Context, kubeconfig string, queue int) error {
 		return err
 	}
 	all := informers.NewSharedInformerFactory(client, 0)
-	// The engine fails with a nil pointer if the container runtime's plugin interface is disabled in its configuration. If
-	// the interface is enabled, but no container runtime offers it, the engine uses only the API server.
+	// The engine fails with a nil pointer if the engine's configuration disables the plugin interface of the container
+	// runtime. If the interface is enabled, but no container runtime offers it, the engine uses only the API server.
 	engine, err := networkpolicy.NewController(client,
 		all.Networking().V1().NetworkPolicies(), all.Core().V1().Namespaces(), all.Core().V1().Pods(),
 		nil, nil, nil, nil, networkpolicy.Config{QueueID: queue, NodeName: "none"})

@@ -38,7 +38,7 @@ type Check struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// finding is the result of one check on one observation.
+// finding is the result of one check for one observed state of the TrainJob.
 type finding struct {
 	status   Status
 	detail   string
@@ -54,7 +54,7 @@ func failed(pod jobs.Pod, detail, evidence string) finding {
 	return finding{status: Failed, detail: detail, pod: &pod, evidence: evidence}
 }
 
-// check is a Check with the function that decides it.
+// check is a Check together with the function that decides whether the check passes.
 type check struct {
 	Check
 	run func(*observation) finding
@@ -63,7 +63,7 @@ type check struct {
 	needsLog bool
 }
 
-// checksFor returns the checks for a runtime, in the order of the steps that they check.
+// checksFor returns the checks for a runtime, in the order in which a TrainJob reaches these checks.
 func checksFor(runtime jobs.Runtime) []check {
 	var all []check
 	add := func(name, title string, run func(*observation) finding) {

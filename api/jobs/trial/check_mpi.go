@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// checkSSHD passes when every node is ready. It fails if the container of a node ends with an error before mpirun
-// ends, because sshd normally runs until it is stopped.
+// checkSSHD passes when every node is ready. checkSSHD fails if the container of a node ends with an error before
+// mpirun ends, because sshd normally runs until it is stopped.
 func checkSSHD(o *observation) finding {
 	ready := 0
 	var missing []string
@@ -39,7 +39,8 @@ func isReady(pod jobs.Pod) bool {
 	})
 }
 
-// checkDNS, checkSSH and checkSlots search the verdict of preflight for failures with different causes.
+// checkDNS, checkSSH and checkSlots read the verdict of preflight. Each of these checks searches for failures with
+// different causes.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
 		return count(v.Hosts, "host")
@@ -64,8 +65,8 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict passes if the verdict has no failure with a cause for which concerns returns true. If the check
-// passes, the function detail returns its detail.
+// checkVerdict passes if the function concerns returns false for the causes of all failures in the verdict. If the
+// check passes, the function detail returns the text of Check.Detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcher()
 	verdict, err := o.verdict()
@@ -112,7 +113,7 @@ func (o *observation) mpirunEnded() bool {
 	return mainStatus(o.launcher()).State.Terminated != nil
 }
 
-// These exit codes are set by a shell or the container runtime if the program cannot start.
+// A shell or the container runtime sets these exit codes if the program cannot start.
 const (
 	notExecutable = 126
 	notFound      = 127
@@ -200,7 +201,7 @@ func checkComplete(o *observation) finding {
 	}
 }
 
-// rank holds the host and the value of the variable, as one rank printed them.
+// rank is the output of one rank: the name of its host, and the value of the environment variable.
 type rank struct{ host, value string }
 
 // ranks returns the ranks found in the log of a launcher that has ended.
@@ -220,8 +221,8 @@ func ranksIn(log string) []rank {
 	return found
 }
 
-// finished returns the launcher and the status of its main container. The last result is true after the container has
-// ended and its log was read.
+// finished returns the launcher and the status of its main container. The third return value is true if the container
+// has ended and its log was read.
 func (o *observation) finished() (jobs.Pod, corev1.ContainerStatus, bool) {
 	launcher := o.launcher()
 	c := mainStatus(launcher)

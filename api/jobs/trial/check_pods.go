@@ -52,8 +52,8 @@ func schedulingMessage(pod jobs.Pod) string {
 	return ""
 }
 
-// waitsBefore returns the reason why pods are not created yet. The reason is another pod that must end first, such as
-// an initializer, or the latest creation failure.
+// waitsBefore returns the reason why pods are not created yet. Either another pod must end first, such as an
+// initializer, or the reason is the latest creation failure.
 func (o *observation) waitsBefore() string {
 	if len(o.all()) >= o.expectedPods() {
 		return ""
@@ -98,9 +98,9 @@ func isMounted(pod jobs.Pod) bool {
 	}) || slices.ContainsFunc(statuses(pod), hasStarted)
 }
 
-// permanentImageErrors are the reasons of the kubelet after which a trial stops waiting for an image. The reason
-// ErrImagePull is not in this list, because the kubelet soon retries. After ImagePullBackOff, the kubelet retries
-// with growing delays.
+// permanentImageErrors are errors that the kubelet reports. After such an error, a trial stops waiting for the image.
+// The list does not contain ErrImagePull, because the kubelet soon retries after ErrImagePull. After
+// ImagePullBackOff, the kubelet retries with growing delays.
 var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
 
 // checkImage passes when the image of the main container is present on the cluster node of every pod.
@@ -128,8 +128,8 @@ func checkImage(o *observation) finding {
 }
 
 // hasImage reports whether the main container's image is present on the cluster node of a pod. The image is present
-// if a container with this image has started. It is also present if the kubelet could not create the container for a
-// reason that is unrelated to the image.
+// if a container with this image has started. The image is also present if the kubelet could not create the container
+// for a reason that is unrelated to the image.
 func hasImage(pod jobs.Pod) bool {
 	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
 		wait := c.State.Waiting
@@ -151,9 +151,9 @@ func imageOf(pod jobs.Pod, container string) string {
 // startErrors are the reasons that the kubelet reports for a container that it cannot create.
 var startErrors = []string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
-// checkUser passes when every pod has started its preflight or its main container. It fails if a container cannot be
-// created, or if an init container other than preflight fails. Other checks report a failed preflight, because they
-// read its verdict.
+// checkUser passes when every pod has started its preflight or its main container. checkUser fails if a container
+// cannot be created, or if an init container other than preflight fails. The checks that read the verdict of
+// preflight report a failed preflight.
 func checkUser(o *observation) finding {
 	for _, pod := range o.all() {
 		for _, c := range statuses(pod) {

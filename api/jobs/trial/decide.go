@@ -12,8 +12,8 @@ import (
 // responseTimeout is the time after which a check's detail mentions that the API server does not respond.
 const responseTimeout = 5 * time.Second
 
-// decide runs all checks, and reports whether the trial is over. If the trial has reached a later check, earlier
-// checks that are still open pass, except for checks that need the log of the ranks.
+// decide runs all checks, and reports whether the trial is over. If the trial has reached a later check, decide lets
+// the earlier open checks pass, except for checks that need the log of the ranks.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -76,8 +76,8 @@ func (t *trial) wait(c check, detail string) {
 	t.report(c.Check)
 }
 
-// waitingFor returns the reason why a check waits. The reason is the parameter detail, unless the TrainJob was
-// suspended while it ran.
+// waitingFor returns the reason why a check waits. If the TrainJob was suspended while it ran, the suspension is the
+// reason. Otherwise, the reason is the parameter detail.
 func (o *observation) waitingFor(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
@@ -85,8 +85,8 @@ func (o *observation) waitingFor(detail string) string {
 	return detail
 }
 
-// failWithoutFinding fails the first open check if the TrainJob failed and no check has found the reason. It reports
-// whether it failed the check.
+// failWithoutFinding fails the first open check if the TrainJob failed and no check has found the reason.
+// failWithoutFinding returns true if it failed the check.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.view.Outcome()
 	if outcome.Condition == "" || outcome.Condition == complete || !o.isFinal() {
@@ -100,8 +100,8 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire fails the first open check because the trial timed out. The finding contains the log of an mpirun that still
-// runs, if any.
+// expire fails the first open check because the trial timed out. If mpirun still runs, the finding contains the log
+// of mpirun.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {

@@ -80,7 +80,7 @@ func TestWaitingReasons(t *testing.T) {
 	}
 }
 
-// TestFailedInitializer: if an initializer fails, the evidence is its log.
+// TestFailedInitializer: if an initializer fails, the evidence is the log of the initializer.
 func TestFailedInitializer(t *testing.T) {
 	s := newFakeCluster(t)
 	s.log.Store("no such data set\n")

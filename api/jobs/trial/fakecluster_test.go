@@ -33,8 +33,8 @@ type fakeCluster struct {
 	log     atomic.Value // the log of every container, as a string; not set if logs cannot be read
 }
 
-// newFakeCluster creates a fakeCluster with a runtime. Its trials have a timeout of 20 s, which is long enough to
-// pass.
+// newFakeCluster creates a fakeCluster with a runtime. The trials on a fakeCluster have a timeout of 20 s, which
+// is long enough for a trial to pass.
 func newFakeCluster(t *testing.T) *fakeCluster {
 	t.Helper()
 	cp, _, options := start(t)
@@ -44,7 +44,8 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return s
 }
 
-// transport sends a request to the API server through next, or returns an error instead.
+// transport sends a request to the API server with the RoundTripper next, or returns an error without sending the
+// request.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
 // connect creates a client that sends its requests through a transport.
@@ -131,7 +132,7 @@ func (s *fakeCluster) pod(job, role string, index int, suffix string, status cor
 	}
 }
 
-// nodes creates the pods of all nodes, which are ready.
+// nodes creates a ready pod for every node.
 func (s *fakeCluster) nodes(job string) {
 	s.Helper()
 	for i := range int(s.options.Nodes) {

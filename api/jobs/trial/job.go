@@ -17,25 +17,26 @@ import (
 )
 
 const (
-	// label is a label of the TrainJobs of trials. Its value is the name of the runtime.
+	// label is a label of the TrainJobs of trials. The value of the label is the name of the runtime.
 	label = v1alpha1.RuntimeTest
-	// queueLabel is the label with the name of a LocalQueue (kueue/pkg/controller/constants).
+	// queueLabel is the label that contains the name of a LocalQueue (kueue/pkg/controller/constants).
 	queueLabel = "kueue.x-k8s.io/queue-name"
-	// manager is the value of the field manager in the runtime patch of a TrainJob.
+	// manager is the value of the field "manager" in the runtime patch of a TrainJob.
 	manager = v1alpha1.RuntimeTest
-	// variable is the name of an environment variable that every rank must have. Its value is the name of the
-	// TrainJob.
+	// variable is the name of an environment variable that every rank must have. The value of the environment
+	// variable is the name of the TrainJob.
 	variable = "TRAINYARD_RUNTIME_TEST"
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
-	// verdictMargin is the time between the timeout of the launcher's preflight and the timeout of the trial. In this
-	// time, the trial reads the verdict.
+	// verdictMargin is the time between the timeout of the launcher's preflight and the timeout of the trial. The
+	// trial reads the verdict of preflight in this time.
 	verdictMargin = 20 * time.Second
 )
 
-// program is the shell command that each rank runs. It prints the host and the value of the variable. It needs no MPI
-// library, because a trial tests only how ranks start. It sleeps for a second, because mpirun of Open MPI 5 may wait
-// forever for a rank that ends before the daemon of the host has registered the rank (docs/sandbox.md).
+// program is the shell command that each rank runs. The program prints the host and the value of the environment
+// variable. The program needs no MPI library, because a trial tests only how ranks start. The program sleeps for a
+// second, because mpirun of Open MPI 5 may wait forever for a rank that ends before the daemon of the host has
+// registered the rank (docs/sandbox.md).
 const program = `echo "` + rankPrefix + `$(uname -n) with $` + variable + `"; sleep 1`
 
 // jobFor returns the TrainJob for a trial with these options.
@@ -55,7 +56,7 @@ func jobFor(o Options) *trainer.TrainJob {
 			Trainer: &trainer.Trainer{
 				NumNodes: &nodes,
 				Command:  []string{"mpirun"},
-				// Without args here, the args of the runtime would follow the command.
+				// If this field were empty, the args of the runtime would be added to the command.
 				Args: []string{"sh", "-c", program},
 				Env:  []corev1.EnvVar{{Name: variable, Value: name}},
 			},
@@ -70,13 +71,13 @@ func jobFor(o Options) *trainer.TrainJob {
 	return job
 }
 
-// labelValue shortens a name to the length of a label value.
+// labelValue shortens a name to the maximum length of a label value.
 func labelValue(name string) string {
 	return strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-.")
 }
 
 // limitPreflight returns a runtime patch that sets the timeout of preflight, so that preflight ends before the trial.
-// In clusters with Trainer 2.1 the timeout does not change, because the API server drops runtime patches.
+// In clusters with Trainer 2.1, the API server drops runtime patches, so the timeout does not change.
 func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: manager,

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// observation is the observed state of the TrainJob. It also contains pods that were deleted since, because
-// Kubernetes deletes the other pods when one pod fails.
+// observation is the observed state of the TrainJob. The observation also contains deleted pods, because Kubernetes
+// deletes the other pods when one pod fails.
 type observation struct {
 	*trial
 	view jobs.View
@@ -34,7 +34,7 @@ const (
 	// rankLines is the maximum number of lines to read from a launcher's log. Each rank prints one line, and jobs.Log
 	// reads at most 1 MiB.
 	rankLines = 10_000
-	// maxWarnings is the maximum number of pods for which one update reads events.
+	// maxWarnings is the maximum number of pods whose events are read in one update.
 	maxWarnings = 3
 	// evidenceLines is the number of log lines in Check.Evidence.
 	evidenceLines = 5
@@ -66,7 +66,7 @@ func (o *observation) isFinal() bool {
 }
 
 // readLogs reads the logs of containers as soon as they have ended, because their pod may be deleted before the next
-// update. After an error it retries at the next update, unless the user lacks the permission.
+// update. After an error, readLogs retries at the next update, unless the user has no permission to read logs.
 func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 	for _, c := range statuses(pod) {
 		key := string(pod.UID) + c.Name
@@ -110,9 +110,9 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 	return result
 }
 
-// needsLog reports whether the log of a container is evidence. Evidence is the log of the ranks, or the log of a
-// container that failed. Nodes that fail after mpirun has ended are ignored, because nodes are stopped when their
-// TrainJob ends.
+// needsLog reports whether the log of a container is evidence. The log of the ranks and the logs of failed containers
+// are evidence. Nodes that fail after mpirun has ended are ignored, because nodes are stopped when their TrainJob
+// ends.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil
@@ -120,7 +120,8 @@ func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	return hasFailed(c) && !o.mpirunEnded()
 }
 
-// mountErrors are the reasons of the kubelet's events about a pod without volumes or without network.
+// mountErrors are the reasons of events in which the kubelet reports a problem with the volumes or the network of a
+// pod.
 var mountErrors = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
 
 // readMountWarnings reads the events of a few scheduled pods in which no container has started. Errors are ignored,
@@ -156,7 +157,8 @@ func (o *observation) readCreationFailure(ctx context.Context) {
 	}
 }
 
-// latest returns the latest attempts of all pods with a wanted role, sorted by role and index.
+// latest returns the latest pod for each role and index, sorted by role and index. latest includes only roles for
+// which the function wanted returns true.
 func (o *observation) latest(wanted func(jobs.Role) bool) []jobs.Pod {
 	var view jobs.View
 	for _, pod := range o.pods {
@@ -182,8 +184,8 @@ func (o *observation) others() []jobs.Pod {
 	return o.latest(func(r jobs.Role) bool { return !isMPI(r) })
 }
 
-// failedContainer returns the first container that failed, and its pod. It checks initializers first, because they
-// run before the launcher and the nodes.
+// failedContainer returns the first container that failed, and its pod. failedContainer checks initializers first,
+// because initializers run before the launcher and the nodes.
 func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool) {
 	for _, pod := range slices.Concat(o.others(), o.all()) {
 		for _, c := range statuses(pod) {
@@ -195,7 +197,7 @@ func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool)
 	return jobs.Pod{}, corev1.ContainerStatus{}, false
 }
 
-// expectedPods returns the number of nodes plus one, for the launcher.
+// expectedPods returns the number of nodes plus one, because the launcher is also a pod.
 func (o *observation) expectedPods() int { return int(o.options.Nodes) + 1 }
 
 // launcher returns the pod that runs mpirun, or an empty pod if the launcher is not created yet.

@@ -52,7 +52,7 @@ func connectAs(t *testing.T, cp *controlplane.ControlPlane, user string) jobs.Jo
 	return all
 }
 
-// TestFollowPermissionsSuffice: a user with only these permissions can run a whole trial.
+// TestFollowPermissionsSuffice: a user who has only the FollowPermissions can run a whole trial.
 func TestFollowPermissionsSuffice(t *testing.T) {
 	cp, _, options := start(t)
 	allow(t, cp, options.Namespace, jobs.FollowPermissions)

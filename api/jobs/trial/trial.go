@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// Options select the runtime to test, and where and for how long a trial runs.
+// Options select the runtime that a trial tests, and the place and the duration of the trial.
 type Options struct {
 	// Runtime is the runtime to test.
 	Runtime jobs.Runtime
@@ -20,7 +20,7 @@ type Options struct {
 	Namespace string
 	// Nodes is the number of nodes in addition to the launcher, at least 1.
 	Nodes int32
-	// Queue is the LocalQueue of Kueue that admits the TrainJob. It is empty if the TrainJob needs no queue.
+	// Queue is the LocalQueue of Kueue that admits the TrainJob. Queue is empty if the TrainJob needs no queue.
 	Queue string
 	// Timeout is the maximum duration of the trial, without cleanup.
 	Timeout time.Duration
@@ -41,22 +41,22 @@ type Result struct {
 	TimedOut bool `json:"timedOut"`
 	// Seconds is the duration of the trial, without cleanup.
 	Seconds float64 `json:"seconds"`
-	// Checks contains all checks, in the order of the steps that they check.
+	// Checks contains all checks, in the order in which a TrainJob reaches these checks.
 	Checks []Check `json:"checks"`
 	// Error is the error that ended the trial early, if any.
 	Error string `json:"error,omitempty"`
 }
 
-// cleanUpTimeout is the maximum duration of the cleanup, which continues after an interruption.
+// cleanUpTimeout is the maximum duration of the cleanup. An interruption of the trial does not end the cleanup.
 const cleanUpTimeout = 30 * time.Second
 
 // cleanUpInterval is the time between attempts to delete the TrainJob.
 const cleanUpInterval = time.Second
 
-// Run tests a runtime. It calls report when a check is decided, and when the reason for waiting changes. Run returns
-// an error if the TrainJob cannot be created or read, or if ctx ends. It returns no error if a check fails or the
-// trial times out. Before Run creates the TrainJob, it returns an *UnsupportedRuntimeError for a runtime that cannot
-// be tested, or a Forbidden error for the first missing permission.
+// Run tests a runtime. Run calls report when a check passes or fails, and when the reason for waiting changes. Run
+// returns an error if the TrainJob cannot be created or read, or if ctx ends. Run returns no error if a check fails
+// or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no TrainJob. In
+// this case, the error is an *UnsupportedRuntimeError, or a Forbidden error for the first missing permission.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := jobFor(o)
 	key := keyOf(job)

@@ -58,7 +58,8 @@ func jobsIn(t *testing.T, cp *controlplane.ControlPlane, namespace string) []str
 	return names
 }
 
-// run runs a trial. It retries for a while if Trainer's webhook does not know the runtime yet.
+// run runs a trial. run retries for a while if Trainer's webhook does not know the runtime
+// yet.
 func run(ctx context.Context, t *testing.T, all jobs.Jobs, o trial.Options, report func(trial.Check)) (trial.Result, error) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {

@@ -36,7 +36,7 @@ func TestShortOutage(t *testing.T) {
 	}
 }
 
-// TestLongOutage: if the API server stays unavailable, the detail of the check mentions it.
+// TestLongOutage: if the API server stays unavailable, the detail of the open check mentions the outage.
 func TestLongOutage(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second

@@ -21,12 +21,13 @@ const (
 // margin.
 const nonHeap = 24 << 20 // bytes
 
-// maxPercent is the largest useful GOGC value. Even with an empty live heap, Go collects at 4 MiB x GOGC/100.
+// maxPercent is the largest useful GOGC value: with an empty live heap, it starts a collection when the heap reaches
+// minHeap. Go computes the heap size of this collection as 4 MiB x GOGC/100.
 const maxPercent = 100 * minHeap / (4 << 20)
 
-// setsLimit reports whether Tune also sets a memory limit. The limit is needed because the GC percentage of the previous
-// collection applies until adjust runs. On one CPU, adjust runs late. Without the limit, benchmark W took 50 % more
-// memory. A GOMEMLIMIT in the environment takes precedence.
+// setsLimit reports whether Tune also sets a memory limit. The limit is needed because the old GC percentage applies
+// until adjust sets a new percentage. On a machine with one CPU, adjust runs late. Without the limit, benchmark W took
+// 50 % more memory. If the environment sets GOMEMLIMIT, Tune sets no limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
 // Tune tunes the garbage collector until the program ends. It does nothing if the environment sets GOGC.
@@ -52,8 +53,8 @@ func adjust(liveHeap []metrics.Sample) {
 	afterNextCollection(adjust)
 }
 
-// afterNextCollection calls a function after the next collection. It allocates an object that is garbage at once, and
-// the cleanup of this object makes the call.
+// afterNextCollection calls a function after the next collection. It allocates an object to which nothing refers, so
+// the next collection frees the object. The cleanup of the object calls the function.
 func afterNextCollection(call func([]metrics.Sample)) {
 	type garbage struct{ _ *garbage } // the pointer keeps the allocator from sharing its block with other objects
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})

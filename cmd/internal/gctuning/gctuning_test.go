@@ -30,7 +30,7 @@ func collections(megabytes int) uint32 {
 }
 
 func TestCollectsWhenTheHeapReachesItsMinimum(t *testing.T) {
-	// A collection does not free objects that are allocated during the collection, so the count varies.
+	// A collection does not free objects that are allocated during the collection, so the number of collections varies.
 	if n := collections(40 * minHeap >> 20); n < 5 || n > 80 {
 		t.Errorf("%d collections for 40 times minHeap of garbage, want 5 to 80", n)
 	}
@@ -44,8 +44,8 @@ func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {
 	runtime.KeepAlive(live)
 }
 
-// TestMemoryLimitFollowsTheLiveHeap checks that the memory limit exceeds the live heap. Otherwise, the collector
-// would run all the time.
+// TestMemoryLimitFollowsTheLiveHeap checks that the memory limit exceeds the live heap. With a limit below the live
+// heap, the collector would run all the time.
 func TestMemoryLimitFollowsTheLiveHeap(t *testing.T) {
 	live := make([]byte, 4*minHeap)
 	runtime.GC()

@@ -44,7 +44,7 @@ func relativePath(file string) string {
 	return absolute
 }
 
-// Formats lists all formats, in the order of help texts.
+// Formats lists all formats, in the order in which help texts show them.
 func Formats() []Format { return []Format{Text, asJSON, sarif, github} }
 
 // Named returns the format with the given name. ok is false if there is no such format.

@@ -35,7 +35,7 @@ func sarifText(text string) properties { return properties{"text": text} }
 const project = "https://github.com/trainyard/trainyard"
 
 func sarifRun(r Report) properties {
-	// executionSuccessful is false if the run has failures. It stays true if the run has only problems.
+	// executionSuccessful is false if the run has failures. Problems alone do not make it false.
 	invocation := properties{"executionSuccessful": len(r.Failures) == 0, "exitCode": r.ExitCode}
 	var notifications []properties
 	for _, failure := range r.Failures {
@@ -95,7 +95,7 @@ func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 	}
 }
 
-// escapeLinks escapes embedded links, because a message can contain text of a document.
+// escapeLinks escapes text that readers of SARIF would show as a link. A message can repeat such text from a document.
 // Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
 var escapeLinks = strings.NewReplacer("](", `\](`)
 
@@ -111,8 +111,8 @@ func uri(file string) string {
 	return escapePath(filepath.ToSlash(path))
 }
 
-// escapePath escapes a path for a URI. It escapes colons, because readers would take text before a colon in the first
-// segment for the scheme of the URI.
+// escapePath escapes a path for a URI. It also escapes colons. Otherwise, if the first segment of a path contained a
+// colon, readers would interpret the text before the colon as the scheme of the URI.
 func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxProblems is the maximum number of problems in a text report. The rest is omitted, because nobody fixes more problems
-// before the next run, and the first problems can cause others.
+// maxProblems is the maximum number of problems in a text report. Further problems are omitted: nobody fixes more than
+// this number of problems before the next run, and the first problems can be the cause of later problems.
 const maxProblems = 100
 
 // Text writes one line for each note, problem and failure. A report can be written in parts, one after the other, so that

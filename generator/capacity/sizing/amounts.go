@@ -13,7 +13,7 @@ import (
 // all other resources as a count.
 type Amounts map[string]int64
 
-// ParseAmounts parses the quantities of a document, and adds the number of pods that request them.
+// ParseAmounts parses the quantities of a document, and adds the given number of pods as the resource "pods".
 func ParseAmounts(quantities map[string]any, pods int64) (Amounts, error) {
 	amounts := Amounts{}
 	if pods > 0 {
@@ -54,8 +54,8 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// minus subtracts the amounts of other from the resources in a. The result for a resource is negative if other does not
-// fit.
+// minus subtracts the amounts in other from the amounts in a. If other contains more of a resource than a, the result
+// for this resource is negative.
 func (a Amounts) minus(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {
@@ -64,8 +64,8 @@ func (a Amounts) minus(other Amounts) Amounts {
 	return rest
 }
 
-// count returns how many pods with the given requests fit into the amounts in a. A resource that is missing in a has no
-// limit.
+// count returns how many pods with the given requests fit into the amounts in a. A resource that is not in a is
+// unlimited.
 func (a Amounts) count(requests Amounts) int64 {
 	pods := int64(math.MaxInt64)
 	for name, available := range a {

@@ -1,5 +1,6 @@
-// Package sizing computes the maximum number of nodes of a TrainJob. There are two limits: the quota of the namespace
-// if nothing else runs there, and the resources that a ClusterQueue has if nothing else runs in its cohort.
+// Package sizing computes the maximum number of nodes of a TrainJob. Two limits apply: the quota of the namespace, and
+// the resources of a ClusterQueue. The package assumes that nothing else runs in the namespace and in the cohort of the
+// ClusterQueue.
 package sizing
 
 import (
@@ -34,13 +35,13 @@ type Shortage struct {
 	Missing   bool // whether the queue has no quota for Resource or, if Resource is empty, no flavor for the pods
 }
 
-// Size is the size of the largest TrainJob that fits, and the reason why no larger one fits.
+// Size is the size of the largest TrainJob that fits, and the reason why no larger TrainJob fits.
 type Size struct {
 	Nodes int      // the largest number of nodes; 0 if no TrainJob can run
 	Limit Shortage // the limit that one more node exceeds; the zero value if MaxNodes of the runtime is the limit
 }
 
-// nodePods counts the pods of the ReplicatedJob node of a TrainJob. Trainer starts at least one.
+// nodePods counts the pods of the ReplicatedJob node of a TrainJob. Trainer starts at least one such pod.
 func (j Job) nodePods(nodes int) int64 {
 	if j.LauncherIsNode {
 		nodes = max(nodes-1, 1)
@@ -48,7 +49,7 @@ func (j Job) nodePods(nodes int) int64 {
 	return int64(nodes)
 }
 
-// requests adds up the requests of the nodes of a TrainJob and, if withLauncher is true, those of its launcher.
+// requests adds up the requests of the nodes of a TrainJob. If withLauncher is true, the sum includes the launcher.
 func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	sum := Amounts{}
 	if withLauncher {
@@ -60,9 +61,9 @@ func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	return sum
 }
 
-// Shortages lists the resources of which a TrainJob requests more than a namespace's quota, ordered by resource. The
-// requests of initializers are not added to those of the launcher and the nodes, because initializers have ended when
-// the launcher and the nodes start.
+// Shortages lists the resources of which a TrainJob requests more than the quota of a namespace, in alphabetical order.
+// Shortages checks initializers separately from the launcher and the nodes, because initializers have ended when the
+// launcher and the nodes start.
 func (j Job) Shortages(quota Amounts, nodes int) []Shortage {
 	running := append([]Pod{{Amounts: j.requests(nodes, true)}}, j.Initializers...)
 	var shortages []Shortage
@@ -76,7 +77,7 @@ func (j Job) Shortages(quota Amounts, nodes int) []Shortage {
 	return shortages
 }
 
-// SizeInQuota returns how large a TrainJob can be within the quota of a namespace.
+// SizeInQuota returns the size of the largest TrainJob that fits into the quota of a namespace.
 func (j Job) SizeInQuota(quota Amounts) Size {
 	if shortages := j.Shortages(quota, 1); len(shortages) > 0 {
 		return Size{Limit: shortages[0]}
@@ -85,8 +86,8 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.size(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// size returns the size of a TrainJob if the given number of pods of the ReplicatedJob node fits. The function shortage
-// is called with a number of nodes that does not fit, and returns the limit that they exceed.
+// size returns the size of the largest TrainJob if the given number of pods of the ReplicatedJob node fits. The
+// function shortage gets a number of nodes that does not fit, and returns the limit that these nodes exceed.
 func (j Job) size(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

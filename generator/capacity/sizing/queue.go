@@ -6,21 +6,21 @@ import (
 )
 
 // Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each group, all pods of a
-// role (for example, all nodes) get one flavor, which is the first flavor with enough resources for them.
+// role (for example, all nodes) get the same flavor: the first flavor with enough resources for these pods.
 type Queue []Group
 
-// Group is a resource group of a ClusterQueue. Kueue tries its flavors in this order.
+// Group is a resource group of a ClusterQueue. Kueue tries the flavors of a group in the order of this list.
 type Group []Flavor
 
-// Flavor holds the resources that a ClusterQueue has of one ResourceFlavor.
+// Flavor holds the resources of one ResourceFlavor that a ClusterQueue can use.
 type Flavor struct {
 	Name       string
 	NodeLabels map[string]string // labels of the Kubernetes nodes of the flavor
 	Available  Amounts
 }
 
-// SizeInQueue returns the largest TrainJob that a queue could ever admit. Unlike a namespace's quota, a queue counts
-// initializers as if they ran all the time.
+// SizeInQueue returns the largest TrainJob that a queue could ever admit. Initializers use the quota of a namespace
+// only while they run, but a queue counts initializers during the whole TrainJob.
 // Source: Kueue's flavorassigner and its maximum capacity (potentialAvailable).
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
@@ -77,8 +77,8 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	return Shortage{}, true
 }
 
-// first returns the index of the first flavor with enough resources for a pod. If there is none, the index is -1, and
-// the shortage is that of the first flavor that the node selector allows.
+// first returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources, the
+// index is -1, and the Shortage describes the first flavor that the node selector allows.
 func (g Group) first(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
@@ -97,7 +97,7 @@ func (g Group) first(requests Amounts, selector map[string]string) (int, Shortag
 	return -1, shortage
 }
 
-// sizeInGroup returns the largest TrainJob that one group could admit. The nodes take the flavor in which the largest
+// sizeInGroup returns the largest TrainJob that one group could admit. The nodes get the flavor in which the largest
 // number of nodes fits.
 func (j Job) sizeInGroup(group Group) Size {
 	chosen, shortage := group.first(j.Launcher, j.NodeSelector)
@@ -131,7 +131,8 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// shortage returns the alphabetically first resource of which the flavor has too little.
+// shortage describes the first resource, in alphabetical order, of which the flavor has too little for the given
+// requests.
 func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {
@@ -141,7 +142,8 @@ func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
 	return Shortage{}, false
 }
 
-// allows reports whether a node selector allows a flavor. Kueue ignores labels that no flavor of the group has.
+// allows reports whether a node selector allows a flavor. Kueue ignores labels in the selector that no flavor of the
+// group has.
 func (g Group) allows(f Flavor, selector map[string]string) bool {
 	for key, value := range selector {
 		known := slices.ContainsFunc(g, func(other Flavor) bool { _, has := other.NodeLabels[key]; return has })

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// cache stores built shapes or components. It finds the result of an earlier input that differs from an input only in
-// parameters.
+// cache stores built shapes or components. It reuses the result of an earlier input if a later input differs from the
+// earlier input only in parameters.
 type cache[T any] struct{ groups []*group[T] }
 
 // group contains the results for inputs that have the same set of parameters.
@@ -51,7 +51,7 @@ func (c *cache[T]) add(input map[string]any, parameters []parameter, built T) {
 	c.groups[at].built[c.groups[at].key(input)] = built
 }
 
-// hasSources reports whether an input has all fields from which parameters are filled.
+// hasSources reports whether an input contains all fields from which the parameters of the group are filled.
 func (g *group[T]) hasSources(input map[string]any) bool {
 	for _, source := range g.sources {
 		if _, ok := values.Lookup(input, source); !ok {
@@ -97,8 +97,8 @@ func without(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow copies a value without some paths below it. The result ok is false if the value itself is among the
-// paths.
+// withoutBelow returns a copy of a value without the given paths, which are relative to the value. The result ok is
+// false if a path is empty, because an empty path removes the whole value.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

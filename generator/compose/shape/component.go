@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// builder identifies a builder in our CUE.
+// builder identifies a builder in trainyard's CUE.
 type builder struct {
 	pkg   string // the folder of its package
 	field string // the field of the package that contains the builder: builders or components
@@ -31,7 +31,7 @@ var (
 	definitionPath = cue.ParsePath("definition")
 )
 
-// find looks up the builder in our CUE.
+// find looks up the builder in trainyard's CUE.
 func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	v, err := e.Package(b.pkg)
 	if err != nil {
@@ -43,8 +43,8 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	return v, nil
 }
 
-// component is the result of one evaluation by CUE: an object in which the components are still missing, or one of
-// these components. The result never changes after it is built.
+// component is the result of one evaluation by CUE. This result is an object without its components, or a single
+// component. The result never changes after it is built.
 type component struct {
 	content    any
 	parameters []parameter // in the order of the content's fields
@@ -54,7 +54,7 @@ type component struct {
 	definition string
 }
 
-// slot is the position of a component.
+// slot is a position at which a component is inserted.
 type slot struct {
 	path      []any
 	component string
@@ -118,7 +118,7 @@ func (c *Composer) assemble(by builder, input map[string]any) (*component, error
 	return whole, nil
 }
 
-// include adds the parameters and the size of an inner component, which is at the given path.
+// include adds the parameters and the size of an inner component to c. The path is the position of the inner component.
 func (c *component) include(path []any, inner *component) {
 	for _, p := range inner.parameters {
 		p.path = slices.Concat(path, p.path)
@@ -131,8 +131,8 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// component returns a component from the cache, or builds it. The cache has the component if it was built from an input
-// with the same values in the fields that the component reads.
+// component returns a component from the cache, or builds it. The cache contains the component if an earlier input had
+// the same values in all fields that the component reads.
 func (c *Composer) component(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *Composer) build(by builder, input map[string]any) (*component, error) {
 	return &built, r.checkParameters()
 }
 
-// positionOf returns the position of a value in our CUE.
+// positionOf returns the position of a value in trainyard's CUE.
 func positionOf(v cue.Value) string {
 	position := cue.Dereference(v).Pos()
 	return fmt.Sprintf("%s:%d:%d", position.Filename()[1:], position.Line(), position.Column())

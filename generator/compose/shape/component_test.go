@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// TestComponentsAreBuiltOnce composes three runtimes of two bases. A component must be built only once for all runtimes
-// with the same values in the fields that the component reads, even if their bases differ.
+// TestComponentsAreBuiltOnce composes three runtimes of two bases. If several runtimes have the same values in all
+// fields that a component reads, the component must be built only once, even if the bases of the runtimes differ.
 func TestComponentsAreBuiltOnce(t *testing.T) {
 	e, err := evaluate.New(trainyard.CUE)
 	if err != nil {

@@ -88,8 +88,8 @@ func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	return s, nil
 }
 
-// describe returns the meaning and the JSON Schema of a field in a section of the document. It reads them only once for
-// all sections of a kind, such as all runtimes.
+// describe returns the meaning and the JSON Schema of a field in a section of the document. For each kind of section,
+// such as runtimes, describe reads the meaning and the JSON Schema only once.
 func (c *Composer) describe(section []string, key string) (object.Parameter, error) {
 	kind := strings.Join(section[:len(section)-1], ".") + "." + key
 	c.components.mutex.Lock()
@@ -123,7 +123,7 @@ func (s *Shape) Values(input map[string]any) ([]any, error) {
 	return found, nil
 }
 
-// Size returns the approximate size of an object with these parameters as JSON, in bytes.
+// Size returns the approximate size, in bytes, of the JSON of an object with these parameters.
 func (s *Shape) Size(parameters []any) int {
 	size := s.size
 	for _, value := range parameters {
@@ -132,7 +132,7 @@ func (s *Shape) Size(parameters []any) int {
 	return size
 }
 
-// asInObject converts a scalar of an input to the type that objects use.
+// asInObject converts a scalar of an input to the type that the scalar has in objects.
 func asInObject(scalar any) any {
 	if n, ok := scalar.(int); ok {
 		return int64(n)

@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wide lists values for every setting of a runtime. Some of them are easily confused: explicit defaults, equal amounts
-// in different units, and names that trainyard uses itself.
+// wide lists values for every setting of a runtime. Some of these values are easily confused: explicit defaults, equal
+// amounts in different units, and names that trainyard uses itself.
 var wide = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},
@@ -70,7 +70,7 @@ var wide = map[string][]string{
 	"limits":                 {"{}", "{maxNodes: 64}", "{maxNodes: 1}", "{maxNodes: 9}", "{maxProcPerNode: 8}", "{maxGPUsPerNode: 4}", "{maxNodes: 9, maxGPUsPerNode: 16}"},
 }
 
-// wideTargets lists values of spec.target. Some of them also contain other sections of spec.
+// wideTargets lists values of spec.target. Some of these texts also contain other sections of spec.
 var wideTargets = []string{
 	"{}", `{trainer: "2.1"}`, "{openshift: true, gang: volcano}", "{gang: coscheduling}", "{gang: kueue}", "{gang: volcano, schedulerName: s}",
 	"{}\n  network: {mpi: {ports: 20000-29999}}", "{}\n  network: {encryption: ipsec}",
@@ -78,8 +78,8 @@ var wideTargets = []string{
 
 var wideBases = []string{"openmpi-cpu", "openmpi-gpu", "horovod", "intel-mpi", "mpich"}
 
-// TestCachedObjectsEqualObjectsBuiltAlone composes random runtimes and environments with common caches. Each object
-// must equal the object that CUE builds without caches, from the whole input of the same request.
+// TestCachedObjectsEqualObjectsBuiltAlone composes random runtimes and environments with shared caches. Each object
+// must equal the object that CUE builds from the whole input of the same request, without caches.
 func TestCachedObjectsEqualObjectsBuiltAlone(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	requests, shared := 0, 0
@@ -230,7 +230,8 @@ func contents(objects []object.Object) []any {
 	return all
 }
 
-// variants returns random runtimes. Most of them differ only a little from another one.
+// variants returns random runtimes. Most of these runtimes are copies of another random runtime with a few changed
+// settings.
 func variants(random *rand.Rand, n int) map[string]string {
 	var drafts []map[string]string
 	texts := map[string]string{}
@@ -249,7 +250,7 @@ func variants(random *rand.Rand, n int) map[string]string {
 	return texts
 }
 
-// vary changes or removes one setting.
+// vary changes or removes one setting of a runtime.
 func vary(random *rand.Rand, draft map[string]string) {
 	names := slices.Sorted(maps.Keys(wide))
 	name := names[random.IntN(len(names))]

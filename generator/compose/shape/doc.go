@@ -2,12 +2,12 @@
 //
 // A shape is an object without its parameters. Parameters are the scalars that CUE marks with @param(KEY) or
 // @fill(KEY). A mark promises that the scalar equals a field of the builder's input, and that nothing else in the
-// object depends on that field. Inputs that differ only in parameters therefore have the same shape, and a second
-// object is a copy of the first one with other parameter values.
+// object depends on that field. Inputs that differ only in parameters therefore have the same shape. The object for a
+// second input is a copy of the first object with the parameters of the second input.
 //
-// A component is a part of an object, such as a container, that CUE builds on its own and that is then placed into a
-// slot. Its field mask lists the fields of the input that the component reads. Inputs that differ only in other fields
-// share the component.
+// A component is a part of an object, such as a container. CUE builds each component separately, and the component is
+// then inserted into a slot of the object. The field mask of a component lists the fields of the input that the
+// component reads. Inputs that differ only in fields outside this mask share the component.
 //
 //	request ──► shape cache ──hit──► values of the parameters ──► object
 //	                │ miss
@@ -20,9 +20,9 @@
 //	                                                        ▼                  ▼
 //	                                                  build with CUE ──► component in its slot
 //
-// The key of a cache entry is the input as JSON, but without two sets of fields: those from which parameters are
-// filled, and those on which only parameters depend (INPUT in @fill(KEY,of=INPUT)). These fields are known only after
-// CUE has built the first object, so a cache has one group of entries for each set of parameters.
+// The key of a cache entry is the input as JSON, without two sets of fields: the fields from which parameters are
+// filled, and the fields on which only parameters depend (INPUT in @fill(KEY,of=INPUT)). The package knows these fields
+// only after CUE has built the first object. Therefore a cache has one group of entries for each set of parameters.
 //
 // A cache of shapes serves one builder and cache group, such as the runtimes of one catalogue entry, because only the
 // objects of one group can have the same shape. One cache of components serves all builders and groups. Nothing is

@@ -6,8 +6,7 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// IncludeAll makes every builder of a package read its whole input, so that components are not shared by inputs that
-// differ.
+// IncludeAll makes every builder of a package read its whole input, so that different inputs never share components.
 func IncludeAll(e *evaluate.Evaluator, pkg string) error {
 	builders, err := e.Package(pkg)
 	if err != nil {
@@ -22,7 +21,7 @@ func IncludeAll(e *evaluate.Evaluator, pkg string) error {
 	return nil
 }
 
-// Built counts the cached components by builder.
+// Built returns the number of cached components for each builder.
 func (c *Components) Built() map[string]int {
 	built := map[string]int{}
 	for by, cached := range c.components {

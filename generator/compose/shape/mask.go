@@ -14,7 +14,7 @@ type mask struct {
 	exclude map[string]any // removed from the included fields
 }
 
-// masks contains the field masks that were already read with one evaluator, by builder.
+// masks maps builders to the field masks that one evaluator has already read.
 type masks map[builder]mask
 
 // maskOf reads the field mask of a builder, once for each evaluator.

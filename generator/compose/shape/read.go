@@ -63,8 +63,8 @@ type reader struct {
 	input map[string]any // of the builder
 }
 
-// value reads a value as decoded JSON, with integers as int64. The siblings are the fields that precede the value in
-// its mapping. The next call overwrites the path, so a path must be copied before it is stored.
+// value converts a CUE value to decoded JSON, with integers as int64. The siblings are the fields that precede the
+// value in its mapping. A later call can overwrite the slice path, so path must be copied before it is stored.
 func (r *reader) value(v cue.Value, path []any, siblings map[string]any) (any, error) {
 	switch v.Kind() {
 	case cue.StructKind:
@@ -125,7 +125,8 @@ func sizeOf(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// parameter adds a value to the parameters if CUE marks it as one, and reports whether it has added the value.
+// parameter adds a value to the parameters if the value has the mark of a parameter, and reports whether it has added
+// the value.
 func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {
@@ -156,7 +157,7 @@ func innermostIndex(path []any) string {
 	return ""
 }
 
-// scalar returns the scalar in a CUE value. If the value is a disjunction of scalars, it returns the default.
+// scalar returns the scalar in a CUE value. If the value is a disjunction of scalars, the function returns the default.
 func scalar(v cue.Value) (any, error) {
 	v, _ = v.Default()
 	switch v.Kind() {

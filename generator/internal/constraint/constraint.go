@@ -23,7 +23,7 @@ type Constraint struct {
 	Unsupported  []string     // expressions of CUE that this package cannot read
 }
 
-// bound is the end of a range.
+// bound is the lower or upper end of a range.
 type bound struct {
 	value     json.Number
 	exclusive bool
@@ -155,8 +155,8 @@ func (c Constraint) span() string {
 	return ""
 }
 
-// types maps each kind of CUE value to its noun in messages and its name in JSON Schema. Messages with several nouns list them
-// in this order.
+// types maps each kind of CUE value to its noun in messages and its name in JSON Schema. A message with several of these nouns
+// lists them in this order.
 var types = []struct {
 	kind       cue.Kind
 	noun, name string

@@ -38,10 +38,10 @@ func Parse(name string, text []byte) (*Node, error) {
 	return &Node{Position: problem.Position{File: name, Line: 1, Column: 1}, Text: "null"}, nil
 }
 
-// ParseStream reads the Kubernetes objects of a YAML stream, or of a JSON file, in the order of the text. It skips empty
-// documents. Unlike Parse, it reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The limits apply to the
-// stream as a whole. The error is a problem.List. If a document is unreadable, ParseStream returns the error and all documents
-// that precede the unreadable document.
+// ParseStream reads the Kubernetes objects of a YAML stream, or of a JSON file, in the order of the text. ParseStream skips
+// empty documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The limits
+// apply to the stream as a whole. The error is a problem.List. If a document is unreadable, ParseStream returns the error and
+// all documents that precede the unreadable document.
 func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }

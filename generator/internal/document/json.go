@@ -126,8 +126,8 @@ func (r *jsonReader) end() error {
 	return nil
 }
 
-// next returns the position of the next token. To find the token, it skips white space, commas and colons, because the offset
-// of the decoder is the end of the last token.
+// next returns the position of the next token. The decoder's offset is the end of the previous token, so next skips white
+// space, commas and colons from there.
 func (r *jsonReader) next() problem.Position {
 	offset := int(r.decoder.InputOffset())
 	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
@@ -191,7 +191,8 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages maps the decoder's words for the context of an invalid character to messages for the author of a document.
+// jsonMessages maps the words with which the decoder describes the place of an invalid character to messages for the author
+// of a document.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

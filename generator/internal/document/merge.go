@@ -8,9 +8,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Merge applies the document over to the document base, like a JSON merge patch (RFC 7396). Mappings are merged by key, null
-// removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges lists of named mappings by name. Merge
-// does not change its arguments, and every value keeps its position.
+// Merge applies an upper layer (over) to a lower layer (base), like a JSON merge patch (RFC 7396). Mappings are merged by key,
+// null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges lists of named mappings by name.
+// Merge does not change its arguments, and every value keeps its position.
 //
 // A null that removes nothing causes a note, because such a null is probably a typing error or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
@@ -107,8 +107,8 @@ func isNamedList(list *Node) bool {
 	return len(list.Items) > 0
 }
 
-// Limits on suggestions. Each suggestion compares a key with all keys of a mapping, which would take minutes for large
-// documents.
+// Limits on suggestions. For each suggestion, a key is compared with all keys of a mapping. Without limits, these comparisons
+// would take minutes for large documents.
 const (
 	maxSuggestions = 100
 	maxCandidates  = 256 // keys of a mapping; the schema allows no more

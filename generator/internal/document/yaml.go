@@ -14,12 +14,12 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxMarks is the maximum number of brackets and commas in a text. The parser needs 650 bytes for each bracket and comma of a
-// line in brackets.
+// maxMarks is the maximum number of brackets and commas in a text. If a list or mapping in brackets is on one line, the parser
+// needs 650 bytes of memory for each bracket and comma of the line.
 const maxMarks = 250_000
 
-// checkMarks returns an error if a text has more than maxMarks brackets and commas. A text with MaxNodes keys and values needs
-// fewer.
+// checkMarks returns an error if a text has more than maxMarks brackets and commas. Even a text with MaxNodes keys and values
+// needs fewer brackets and commas.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -222,8 +222,8 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	}
 }
 
-// stop reports that the text exceeds a limit. If this happens while aliases are expanded, the reported position is that of the
-// outermost alias.
+// stop reports that the text exceeds a limit. If the limit is exceeded while aliases are expanded, stop reports the position
+// of the outermost alias.
 func (c *converter) stop(n *Node, format string, args ...any) {
 	c.stopped = true
 	position := n.Position

@@ -8,8 +8,8 @@ import (
 	kubernetes "sigs.k8s.io/yaml"
 )
 
-// yaml11Scalar reads a scalar by the rules of YAML 1.1, with the YAML library of kubectl and the API server. For example, yes,
-// on and y are true, and 010 is eight. The result ok is false for scalars that YAML 1.2 reads in the same way.
+// yaml11Scalar reads a scalar by the rules of YAML 1.1, with the YAML library of kubectl and the API server. For example, YAML
+// 1.1 reads yes, on and y as true, and 010 as eight. The result ok is false for scalars that YAML 1.2 reads in the same way.
 func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 	if y.Style&quoted != 0 || y.Value == "" || strings.Contains(y.Value, "\n") {
@@ -23,7 +23,7 @@ func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 }
 
 // isShortNumber reports whether a text is 0, or a number of at most 15 digits without a leading 0. All versions of YAML read
-// these numbers in the same way, so the slow library is not needed for them.
+// numbers of this form in the same way, so the slow YAML library is not needed for these numbers.
 func isShortNumber(text string) bool {
 	return text == "0" || text[0] != '0' && len(text) < 16 && strings.Trim(text, "0123456789") == ""
 }

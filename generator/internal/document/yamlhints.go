@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of the line, or
-// a missing colon in the line above. If neither is the cause, the hint is empty.
+// indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of the line, or a
+// missing colon in the line above. If indentationHint finds neither of these causes, the hint is empty.
 func indentationHint(text []byte, at problem.Position, found string) (problem.Position, string) {
 	lines := strings.Split(string(text), "\n")
 	if at.Line > len(lines) {
@@ -33,8 +33,9 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the nearest line above a given line that is not blank, or -1. A comment counts as a line
-// unless skipComments is true, because a comment ends a text that continues over several lines.
+// lineBefore returns the index of the nearest line above a given line that is not blank, or -1. If skipComments is true, lines
+// that contain only a comment are ignored too. A comment matters only for a text that continues over several lines, because a
+// comment ends this text.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {

@@ -28,7 +28,7 @@ func FuzzVet(f *testing.F) {
 		f.Add(false, text)
 	}
 	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
-		// A panic is the only way to end a function that hangs. The fuzzer then stores the input.
+		// A panic is the only way to end a function that hangs. After the panic, the fuzzer stores the input.
 		timer := time.AfterFunc(20*time.Second, func() { panic("one input took more than 20s") }) //nolint:forbidigo // see above
 		defer timer.Stop()
 		name := "a.yaml"
@@ -133,7 +133,7 @@ func compareWithDecoder(t *testing.T, name, text string) {
 	}
 }
 
-// hasHugeExponent reports whether a document contains a quantity that Vet refuses although it is valid.
+// hasHugeExponent reports whether a document contains a quantity that Vet refuses although the quantity is valid.
 func hasHugeExponent(n *document.Node) bool {
 	return slices.ContainsFunc(append(descendants(n), n), func(n *document.Node) bool { return hugeExponent.MatchString(n.AsString()) })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers checks mlPolicy.numNodes. Trainer applies this number to the ReplicatedJob with the ancestor label,
-// which is the launcher.
+// manyLaunchers checks mlPolicy.numNodes. Trainer applies numNodes to the ReplicatedJob with the ancestor label, and
+// this ReplicatedJob is the launcher.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.number(); ok && number > 1 && p.launcher.isSet() {
@@ -44,7 +44,7 @@ func launcherNotANode(p *pass) {
 }
 
 // rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read.
-// Trainer sets such modes at every path.
+// Trainer mounts key files with modes that ssh refuses in this case, whatever the path.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())
@@ -77,8 +77,8 @@ func processCountIgnored(p *pass) {
 	}
 }
 
-// gpusPerNode counts the same GPUs as Trainer. They are those of the first ReplicatedJob that is called node or has the
-// ancestor label.
+// gpusPerNode counts the same GPUs as Trainer. Trainer counts the GPUs of the first ReplicatedJob that is called node
+// or has the ancestor label.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.items() {
@@ -89,8 +89,8 @@ func gpusPerNode(r runtime) int {
 	return 0
 }
 
-// gpus returns the largest amount among the resources with "gpu" in their names. If there are several such resources,
-// Trainer uses a random one.
+// gpus returns the largest amount among the resources with "gpu" in their names. If several resources have such
+// names, Trainer itself chooses one of these resources at random.
 func gpus(resources value) int {
 	most := 0
 	for _, v := range resources.fields() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// reservedVolume identifies volumes by name and mounts by path, as Trainer does.
+// reservedVolume recognizes a volume by its name, and a volume mount by its path, as Trainer does.
 func reservedVolume(p *pass) {
 	for _, job := range p.mpiJobs() {
 		names, paths := []string{"mpi-ssh-auth"}, []string{p.keysDir()}
@@ -27,8 +27,8 @@ func reservedVolume(p *pass) {
 }
 
 // reservedVariables are the variables that always get their value from Trainer. Trainer also sets
-// OMPI_MCA_orte_set_default_slots. A runtime may list this variable, because its position in the list can matter to the
-// runtime.
+// OMPI_MCA_orte_set_default_slots. A runtime may list OMPI_MCA_orte_set_default_slots, because the position of this
+// variable among the others can matter to the runtime.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {

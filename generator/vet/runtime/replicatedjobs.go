@@ -6,8 +6,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports the name of the ReplicatedJob that probably is the launcher. Without such a job, it reports
-// the list of ReplicatedJobs.
+// missingLauncher reports the name of the ReplicatedJob that probably is the launcher. If there is no likely launcher,
+// missingLauncher reports the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -35,7 +35,8 @@ func missingNode(p *pass) {
 	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
 }
 
-// wrongContainerName reports the name of the container if there is only one, because this is the name to change.
+// wrongContainerName reports the name of the container if the job has only one container, because the user must change
+// this name.
 func wrongContainerName(p *pass) {
 	for _, job := range p.mpiJobs() {
 		if mainContainer(job).isSet() {
@@ -73,7 +74,7 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// wrongSuccessPolicy allows the operator Any without targets, because one completed job is then enough, and only the
+// wrongSuccessPolicy allows the operator Any without targets, because Any requires only one completed job, and only the
 // launcher completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
@@ -110,7 +111,8 @@ func impossibleDependency(p *pass) {
 	}
 }
 
-// checkDependency checks one dependency of a ReplicatedJob. earlier contains the names of the ReplicatedJobs before it.
+// checkDependency checks one dependency of a ReplicatedJob. The argument earlier contains the names of the
+// ReplicatedJobs that precede this ReplicatedJob.
 func (p *pass) checkDependency(job, dependency value, earlier map[string]bool) {
 	target, status := dependency.get("name"), dependency.get("status")
 	name, isText := target.node.Scalar.(string)

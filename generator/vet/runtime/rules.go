@@ -8,7 +8,7 @@ type rule struct {
 	doc   string
 }
 
-// Rules about types. checkTypes applies both before all other rules.
+// Rules about types. checkTypes applies these rules before all other rules.
 var (
 	wrongType = rule{name: "wrong-type",
 		doc: "A value has a different type than the field, so the API server refuses the runtime"}
@@ -16,7 +16,7 @@ var (
 		doc: "Trainer 2.3 has no field with this name, so the setting has no effect"}
 )
 
-// rules lists every trap, by subject.
+// rules lists every trap, grouped by subject.
 var rules = []rule{
 	wrongType,
 	unknownField,

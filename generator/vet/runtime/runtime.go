@@ -18,7 +18,7 @@ const (
 	hostfilePath  = "/etc/mpi"
 )
 
-// runtime holds a training runtime, and those of its values that many rules read.
+// runtime holds a training runtime, and the values in the runtime that many rules read.
 type runtime struct {
 	root     value
 	mpi      value // mlPolicy.mpi
@@ -43,8 +43,8 @@ func newRuntime(v value) runtime {
 	}
 }
 
-// isGenerated reports whether trainyard generated the runtime. In a generated runtime, the author of the document chose
-// some settings on purpose that are probably mistakes in other runtimes.
+// isGenerated reports whether trainyard generated the runtime. The author of a document chooses some settings of a
+// generated runtime on purpose, although these settings are probably mistakes in other runtimes.
 func (r runtime) isGenerated() bool {
 	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
 }

@@ -1,6 +1,6 @@
 package runtimevet
 
-// gangSchedulers returns the schedulers for which a runtime creates a PodGroup.
+// gangSchedulers returns the schedulers for which Trainer creates a PodGroup.
 func gangSchedulers(r runtime) []value {
 	var schedulers []value
 	for _, v := range r.gang.fields() {

@@ -18,8 +18,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkTypes compares the runtime with Trainer's Go type, which is the same for both kinds of runtime. It reports the
-// same errors as strict decoding, but all type errors at once and with their positions.
+// checkTypes compares the runtime with Trainer's Go type, which is the same for TrainingRuntimes and
+// ClusterTrainingRuntimes. checkTypes reports the same errors as strict decoding, but reports all type errors at once,
+// with their positions.
 func (p *pass) checkTypes() {
 	p.compare(p.root, reflect.TypeFor[trainer.ClusterTrainingRuntime]())
 }
@@ -64,7 +65,7 @@ func (p *pass) compareFields(v value, known map[string]reflect.Type) {
 }
 
 // maxSuggestions limits how many unknown fields get a suggestion, because the search for each suggestion takes time. A
-// runtime with more unknown fields is probably not a runtime.
+// document with more unknown fields is probably not a runtime.
 const maxSuggestions = 100
 
 func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
@@ -76,7 +77,8 @@ func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
 	return "leave it out"
 }
 
-// fieldTypes maps the JSON names of a struct's fields to their types. It includes the fields of inlined structs.
+// fieldTypes maps the JSON names of a struct's fields to their types. The result includes the fields of inlined
+// structs.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for i := range t.NumField() {
@@ -93,7 +95,7 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	return types
 }
 
-// compareScalar decodes a value into a type, and reports the value if that fails.
+// compareScalar decodes a value into a type, and reports the value if decoding fails.
 func (p *pass) compareScalar(v value, t reflect.Type) {
 	if !decodes(v.node, t) {
 		p.rule = wrongType
@@ -102,7 +104,8 @@ func (p *pass) compareScalar(v value, t reflect.Type) {
 	}
 }
 
-// hugeExponent matches quantities that take minutes to parse. No real quantity has such an exponent.
+// hugeExponent matches quantities that take minutes to parse. No real quantity has an exponent of three or more
+// digits.
 var hugeExponent = regexp.MustCompile(`[eE][-+]?[0-9]{3,}$`)
 
 func decodes(n *document.Node, t reflect.Type) bool {
@@ -113,7 +116,7 @@ func decodes(n *document.Node, t reflect.Type) bool {
 	return err == nil && json.Unmarshal(text, reflect.New(t).Interface()) == nil
 }
 
-// wanted describes the values of a type.
+// wanted describes the values that a type allows.
 func wanted(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():

@@ -9,7 +9,7 @@ import (
 )
 
 // value is a part of a document, with its path and position. A value that the document does not set has an empty node,
-// and the position of the nearest key above it.
+// and the position of the nearest key above the value.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of the value if it is a scalar or a list item, or else of its key
@@ -18,7 +18,8 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// child returns the value n below v. The position at is that of its key or item, but a scalar has its own position.
+// child returns the value n below v. The argument at is the position of the key or list item of n, but if n is a
+// scalar, child uses the scalar's own position.
 func (v value) child(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
@@ -26,7 +27,7 @@ func (v value) child(step string, n *document.Node, at problem.Position) value {
 	return value{n, at, append(slices.Clip(v.path), step)}
 }
 
-// isSet reports whether the document sets the value. Like in the cluster, null means that the value is not set.
+// isSet reports whether the document sets the value. A null counts as a value that is not set, as in the cluster.
 func (v value) isSet() bool { return !v.node.Empty() }
 
 // get returns the value at a path of keys.
@@ -50,7 +51,8 @@ func (v value) fields() []value {
 	return all
 }
 
-// items returns the items of a list. The path of an item ends with its name or, without a name, with its index.
+// items returns the items of a list. The path of an item ends with the item's name or, if the item has no name, with
+// its index.
 func (v value) items() []value {
 	all := make([]value, len(v.node.Items))
 	for i, n := range v.node.Items {

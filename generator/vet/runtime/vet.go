@@ -1,6 +1,6 @@
-// Package runtimevet checks training runtimes that trainyard did not generate. It finds traps, which are mistakes in
-// the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only become visible when a
-// TrainJob hangs, runs on one node, or runs twice.
+// Package runtimevet checks training runtimes that trainyard did not generate. The package finds traps, which are
+// mistakes in the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only become visible
+// when a TrainJob hangs, runs on one node, or runs twice.
 //
 // The package reads only the text of a file, so it cannot check anything outside the file, such as the content of an
 // image.
@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Report is the result for a file of runtimes. Both lists are in the order of the text.
+// Report is the result for a file of runtimes. Problems and Notes are in the order of the text.
 type Report struct {
 	Runtimes int          // number of runtimes in the file
 	Problems problem.List // values that break jobs, or that the cluster refuses
@@ -28,7 +28,7 @@ type Trap struct {
 	Doc  string // its meaning, in one sentence without a full stop
 }
 
-// Vet checks every runtime of a YAML stream or JSON file. It also checks the items of a List, which is the output of
+// Vet checks every runtime of a YAML stream or JSON file. Vet also checks the items of a List, which is the output of
 // kubectl get, and ignores documents of other kinds. If the text cannot be read, the error is a problem.List and the
 // report is empty.
 func Vet(name string, text []byte) (Report, error) {
@@ -47,8 +47,8 @@ func Vet(name string, text []byte) (Report, error) {
 	return report, nil
 }
 
-// IsRuntimeFile reports whether a text contains a training runtime or an empty List. It compares only API groups and
-// kinds, and stops at the first syntax error.
+// IsRuntimeFile reports whether a text contains a training runtime or an empty List. IsRuntimeFile compares only API
+// groups and kinds, and stops at the first syntax error.
 func IsRuntimeFile(name string, text []byte) bool {
 	documents, _ := document.ParseStream(name, text) // Vet reports the error
 	return slices.ContainsFunc(documents, func(n *document.Node) bool {
@@ -64,7 +64,8 @@ func isEmptyList(n *document.Node) bool {
 
 func isList(n *document.Node) bool { return strings.HasSuffix(n.Get("kind").AsString(), "List") }
 
-// runtimesIn returns the document itself if it is a runtime, and the runtimes in a List.
+// runtimesIn returns the document itself if the document is a runtime, or the runtimes in it if the document is a
+// List.
 func runtimesIn(v value) []value {
 	apiGroup, _, _ := strings.Cut(v.get("apiVersion").text(), "/")
 	kind := v.get("kind").text()
@@ -134,8 +135,8 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether the value at a path, or a value that contains it, has a wrong type. All rules except
-// wrong-type ignore these values.
+// hasWrongType reports whether the value at a path, or a value that contains this value, has a wrong type. All rules
+// except wrong-type ignore values for which hasWrongType returns true.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

@@ -118,7 +118,7 @@ type edited struct {
 	says  string   // a part of the first message, for rules with several messages
 }
 
-// text applies the edits. The old text of each edit must occur once.
+// text applies the edits. The old text of each edit must occur exactly once.
 func (b edited) text(t testing.TB) string {
 	t.Helper()
 	text := b.base
@@ -206,8 +206,8 @@ func TestVetFindsTraps(t *testing.T) {
 	}
 }
 
-// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. The rules for MPI must then report
-// nothing.
+// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. After this replacement, the rules for
+// MPI must report nothing.
 func TestMPIRulesNeedMPI(t *testing.T) {
 	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "unknown-device-limit", "missing-framework-label"}
 	policy := regexp.MustCompile(`\bmpi:`)

@@ -19,7 +19,7 @@ var (
 	failedTest  = problem.Rule{Name: "failed-policy-test", Doc: "A TrainJob has the result that a policy test expects"}
 )
 
-// Keys of files of cases, and of cases.
+// The keys of a file with cases, and the keys of a case.
 var (
 	fileKeys = []string{"apiVersion", "kind", "cases"}
 	caseKeys = []string{"name", "tenant", "user", "before", "trainJob", "admitted", "refused", "says"}
@@ -74,7 +74,7 @@ func (r *caseReader) checkName(at problem.Position, what, name string, known []s
 }
 
 // readCase reads a case. A case with invalid fields is not checked for missing fields, because an invalid field may be a
-// misspelled one.
+// misspelled required field.
 func (r *caseReader) readCase(n *document.Node) {
 	before := len(r.problems)
 	r.checkKeys(n, caseKeys)

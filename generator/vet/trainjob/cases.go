@@ -71,8 +71,8 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors returns the values that every API server of a platform refuses because of their types. The rules never see
-// a TrainJob with such values.
+// TypeErrors returns the values that every API server of a platform refuses because the values have a wrong type. The
+// rules never see a TrainJob with such values.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {
@@ -94,8 +94,8 @@ func (c Case) TypeErrors(p Platform) problem.List {
 // Position returns the position of a field of the case, such as admitted or refused.
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
-// Mismatch describes how an outcome differs from what the case expects, at the position of the expectation. The result
-// ok is false if the outcome does not differ.
+// Mismatch describes how an outcome differs from the outcome that the case expects. The problem has the position of
+// the field with the expected outcome. The result ok is false if the outcome is as expected.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

@@ -14,7 +14,7 @@ func problemAt(job *document.Node, path string, rule problem.Rule, message strin
 	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
 }
 
-// locate returns the position of the value at a path or, if it is not set, of the nearest key above it.
+// locate returns the position of the value at a path or, if the value is not set, of the nearest key above the value.
 func locate(job *document.Node, path string) problem.Position { return job.Locate(splitPath(path)...) }
 
 // splitPath splits a path such as spec.env[0].name or labels[acme.example/team] into keys and indexes.
@@ -36,8 +36,8 @@ func splitPath(path string) []string {
 	return steps
 }
 
-// cutBracket splits text after an opening bracket into the step in the brackets and the rest. Keys that would be
-// ambiguous are in quotes.
+// cutBracket splits the text that follows an opening bracket into the path step in the brackets and the rest of the
+// text. Keys that would be ambiguous are in quotes.
 func cutBracket(inside string) (step, rest string) {
 	if quoted, err := strconv.QuotedPrefix(inside); err == nil {
 		step, _ = strconv.Unquote(quoted) // QuotedPrefix returns only valid quotes

@@ -38,7 +38,7 @@ func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) 
 }
 
 // WithRules reads the rules of each generated platform. If spec.admission.enforce of a platform is none, the platform
-// has no rules, so WithRules generates the rules that the platform has with the value audit.
+// has no rules, so WithRules generates the rules that the platform would have with the value audit.
 func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
 	platforms, err := readAll(generated)
 	if err != nil || !slices.ContainsFunc(platforms, Platform.hasNoRules) {
@@ -97,7 +97,7 @@ func auditLayer(platforms []Platform) generator.Input {
 	return generator.Input{Name: "enforce.json", Text: text}
 }
 
-// The namespace and label of the ConfigMaps with the parameters of tenants, which policies/admission generates.
+// The namespace and label of the ConfigMaps that policies/admission generates for the parameters of tenants.
 const (
 	parameterNamespace = v1alpha1.SystemNamespace
 	tenantLabel        = v1alpha1.TenantLabel
@@ -120,7 +120,7 @@ func NewPlatform(environment string, objects object.Set) (Platform, error) {
 	return p, nil
 }
 
-// tenantsOf returns the tenants with rules on any platform.
+// tenantsOf returns the tenants that have rules on at least one platform.
 func tenantsOf(platforms []Platform) []string {
 	known := map[string]bool{}
 	for _, p := range platforms {

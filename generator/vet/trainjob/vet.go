@@ -29,10 +29,10 @@ var (
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules for the TrainJob"}
 )
 
-// Vet checks every TrainJob of a YAML stream or JSON file on all platforms. It also checks the items of a List, which
-// is the output of kubectl get, and ignores documents of other kinds. The rules are those of the tenant or, if tenant
-// is empty, of the namespace that a TrainJob names. If the text cannot be read, the error is a problem.List. If no
-// TrainJob has a tenant with rules, the error is a *TenantError.
+// Vet checks every TrainJob of a YAML stream or JSON file on all platforms. Vet also checks the items of a List, which is
+// the output of kubectl get, and ignores documents of other kinds. Vet applies the rules of the given tenant. If tenant
+// is empty, the namespace that a TrainJob names determines the rules. If the text cannot be read, the error is a
+// problem.List. If no TrainJob has a tenant with rules, the error is a *TenantError.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -56,13 +56,14 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	if len(unknownTenants) > 0 && len(unknownTenants) == report.TrainJobs {
 		return Report{}, unknownTenants[0]
 	}
-	// Err also sorts a list. Its result is not used, because the report already contains the problems.
+	// Err is called because it also sorts the list. The result of Err is not used, because the report already contains the
+	// problems.
 	_, _, _ = report.Invalid.Err(), report.Denied.Err(), report.Unenforced.Err()
 	return report, nil
 }
 
-// FindMisplaced returns a problem for each TrainJob in the text of a platform document. It reads the text up to the first
-// syntax error.
+// FindMisplaced returns a problem for each TrainJob in the text of a platform document. FindMisplaced reads the text up
+// to the first syntax error.
 func FindMisplaced(name string, text []byte) problem.List {
 	var found problem.List
 	documents, _ := document.ParseStream(name, text) // the reader of the platform document reports the error
@@ -77,7 +78,7 @@ func FindMisplaced(name string, text []byte) problem.List {
 	return found
 }
 
-// jobsIn returns the document itself if it is a TrainJob, and the TrainJobs in a List.
+// jobsIn returns the document itself if the document is a TrainJob, or the TrainJobs in it if the document is a List.
 func jobsIn(n *document.Node) []*document.Node {
 	group, _, _ := strings.Cut(n.Get("apiVersion").AsString(), "/")
 	kind, items := n.Get("kind").AsString(), n.Get("items")

@@ -24,8 +24,9 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	return write(resolved)
 }
 
-// merge merges a patch into a spec according to RFC 7386. trainyard merges layers in the same way, except for
-// lists of mappings with names. No environment of a workload changes such a list.
+// merge merges a patch into a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
+// of mappings with names. This difference does not matter here, because no environment of a workload changes a list
+// of mappings with names.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

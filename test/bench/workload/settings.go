@@ -20,8 +20,8 @@ func image(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// settings returns the settings of runtime i. Each setting repeats with another period, so that few runtimes are
-// equal.
+// settings returns the settings of runtime i. The values of each setting repeat after a different number of runtimes,
+// so that few runtimes are equal.
 func settings(i int) mapping {
 	base := bases[i%len(bases)]
 	all := mapping{

@@ -29,7 +29,7 @@ func Sizes() map[string]Size {
 		"W/5":  {Runtimes: 20, Tenants: 5, Environments: 4},
 		"5W":   {Runtimes: 20, Tenants: 125, Environments: 4},
 
-		// These workloads differ from W in the number of runtimes, not of tenants.
+		// These workloads have the same number of tenants as W, but a different number of runtimes.
 		"W/2-runtimes": {Runtimes: 10, Tenants: 25, Environments: 4},
 		"3W-runtimes":  {Runtimes: 60, Tenants: 25, Environments: 4},
 	}
@@ -60,8 +60,8 @@ type mapping = map[string]any
 // atMost limits the nodes of a TrainJob.
 func atMost(nodes int) mapping { return mapping{"maxNodes": nodes} }
 
-// Document returns the document as YAML. Revision 0 is the workload itself. Every other revision differs from
-// it in one value: the image of one runtime in one environment.
+// Document returns the document as YAML. Revision 0 is the workload itself. Each later revision differs from revision
+// 0 in one value: the image of one runtime in one environment.
 func (s Size) Document(revision int) ([]byte, error) {
 	spec := s.spec()
 	if revision != 0 {
@@ -85,8 +85,8 @@ func write(spec any) ([]byte, error) {
 	return text, nil
 }
 
-// spec is the content of the field spec in a document. An environment has the same fields, for the values that
-// it changes.
+// spec is the content of the field spec in a document. An environment is also a spec, with only the values that the
+// environment changes.
 type spec struct {
 	Target       mapping            `json:"target,omitempty"`
 	Ceilings     mapping            `json:"ceilings"`
@@ -119,7 +119,8 @@ func (s Size) spec() spec {
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = tenant{names, "none"}
 	}
-	// The first tenant lists only half of the runtimes here. The environments list all of them.
+	// Outside of the environments, the first tenant lists only half of the runtimes. Each environment replaces this
+	// list with a list of all runtimes.
 	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environment(i, names)

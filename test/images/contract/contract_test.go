@@ -65,7 +65,7 @@ func programPath(t *testing.T, name string) string {
 	return path
 }
 
-// These fake programs have the same output as the programs of other MPI implementations.
+// These fake programs print the same output as the programs of other MPI implementations.
 var (
 	hydra = map[string]string{"mpirun": "echo HYDRA build details:", "hydra_pmi_proxy": "exit 1"}
 	intel = map[string]string{
@@ -136,7 +136,8 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 	}
 }
 
-// failedChecks parses the output of the script, which must consist of checks.
+// failedChecks parses the output of the script, and returns the failed checks. Each line of the output must be the
+// result of a check.
 func failedChecks(t *testing.T, log string) []string {
 	t.Helper()
 	var failed []string

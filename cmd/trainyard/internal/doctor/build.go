@@ -110,8 +110,8 @@ func isNotFound(err error) bool {
 	return errors.As(err, &failed) && errors.Is(failed.error, exec.ErrNotFound)
 }
 
-// firstLine returns the first line of a program's standard error. If the program wrote none, it returns the first
-// line of the error.
+// firstLine returns the first line of a program's standard error. If the program wrote nothing to standard error, it
+// returns the first line of the error itself.
 func firstLine(err error) string {
 	text := err.Error()
 	if failed := (*programError)(nil); errors.As(err, &failed) && strings.TrimSpace(failed.stderr) != "" {

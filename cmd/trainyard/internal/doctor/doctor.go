@@ -45,7 +45,7 @@ const (
 	bothFlags = alphaFlag + " " + execFlag
 )
 
-// Checks runs all checks. It returns an error if it cannot create the folders from which the checks build.
+// Checks runs all checks. It returns an error if it cannot create the folders that the checks build with kustomize.
 func (h Host) Checks(ctx context.Context) ([]Check, error) {
 	dir, err := os.MkdirTemp("", "trainyard-doctor-")
 	if err != nil {
