@@ -120,8 +120,8 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 // made contains those fields of an Application that its ApplicationSet sets.
 type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
-// expectSets checks the Applications that ApplicationSets create. A team chooses the names of its folders, and these
-// names must not change fields that grant rights.
+// expectSets checks the Applications that ApplicationSets create. Teams choose the names of their folders, so no field that
+// grants rights may depend on such a name.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) made {

@@ -85,8 +85,8 @@ def train(world, MPI, samples, steps):
         loss.backward()
         losses.append(world.allreduce(loss.item()))
         gradient = torch.cat([p.grad.flatten() for p in model.parameters()])
-        # The mean loss over all samples is the sum of the losses of all ranks. The gradient of the mean is therefore
-        # the sum of the gradients of all ranks.
+        # Each rank divides its loss by the number of all samples, so the sum over the ranks is the mean loss. The same
+        # holds for the gradients.
         world.Allreduce(MPI.IN_PLACE, gradient.numpy(), MPI.SUM)
         parameters = parameters - LEARNING_RATE * gradient
     return model, losses
