@@ -15,8 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// argocd is the format of a folder with the objects, and with the Argo CD resources that apply these
-// objects.
+// argocd is the format of a folder with the objects, and with the Argo CD resources that apply these objects.
 type argocd struct{}
 
 var _ Format = argocd{}
@@ -56,8 +55,7 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// defaultArgoCDNamespace contains the namespace in which Argo CD runs by default. The key true stands for
-// OpenShift.
+// defaultArgoCDNamespace contains the namespace in which Argo CD runs by default. The key true stands for OpenShift.
 var defaultArgoCDNamespace = map[bool]string{true: "openshift-gitops", false: "argocd"}
 
 // argocdWriter writes the resources of Argo CD for a bundle.
@@ -101,8 +99,7 @@ func (a argocdWriter) resource(kind, name string, annotations map[string]string,
 	return newObject("argoproj.io/v1alpha1", kind, metadata, fields{"spec": spec})
 }
 
-// newObject returns a Kubernetes object that a format adds to the generated objects, such as an Application
-// of Argo CD.
+// newObject returns a Kubernetes object that a format adds to the generated objects, such as an Application of Argo CD.
 func newObject(apiVersion, kind string, metadata, content fields) fields {
 	o := fields{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
 	maps.Copy(o, content)

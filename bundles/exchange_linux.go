@@ -8,14 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two names in one atomic step. exchange returns
-// errors.ErrUnsupported if the kernel or the file system does not support such a
-// swap.
+// exchange swaps two names in one atomic step. exchange returns errors.ErrUnsupported if the kernel or the file system
+// does not support such a swap.
 func exchange(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
-	// File systems that do not support the flag return EINVAL, for example network
-	// file systems and most FUSE file systems. Kernels and sandboxes without the
-	// system call return ENOSYS.
+	// File systems that do not support the flag return EINVAL, for example network file systems and most FUSE file
+	// systems. Kernels and sandboxes without the system call return ENOSYS.
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}

@@ -13,13 +13,11 @@ import (
 	"syscall"
 )
 
-// fill writes the tree to the staging folder. fill creates hard links to unchanged
-// files and to unknown files, and writes all other files. Existing files and
-// folders keep their modes.
+// fill writes the tree to the staging folder. fill creates hard links to unchanged files and to unknown files, and
+// writes all other files. Existing files and folders keep their modes.
 //
-// fill does not flush files to the disk, because a run with 3,000 files would then
-// take two to eight times as long. Files that a power failure destroys can be
-// generated again.
+// fill does not flush files to the disk, because a run with 3,000 files would then take two to eight times as long.
+// Files that a power failure destroys can be generated again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.folders()
 	for _, folder := range folders {
@@ -38,8 +36,7 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	if err := p.linkUnknown(ctx, s); err != nil {
 		return err
 	}
-	// The deepest folders get their mode first, because the new mode of a folder
-	// can make its subfolders unreachable.
+	// The deepest folders get their mode first, because the new mode of a folder can make its subfolders unreachable.
 	for _, folder := range slices.Backward(folders) {
 		if e, ok := p.present[folder]; ok && e.info.IsDir() {
 			if err := s.root.Chmod(inNew(folder), e.info.Mode()); err != nil {
@@ -66,8 +63,7 @@ func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 	return nil
 }
 
-// folders returns the folders of the new bundle. Each folder comes before its
-// subfolders.
+// folders returns the folders of the new bundle. Each folder comes before its subfolders.
 func (p *Plan) folders() []string {
 	folders := map[string]bool{}
 	for file := range p.tree.paths() {
@@ -99,16 +95,14 @@ func (p *Plan) put(s *staging, f hashedFile) error {
 	return s.write(f.File, before)
 }
 
-// errMounted reports that a generated file lies in a mounted file system. The new
-// folder would not contain the mount.
+// errMounted reports that a generated file lies in a mounted file system. The new folder would not contain the mount.
 var errMounted = errors.New("lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount")
 
 // link creates a hard link in the staging folder to an existing file.
 //
-// The old and the new folder can share files, because only one of the two folders
-// remains after the run. If somebody edits a shared file during the run, the edit
-// is not lost. Changed files are always written as new files, so the old folder
-// stays intact until the swap.
+// The old and the new folder can share files, because only one of the two folders remains after the run. If somebody
+// edits a shared file during the run, the edit is not lost. Changed files are always written as new files, so the old
+// folder stays intact until the swap.
 func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
 }

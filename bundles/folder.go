@@ -32,8 +32,7 @@ func (e entry) label(path string) string {
 	return path
 }
 
-// read adds the contents of the present folder to the plan. If the folder does not exist,
-// read does nothing.
+// read adds the contents of the present folder to the plan. If the folder does not exist, read does nothing.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {
@@ -136,8 +135,7 @@ func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[
 	})
 }
 
-// manifestIn reads the manifest of a folder. The result is empty if the folder has
-// no manifest.
+// manifestIn reads the manifest of a folder. The result is empty if the folder has no manifest.
 func manifestIn(root *os.Root) ([]byte, error) {
 	info, err := root.Lstat(ManifestName)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -149,9 +147,8 @@ func manifestIn(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes read from a manifest, which is enough for a
-// few hundred thousand files. Files that the manifest lists beyond this limit count as
-// unknown.
+// maxManifest is the maximum number of bytes read from a manifest, which is enough for a few hundred thousand files.
+// Files that the manifest lists beyond this limit count as unknown.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes an opened manifest.
@@ -214,9 +211,8 @@ func changed(path string) error {
 	return fmt.Errorf("%s was changed by another program during the run: run the command again", path)
 }
 
-// same reports whether a and b describe the same file or folder in the same state. same
-// ignores the times of folders, because the caller compares the files in a folder one by
-// one.
+// same reports whether a and b describe the same file or folder in the same state. same ignores the times of folders,
+// because the caller compares the files in a folder one by one.
 func same(a, b fs.FileInfo) bool {
 	if !os.SameFile(a, b) || a.Mode() != b.Mode() {
 		return false

@@ -14,9 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Entry describes one object on which TrainJobs or tenants depend. The manifest
-// contains the entries, because other files of the bundle can be edited or lost,
-// and differ between formats.
+// Entry describes one object on which TrainJobs or tenants depend. The manifest contains the entries, because other
+// files of the bundle can be edited or lost, and differ between formats.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
 	Runtime string            // key of the runtime; empty for other objects
@@ -24,8 +23,7 @@ type Entry struct {
 	Fixed   map[string]string // digests of immutable fields, by path
 }
 
-// Parts returns the runtime and the tenant to which the object belongs, such as
-// runtime/mpi and tenant/team-a.
+// Parts returns the runtime and the tenant to which the object belongs, such as runtime/mpi and tenant/team-a.
 func (e Entry) Parts() []string {
 	var parts []string
 	if e.Runtime != "" {
@@ -43,8 +41,7 @@ const (
 	tenantLabel  = v1alpha1.TenantLabel
 )
 
-// Inventory returns an entry for each object of a runtime or a tenant, in the order
-// of the set.
+// Inventory returns an entry for each object of a runtime or a tenant, in the order of the set.
 func Inventory(set object.Set) []Entry {
 	var entries []Entry
 	fixed := map[*object.Shape]map[string]string{}
@@ -63,9 +60,8 @@ func Inventory(set object.Set) []Entry {
 	return entries
 }
 
-// immutableFields returns digests of a runtime's immutable fields. CEL rules in the
-// CRDs of Trainer and JobSet protect these fields ("Value is immutable"). The
-// fields contain no parameters, so all objects of the same shape have the same
+// immutableFields returns digests of a runtime's immutable fields. CEL rules in the CRDs of Trainer and JobSet protect
+// these fields ("Value is immutable"). The fields contain no parameters, so all objects of the same shape have the same
 // digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := at(fields, "spec", "template", "spec")
@@ -90,8 +86,7 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// at returns the mapping at a path of keys. The result is empty if a key is
-// missing.
+// at returns the mapping at a path of keys. The result is empty if a key is missing.
 func at(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)
@@ -114,8 +109,7 @@ func (e Entry) line() string {
 	return strings.Join(words, " ") + "\n"
 }
 
-// ReadInventory returns the entries in a manifest file. ReadInventory returns no
-// entries if the file cannot be read.
+// ReadInventory returns the entries in a manifest file. ReadInventory returns no entries if the file cannot be read.
 func ReadInventory(file string) []Entry {
 	text, _ := readManifest(os.Open(file))
 	return parseInventory(text)

@@ -37,8 +37,7 @@ func (w *Writer) open(ctx context.Context, path string) (*parentDir, error) {
 	return p, nil
 }
 
-// openParentDir opens and locks a directory. openParentDir creates the directory unless the Writer is
-// read-only.
+// openParentDir opens and locks a directory. openParentDir creates the directory unless the Writer is read-only.
 func openParentDir(ctx context.Context, path string, w *Writer, timeout lockTimeout) (*parentDir, error) {
 	p := &parentDir{path: path, exchange: exchange, link: (*os.Root).Link}
 	var err error
@@ -81,8 +80,7 @@ func (p *parentDir) exists(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// containsWorkingDir reports whether the working directory is the given folder or
-// lies below it.
+// containsWorkingDir reports whether the working directory is the given folder or lies below it.
 func containsWorkingDir(folder fs.FileInfo) bool {
 	dir, _ := os.Getwd() // on failure, the loop checks "." only
 	dir, _ = filepath.EvalSymlinks(dir)

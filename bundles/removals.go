@@ -23,9 +23,8 @@ type Change struct {
 	Removed  []string // runtimes and tenants that the user allows the run to remove
 }
 
-// Check returns a *RemovalError if an immutable field would change, or if a runtime or a
-// tenant that is not in Removed would be removed. The result used contains the members of
-// Removed that apply to this bundle.
+// Check returns a *RemovalError if an immutable field would change, or if a runtime or a tenant that is not in Removed
+// would be removed. The result used contains the members of Removed that apply to this bundle.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -38,8 +37,7 @@ func (c Change) Check() (used []string, err error) {
 		if used = append(used, allowed...); len(allowed) > 0 {
 			continue
 		}
-		// All objects of a removed tenant have the same problem, so the problem is added
-		// only once.
+		// All objects of a removed tenant have the same problem, so the problem is added only once.
 		if problem := c.removal(old); problem != "" && !slices.Contains(problems, problem) {
 			problems = append(problems, problem)
 		}
@@ -59,8 +57,7 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removal describes the removal of an object. The result is empty if no tenant and no
-// TrainJob depends on the object.
+// removal describes the removal of an object. The result is empty if no tenant and no TrainJob depends on the object.
 func (c Change) removal(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):
@@ -85,9 +82,8 @@ func (c Change) RemovedParts() []string {
 	return slices.Compact(parts)
 }
 
-// immutable reports changes of fields that CEL rules protect. The CEL rules allow a field
-// to be added or removed, because the rules compare values only if the old value and the
-// new value exist.
+// immutable reports changes of fields that CEL rules protect. The CEL rules allow a field to be added or removed,
+// because the rules compare values only if the old value and the new value exist.
 func immutable(old, next Entry) []string {
 	var problems []string
 	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {

@@ -19,10 +19,9 @@ import (
 //	new         the new folder; after an atomic exchange, the previous one
 //	old         the previous folder, if the file system has no atomic exchange
 //
-// The staging folder also serves as a journal for the next run. Without an atomic exchange,
-// the target folder is missing for a moment, while new and old both exist. If a run is killed
-// at this moment, the next run renames old to the target. In all other states, the target is
-// complete or was never written, and the staging folder can be removed.
+// The staging folder also serves as a journal for the next run. Without an atomic exchange, the target folder is
+// missing for a moment, while new and old both exist. If a run is killed at this moment, the next run renames old to
+// the target. In all other states, the target is complete or was never written, and the staging folder can be removed.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // no run removes folders with this prefix
@@ -48,8 +47,7 @@ type staging struct {
 // inNew converts a path in the new folder to a path in the staging folder.
 func inNew(name string) string { return path.Join(newName, name) }
 
-// previousPath returns the path of the previous folder after swap, relative to the parent
-// directory.
+// previousPath returns the path of the previous folder after swap, relative to the parent directory.
 func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
 
 // stage creates a staging folder.
@@ -77,10 +75,9 @@ func (s *staging) remove() error {
 	return s.parent.removeStaged(s.name)
 }
 
-// recover restores the target if an earlier run was killed, and removes the staging folders
-// of killed runs. No active run uses these folders, because this run holds the lock. On file
-// systems without locks, another active run fails when recover removes its staging folder. A
-// read-only Writer removes nothing.
+// recover restores the target if an earlier run was killed, and removes the staging folders of killed runs. No active
+// run uses these folders, because this run holds the lock. On file systems without locks, another active run fails when
+// recover removes its staging folder. A read-only Writer removes nothing.
 func (p *parentDir) recover(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil
@@ -116,9 +113,8 @@ func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	return nil
 }
 
-// removeStaged removes a staging folder, and fails if the folder contains other files.
-// removeStaged removes .gitignore last. If the run is killed before the end, Git then ignores
-// the remaining files.
+// removeStaged removes a staging folder, and fails if the folder contains other files. removeStaged removes .gitignore
+// last. If the run is killed before the end, Git then ignores the remaining files.
 func (p *parentDir) removeStaged(staged string) error {
 	for _, name := range []string{newName, oldName, ignoreName} {
 		if err := removeAll(p.root, path.Join(staged, name)); err != nil {

@@ -74,8 +74,7 @@ func (t Tree) paths() map[string]bool {
 	return paths
 }
 
-// WithInventory returns the tree, and adds an inventory of the objects to the
-// manifest of the tree.
+// WithInventory returns the tree, and adds an inventory of the objects to the manifest of the tree.
 func (t Tree) WithInventory(set object.Set) Tree {
 	t.entries = Inventory(set)
 	return t

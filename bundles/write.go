@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// Writer writes trees to folders. A Writer replaces a folder as a whole or leaves the
-// folder unchanged; docs/writing.md lists the guarantees for each operating system. Other
-// runs that write to the same parent directories wait until Close is called. The zero value
-// is ready for use. Only one goroutine may use a Writer.
+// Writer writes trees to folders. A Writer replaces a folder as a whole or leaves the folder unchanged; docs/writing.md
+// lists the guarantees for each operating system. Other runs that write to the same parent directories wait until Close
+// is called. The zero value is ready for use. Only one goroutine may use a Writer.
 type Writer struct {
 	Force       bool              // overwrite generated files that somebody edited
 	KeepUnknown bool              // keep files that are not in the manifest, instead of refusing the folder
@@ -71,9 +70,8 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split returns the parent directory of dir, and the name of dir in that directory. If dir
-// ends with "." or "..", split resolves the path as the operating system does, because
-// these two names cannot be replaced.
+// split returns the parent directory of dir, and the name of dir in that directory. If dir ends with "." or "..", split
+// resolves the path as the operating system does, because these two names cannot be replaced.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -90,8 +88,7 @@ func split(dir string) (parent, name string, err error) {
 	return parent, name, nil
 }
 
-// Inventory returns the inventory of the present bundle. The inventory is empty if there is
-// no bundle.
+// Inventory returns the inventory of the present bundle. The inventory is empty if there is no bundle.
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
 // Differences lists the differences between the folder and the tree, ordered by
@@ -121,9 +118,8 @@ func (p *Plan) Differences() []string {
 	return found
 }
 
-// Write replaces the folder with the tree, or returns an error and leaves the folder
-// unchanged. If Check returns an error, Write returns the same error. If the folder is up
-// to date, Write does not touch it, and changed is false.
+// Write replaces the folder with the tree, or returns an error and leaves the folder unchanged. If Check returns an
+// error, Write returns the same error. If the folder is up to date, Write does not touch it, and changed is false.
 func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	if err := p.Check(); err != nil {
 		return false, err
@@ -137,8 +133,7 @@ func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	return true, nil
 }
 
-// replace fills a staging folder, swaps it with the present folder, and removes the
-// previous files.
+// replace fills a staging folder, swaps it with the present folder, and removes the previous files.
 func (p *Plan) replace(ctx context.Context) error {
 	switch {
 	case p.writer.ReadOnly:
@@ -162,10 +157,9 @@ func (p *Plan) replace(ctx context.Context) error {
 	return err
 }
 
-// install swaps the staged folder with the present folder. If somebody changed the present
-// folder after it was read, install swaps the folders back. The check before the swap finds
-// nearly all such changes. Without this check, readers could see the new folder for a
-// moment. The check after the swap finds all remaining changes, because after the swap
+// install swaps the staged folder with the present folder. If somebody changed the present folder after it was read,
+// install swaps the folders back. The check before the swap finds nearly all such changes. Without this check, readers
+// could see the new folder for a moment. The check after the swap finds all remaining changes, because after the swap
 // nobody can open the old folder by its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.unchanged(ctx, p.name); err != nil {

@@ -144,8 +144,7 @@ func toJSON(object *yaml.RNode) ([]byte, error) {
 	return kubernetes.YAMLToJSON([]byte(text))
 }
 
-// localConfigAnnotation marks objects that are not applied to a cluster, such as the functionConfig among the
-// items.
+// localConfigAnnotation marks objects that are not applied to a cluster, such as the functionConfig among the items.
 const localConfigAnnotation = "config.kubernetes.io/local-config"
 
 func isLocal(object *yaml.RNode) bool {

@@ -13,8 +13,7 @@ import (
 
 func main() {
 	gctuning.Tune()
-	// Because SIGPIPE is handled, a write to a closed pipe returns an ordinary error instead of killing the
-	// program.
+	// Because SIGPIPE is handled, a write to a closed pipe returns an ordinary error instead of killing the program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal kills the program, even while the program blocks in a read that ignores the context.

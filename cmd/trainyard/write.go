@@ -107,8 +107,7 @@ func bundleOf(p generator.Platform) bundles.Bundle {
 // formatNeeds is the rule that a document breaks if it lacks a field that --format needs.
 var formatNeeds = problem.Rule{Name: "format-needs", Doc: "A document has the fields that the format of the bundle needs"}
 
-// differences returns an error that lists all differences between the folders and their bundles, if there are
-// any.
+// differences returns an error that lists all differences between the folders and their bundles, if there are any.
 func differences(s streams, targets []target) error {
 	var differences []string
 	for _, t := range targets {

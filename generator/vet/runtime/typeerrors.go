@@ -104,8 +104,7 @@ func (p *pass) compareScalar(v value, t reflect.Type) {
 	}
 }
 
-// hugeExponent matches quantities that take minutes to parse. No real quantity has an exponent of three or more
-// digits.
+// hugeExponent matches quantities that take minutes to parse. No real quantity has an exponent of three or more digits.
 var hugeExponent = regexp.MustCompile(`[eE][-+]?[0-9]{3,}$`)
 
 func decodes(n *document.Node, t reflect.Type) bool {

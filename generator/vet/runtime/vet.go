@@ -64,8 +64,7 @@ func isEmptyList(n *document.Node) bool {
 
 func isList(n *document.Node) bool { return strings.HasSuffix(n.Get("kind").AsString(), "List") }
 
-// runtimesIn returns the document itself if the document is a runtime, or the runtimes in it if the document is a
-// List.
+// runtimesIn returns the document itself if the document is a runtime, or the runtimes in it if the document is a List.
 func runtimesIn(v value) []value {
 	apiGroup, _, _ := strings.Cut(v.get("apiVersion").text(), "/")
 	kind := v.get("kind").text()

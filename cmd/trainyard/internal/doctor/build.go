@@ -36,8 +36,7 @@ const replacements = `replacements:
   targets: [{select: {kind: FunctionRun, name: doctor}, fieldPaths: [function]}]
 `
 
-// guardedFolder is the folder of a kustomization with replacements. The replacements fail if the function does not
-// run.
+// guardedFolder is the folder of a kustomization with replacements. The replacements fail if the function does not run.
 func guardedFolder(dir string) string { return filepath.Join(dir, "guarded") }
 
 // plainFolder is the folder of a kustomization without replacements.
