@@ -58,7 +58,6 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 // defaultArgoCDNamespace contains the namespace in which Argo CD runs by default. The key true stands for OpenShift.
 var defaultArgoCDNamespace = map[bool]string{true: "openshift-gitops", false: "argocd"}
 
-// argocdWriter writes the resources of Argo CD for a bundle.
 type argocdWriter struct {
 	Bundle
 	object.ArgoCD
@@ -67,8 +66,7 @@ type argocdWriter struct {
 // fields holds the keys and values of a Kubernetes resource, or of a mapping in a resource.
 type fields = map[string]any
 
-// resources returns the Argo CD resources and settings of the bundle. The keys of the map are file names
-// without extension.
+// resources returns the Argo CD resources and settings of the bundle, by file name without extension.
 func (a argocdWriter) resources() map[string]fields {
 	all := map[string]fields{"appproject-" + a.name(): a.project()}
 	if len(a.Clusters) > 0 {
@@ -90,7 +88,6 @@ func (a argocdWriter) resources() map[string]fields {
 	return all
 }
 
-// resource returns a resource of Argo CD, such as an AppProject.
 func (a argocdWriter) resource(kind, name string, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name, "namespace": a.Namespace, "labels": a.labels()}
 	if annotations != nil {
@@ -110,8 +107,7 @@ func (a argocdWriter) labels() map[string]string {
 	return map[string]string{v1alpha1.ManagedByLabel: "trainyard", v1alpha1.PlatformLabel: a.Platform}
 }
 
-// destination returns the destination of an Application: a namespace and the cluster. The cluster is either
-// an address that starts with https:// or the name of a cluster in Argo CD.
+// destination returns a destination of an Application. cluster is an https:// address or a name in Argo CD.
 func destination(cluster, namespace string) fields {
 	if strings.HasPrefix(cluster, "https://") {
 		return fields{"server": cluster, "namespace": namespace}
@@ -119,7 +115,6 @@ func destination(cluster, namespace string) fields {
 	return fields{"name": cluster, "namespace": namespace}
 }
 
-// destinations returns one destination for each cluster of the bundle, all with the same namespace.
 func (a argocdWriter) destinations(namespace string) []fields {
 	if len(a.Clusters) == 0 {
 		return []fields{destination(cmp.Or(a.Cluster, "https://kubernetes.default.svc"), namespace)}

@@ -17,12 +17,10 @@ var syncOptions = []string{
 	"ApplyOutOfSyncOnly=true", // faster, because a platform has thousands of objects
 }
 
-// serverSideDiff makes Argo CD compute differences with the help of the API server. Argo CD then does not report fields
-// that the API server or Trainer's webhooks set.
+// serverSideDiff keeps Argo CD from reporting differences in fields that the API server or Trainer's webhooks set.
 var serverSideDiff = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
 
-// application returns the Application that applies the objects. The Application has no finalizer, so the objects stay
-// when somebody deletes the Application.
+// application sets no finalizer, so that the objects stay when somebody deletes the Application.
 func (a argocdWriter) application() fields {
 	return a.resource("Application", a.name(), serverSideDiff, a.applicationSpec())
 }
@@ -44,8 +42,7 @@ func (a argocdWriter) applicationSpec() fields {
 	}
 }
 
-// location returns the revision and the folder of the objects in a Git repository or an OCI artifact. An OCI artifact
-// contains only the objects, so the folder is the root of the artifact.
+// location returns where the objects are. An OCI artifact contains only the objects, so the folder is its root.
 func (a argocdWriter) location() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
 		return cmp.Or(a.Revision, a.Tag()), "."
@@ -53,7 +50,6 @@ func (a argocdWriter) location() (revision, folder string) {
 	return cmp.Or(a.Revision, "HEAD"), path.Join(a.Path, a.Environment, objectsFolder)
 }
 
-// source returns the source of an Application: a folder of a repository with all its subfolders.
 func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
@@ -74,7 +70,6 @@ func (a argocdWriter) applicationSet(name, suffix string, generators []fields, a
 	})
 }
 
-// clusterSet returns the ApplicationSet that applies the objects to each of several clusters.
 func (a argocdWriter) clusterSet() fields {
 	revision, folder := a.location()
 	var elements []fields

@@ -8,16 +8,14 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// groupKind identifies one kind of objects that an AppProject allows, such as TrainJob.
 type groupKind struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
 }
 
 // project returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain. The
-// AppProject allows all namespaces, and each of these kinds, even if the platform has no object of the kind now.
-// Otherwise, Argo CD could not delete the last object of a kind, or the objects of a removed team, because Argo CD
-// ignores objects that an AppProject forbids.
+// AppProject allows these kinds even if the platform has no object of the kind now. Otherwise, Argo CD could not delete
+// the last object of a kind, because Argo CD ignores objects that an AppProject forbids.
 func (a argocdWriter) project() fields {
 	return a.resource("AppProject", a.name(), nil, fields{
 		"description":                "Objects that trainyard generates for the platform " + a.name(),
@@ -28,8 +26,7 @@ func (a argocdWriter) project() fields {
 	})
 }
 
-// kinds returns the kinds of objects that a platform can contain. The result contains the cluster-scoped kinds if cluster
-// is true, and the namespaced kinds otherwise.
+// kinds returns the cluster-scoped or the namespaced kinds of objects that a platform can contain.
 func (a argocdWriter) kinds(cluster bool) []groupKind {
 	var kinds []groupKind
 	for name, kind := range a.Delivery.Kinds {
@@ -41,8 +38,7 @@ func (a argocdWriter) kinds(cluster bool) []groupKind {
 	return kinds
 }
 
-// tenantProject returns the AppProject for the Applications of a team. These Applications can apply only TrainJobs and
-// ConfigMaps, and only to the team's namespace.
+// tenantProject lets the Applications of a team apply only TrainJobs and ConfigMaps, only to the team's namespace.
 func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 	project := a.tenantName(name)
 	spec := fields{

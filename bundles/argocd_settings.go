@@ -30,8 +30,7 @@ func (a argocdWriter) configMap() fields {
 	return newObject("v1", "ConfigMap", fields{"name": "argocd-cm", "namespace": a.Namespace, "labels": labels}, fields{"data": data})
 }
 
-// operatorSettings returns the settings in the form that the OpenShift GitOps operator reads. The OpenShift GitOps
-// operator converts these settings to the ConfigMap of Argo CD.
+// operatorSettings returns the settings in the form that the OpenShift GitOps operator reads.
 func (a argocdWriter) operatorSettings() fields {
 	var checks, actions, ignored []fields
 	for _, file := range settingsIn("health") {
@@ -50,13 +49,11 @@ func (a argocdWriter) operatorSettings() fields {
 	}})
 }
 
-// kindSettings returns one setting for a kind. groupKind has the form GROUP_KIND.
 func kindSettings(groupKind, key string, setting any) fields {
 	group, kind, _ := strings.Cut(groupKind, "_")
 	return fields{"group": group, "kind": kind, key: setting}
 }
 
-// actionsOf returns the actions for objects of a kind, as YAML.
 func actionsOf(kind string) string {
 	folder := path.Join("actions", kind)
 	var definitions []fields
@@ -68,7 +65,6 @@ func actionsOf(kind string) string {
 	return mustYAML(fields{"discovery.lua": settingsFile(folder, "discovery.lua"), "definitions": definitions})
 }
 
-// settingsIn returns the sorted names of the files and folders in a folder.
 func settingsIn(folder string) []string {
 	entries, _ := argocdSettings.ReadDir(path.Join("argocd", folder)) // an embedded folder is always readable
 	var names []string

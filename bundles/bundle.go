@@ -2,8 +2,7 @@ package bundles
 
 import "github.com/trainyard/trainyard/generator/object"
 
-// Bundle is the input of a format: the objects of a platform, and the settings for the delivery of the objects to
-// clusters.
+// Bundle is the input of a format: the objects of a platform, and the settings for their delivery to clusters.
 type Bundle struct {
 	Platform    string // the document's metadata.name
 	Environment string // empty if the document has no environments
@@ -11,8 +10,7 @@ type Bundle struct {
 	Delivery    object.Delivery
 }
 
-// name returns the name of the platform, followed by the environment if there is one. The name is unique if one Argo CD
-// delivers several platforms or environments.
+// name returns a name that is unique if one Argo CD delivers several platforms or environments.
 func (b Bundle) name() string {
 	if b.Environment == "" {
 		return b.Platform
@@ -20,13 +18,11 @@ func (b Bundle) name() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// tenantName returns the name of a tenant in the bundle's environment. The names of platforms, environments and tenants
-// contain no full stop, so the result is unique. With a dash as the separator, the tenant eu of the environment prod
-// would have the same name as the environment prod-eu.
+// tenantName is unique, because the names of platforms, environments and tenants contain no full stop. With a dash as
+// the separator, the tenant eu of the environment prod would have the same name as the environment prod-eu.
 func (b Bundle) tenantName(tenant string) string { return b.name() + "." + tenant }
 
-// MissingError reports that a document lacks a field that a format needs, or that a field exceeds a limit of the
-// format.
+// MissingError reports that a field that a format needs is missing, or that a field exceeds a limit of the format.
 type MissingError struct {
 	Path    string // of the field, such as spec.delivery.argocd
 	Message string // why the format needs it, and what is wanted

@@ -37,13 +37,10 @@ func (c Content) WriteTo(w io.Writer) (written int64, err error) {
 	return written, nil
 }
 
-// digest is a SHA-256 hash.
 type digest [sha256.Size]byte
 
-// bufferSize is the size of write buffers for files and streams.
 const bufferSize = 64 << 10 // bytes
 
-// digest returns the digest of the joined pieces.
 func (c Content) digest() (d digest) {
 	h := sha256.New()
 	_, _ = c.WriteTo(h) // a hash never returns an error

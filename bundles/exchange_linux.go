@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two names in one atomic step. exchange returns errors.ErrUnsupported if the kernel or the file system
-// does not support such a swap.
+// exchange swaps two names atomically, or returns errors.ErrUnsupported if the kernel or file system cannot do this.
 func exchange(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
 	// File systems that do not support the flag return EINVAL, for example network file systems and most FUSE file

@@ -7,6 +7,5 @@ import (
 	"os"
 )
 
-// exchange reports that this system cannot exchange two folders atomically. The writer then renames the folders one
-// after the other.
+// exchange is not supported on this system, so the writer renames the two folders one after the other.
 func exchange(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }

@@ -47,7 +47,6 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	return nil
 }
 
-// linkUnknown adds the unknown files to the staging folder, as hard links.
 func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 	for name, e := range p.present {
 		if !e.unknown || e.info.IsDir() {
@@ -80,8 +79,7 @@ func (p *Plan) folders() []string {
 	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
 }
 
-// put adds one file of the tree to the staging folder. If the file is unchanged and
-// the file system has hard links, put creates a hard link instead of a copy.
+// put adds a file to the staging folder. If the file system allows it, an unchanged file becomes a hard link.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {
@@ -95,14 +93,11 @@ func (p *Plan) put(s *staging, f hashedFile) error {
 	return s.write(f.File, before)
 }
 
-// errMounted reports that a generated file lies in a mounted file system. The new folder would not contain the mount.
 var errMounted = errors.New("lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount")
 
-// link creates a hard link in the staging folder to an existing file.
-//
-// The old and the new folder can share files, because only one of the two folders remains after the run. If somebody
-// edits a shared file during the run, the edit is not lost. Changed files are always written as new files, so the old
-// folder stays intact until the swap.
+// link lets the old and the new folder share a file, because only one of the two folders remains after the run. If
+// somebody edits a shared file during the run, the edit is not lost. Changed files are always written as new files, so
+// the old folder stays intact until the swap.
 func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
 }

@@ -15,7 +15,6 @@ import (
 	"strings"
 )
 
-// entry describes a file or folder in the present folder.
 type entry struct {
 	info      fs.FileInfo
 	unknown   bool   // not in the manifest, or not a regular file
@@ -92,14 +91,12 @@ func (p *Plan) readRoot(ctx context.Context, root *os.Root) error {
 	return nil
 }
 
-// compare compares a generated file with its digest in the manifest.
 func (e *entry) compare(ctx context.Context, root *os.Root, name, want string) (err error) {
 	e.digest, err = digestOf(ctx, root, name)
 	e.generated, e.edited = true, name != ManifestName && want != hex.EncodeToString(e.digest[:])
 	return err
 }
 
-// digestOf returns the digest of a file.
 func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err error) {
 	if ctx.Err() != nil {
 		return d, ctx.Err()
@@ -117,8 +114,7 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// list returns the files and folders below root, by path. list reads a folder only if the
-// function enter returns true for this folder.
+// list returns the files and folders below root, by path. list reads a folder only if enter returns true.
 func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}
 	return infos, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -171,16 +167,14 @@ func parseManifest(text []byte) map[string]string {
 	return digests
 }
 
-// addParents adds all folders that contain a file, directly or in a subfolder.
 func addParents(folders map[string]bool, file string) {
 	for dir := path.Dir(file); dir != "." && dir != "/" && !folders[dir]; dir = path.Dir(dir) {
 		folders[dir] = true
 	}
 }
 
-// unchanged returns an error if the folder has changed since the plan read it. name is the
-// present name of the folder in its parent directory. unchanged does not compare the
-// contents of files, so it is about ten times as fast as reading the folder again.
+// unchanged returns an error if the folder, whose present name is name, has changed since the plan read it. unchanged
+// does not compare the contents of files, so it is about ten times as fast as reading the folder again.
 func (p *Plan) unchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)
@@ -211,8 +205,7 @@ func changed(path string) error {
 	return fmt.Errorf("%s was changed by another program during the run: run the command again", path)
 }
 
-// same reports whether a and b describe the same file or folder in the same state. same ignores the times of folders,
-// because the caller compares the files in a folder one by one.
+// same ignores the times of folders, because the caller compares the files in a folder one by one.
 func same(a, b fs.FileInfo) bool {
 	if !os.SameFile(a, b) || a.Mode() != b.Mode() {
 		return false

@@ -24,13 +24,11 @@ var _ Format = helm{}
 func (helm) Name() string { return "helm" }
 func (helm) Doc() string  { return "a chart, for helm install and for Argo CD" }
 
-// helmFiles are the files of a chart that do not depend on the objects. The words CHART and PLATFORM in these files
-// are replaced by the names of the chart and the platform.
+// helmFiles are files of every chart. In them, CHART and PLATFORM stand for the names of the chart and the platform.
 //
 //go:embed helm
 var helmFiles embed.FS
 
-// helmPaths are the paths of helmFiles in a chart.
 var helmPaths = map[string]string{
 	"helm/helpers.tpl": "templates/_helpers.tpl",
 	"helm/extra.yaml":  "templates/extra.yaml",
@@ -38,8 +36,7 @@ var helmPaths = map[string]string{
 	"helm/helmignore":  ".helmignore",
 }
 
-// Render writes a template for each component of the platform, and the default values. With the default values, the
-// chart installs exactly the bundle's objects.
+// Render writes a chart with a template for each component. The default values install exactly the bundle's objects.
 func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {
@@ -48,7 +45,6 @@ func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return c.tree()
 }
 
-// helmChart collects the data from which the files of a chart are written, such as templates and values.
 type helmChart struct {
 	Bundle
 	version string
@@ -63,14 +59,12 @@ type helmChart struct {
 	renderer *renderer
 }
 
-// helmComponent is the part of the platform that serves one purpose, such as quotas. Each component has its own
-// template, and a release can omit components.
+// helmComponent is a part of the platform with its own template, such as quotas. A release can omit components.
 type helmComponent struct {
 	content Content
 	kinds   map[string]int // the number of objects of each kind
 }
 
-// newHelmChart returns the chart of a bundle.
 func newHelmChart(ctx context.Context, b Bundle) (*helmChart, error) {
 	c := &helmChart{
 		Bundle: b, version: cmp.Or(b.Delivery.Helm.Version, "0.1.0"),
@@ -85,7 +79,6 @@ func newHelmChart(ctx context.Context, b Bundle) (*helmChart, error) {
 	return c, nil
 }
 
-// tree returns the chart's files.
 func (c *helmChart) tree() (Tree, error) {
 	metadata, err := c.metadata()
 	if err != nil {
@@ -124,7 +117,6 @@ func (c *helmChart) tree() (Tree, error) {
 
 func (c *helmChart) componentNames() []string { return slices.Sorted(maps.Keys(c.components)) }
 
-// metadata returns the content of Chart.yaml.
 func (c *helmChart) metadata() (*chart.Metadata, error) {
 	var images []map[string]string
 	for _, image := range slices.Sorted(maps.Keys(c.images)) {

@@ -10,7 +10,6 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// boundCheck is a bound that the template templates/bounds.yaml checks.
 type boundCheck struct {
 	limit object.Amount
 	sums  []int // the numbers of the template variables that contain the sums
@@ -37,8 +36,7 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// variable returns the number of the template variable that holds a sum. All bounds that contain the same sum share its
-// variable.
+// variable returns the number of the template variable for a sum. Bounds with the same sum share its variable.
 func (c *helmChart) variable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
@@ -47,10 +45,9 @@ func (c *helmChart) variable(sum *object.Sum) int {
 	return i
 }
 
-// bounds returns templates/bounds.yaml. The template generates no objects, and fails if the values of the release violate
-// a bound. Components that the release omits request nothing, so the template does not check their bounds. The template
-// first assigns each sum to a variable, so that a bound of many sums needs only a few bytes for each sum. The template
-// must be short, because Helm does not read files of more than 5 MiB.
+// bounds returns templates/bounds.yaml, which fails if the values of the release violate a bound. Components that the
+// release omits request nothing, so the template does not check their bounds. The template assigns each sum to a
+// variable to stay short, because Helm does not read files of more than 5 MiB.
 func (c *helmChart) bounds() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
@@ -99,7 +96,6 @@ func (v *helmValue) collectComponents(all map[string]bool) {
 	}
 }
 
-// term returns an amount as a template expression.
 func (c *helmChart) term(a object.Amount) string {
 	if c.values.at(a.Path) != nil {
 		return valueReference(keysOf(a.Path))

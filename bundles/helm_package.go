@@ -23,9 +23,8 @@ type HelmPackage struct {
 	Artifact      artifact.Artifact
 }
 
-// PackHelm packs the chart of a bundle. The given annotations replace annotations of the artifact that have
-// the same name. The annotations with the name and version of the chart are never replaced, because Helm
-// needs these two annotations to find the chart.
+// PackHelm packs the chart of a bundle. The given annotations replace annotations of the artifact with the same name,
+// except the name and version of the chart, because Helm needs these two annotations to find the chart.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

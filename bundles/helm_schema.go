@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// schema returns values.schema.json. The schema uses draft 7 of JSON Schema, which all versions of Helm 3 can read. The
-// schema does not refer to other files.
+// schema returns values.schema.json in draft 7 of JSON Schema, which all versions of Helm 3 can read.
 func (c *helmChart) schema() ([]byte, error) {
 	properties := c.values.properties()
 	for _, s := range c.standardValues() {
@@ -17,8 +16,7 @@ func (c *helmChart) schema() ([]byte, error) {
 		properties[s.key] = described
 	}
 	root := closedSchema(properties)
-	// A parent chart can set the value enabled, and use this value in dependencies.condition of its Chart.yaml. The value
-	// enabled is optional.
+	// A parent chart can set the optional value enabled, and name it in dependencies.condition of its Chart.yaml.
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Whether a parent chart installs this chart. Only parent charts read this value."}
 	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.name()
 	text, err := json.MarshalIndent(root, "", "  ")
@@ -28,7 +26,6 @@ func (c *helmChart) schema() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// properties returns the schemas of values, by key.
 func (v helmValues) properties() map[string]any {
 	properties := map[string]any{}
 	for key, value := range v {
@@ -61,8 +58,7 @@ func (v *helmValue) schema() any {
 	return schema
 }
 
-// closedSchema returns a schema that requires all of the properties and admits no other properties. Users therefore
-// cannot remove a value by setting it to null.
+// closedSchema requires all properties and admits no others, so that users cannot set a value to null to remove it.
 func closedSchema(properties map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": properties, "additionalProperties": false,
@@ -78,8 +74,7 @@ func (c *helmChart) componentsSchema() map[string]any {
 	return closedSchema(properties)
 }
 
-// addedSchema returns the schema of commonLabels or commonAnnotations. The schema refuses the keys of existing labels or
-// annotations of the objects, because a YAML mapping must not contain the same key twice.
+// addedSchema refuses keys of the objects' own labels or annotations, because YAML forbids duplicate keys.
 func (c *helmChart) addedSchema(field string) map[string]any {
 	value := map[string]any{"type": "string"}
 	if field == "labels" {

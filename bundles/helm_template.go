@@ -16,13 +16,11 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// templateField is a field of an object that a template fills in.
 type templateField struct {
 	path       []any
 	expression string // in Helm's template language, without braces
 }
 
-// addObjects adds each object to the template of its component.
 func (c *helmChart) addObjects(ctx context.Context) error {
 	for o := range c.Objects.All() {
 		if err := ctx.Err(); err != nil {
@@ -46,20 +44,17 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 // charts with the components had been published. The values of existing releases use the published names.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
-// componentOf returns the name of the component to which an object belongs. A component has the name of the folder that
-// contains the CUE file of the object, such as quota for policies/quota/resource_quota.cue.
+// componentOf returns the folder of the object's CUE file, such as quota for policies/quota/resource_quota.cue.
 func componentOf(o object.Object) string {
 	folder := path.Base(path.Dir(o.Origin().Definition))
 	return cmp.Or(publishedComponents[folder], folder)
 }
 
-// template returns the template of a component. The template generates nothing if a release omits the component.
 func (c *helmChart) template(name string) Content {
 	start := fmt.Appendf(nil, "{{- if .Values.components.%s }}\n", name)
 	return slices.Concat(Content{start}, c.components[name].content, Content{[]byte("{{- end }}\n")})
 }
 
-// object returns an object as a template.
 func (c *helmChart) object(o object.Object) (string, error) {
 	fields := o.Fields()
 	filled, err := c.templateFields(o, fields)
@@ -85,9 +80,8 @@ func escaped(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// keepAnnotation returns an annotation if Helm must keep the object when it deletes a release, and an empty string
-// otherwise. Helm must keep namespaces, because namespaces contain objects of other owners. Helm must keep objects with
-// the label trainyard.dev/keep, because these objects belong to several platforms.
+// keepAnnotation makes Helm keep an object when it deletes a release. Helm must keep namespaces, because they contain
+// objects of other owners, and objects with the label trainyard.dev/keep, because they belong to several platforms.
 func keepAnnotation(o object.Object) string {
 	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"
@@ -98,8 +92,7 @@ func keepAnnotation(o object.Object) string {
 // metadataText matches the start of an object's metadata in its YAML: annotations, labels and the key of the name.
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
-// withMetadata adds an annotation to the text of an object. withMetadata also adds the labels and annotations from the
-// values commonLabels and commonAnnotations.
+// withMetadata adds an annotation, and the entries of commonLabels and commonAnnotations, to the text of an object.
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
@@ -109,8 +102,7 @@ func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	return strings.Replace(text, m[0], with, 1), nil
 }
 
-// metadataBlock returns the template text for the labels or annotations of an object, including the entries from the
-// values of the release. If the object itself has no entries, the block appears only if the values contain entries.
+// metadataBlock returns a template of own and added labels or annotations. The template omits an empty block.
 func (c *helmChart) metadataBlock(field, own string) string {
 	added, head := fmt.Sprintf("include %q .", c.name()+"."+field), "  "+field+":\n"
 	if own == "" {
@@ -119,8 +111,7 @@ func (c *helmChart) metadataBlock(field, own string) string {
 	return head + "    {{- with " + added + " }}{{ . | nindent 4 }}{{ end }}\n" + own
 }
 
-// noteOwnKeys collects the keys of an object's labels and annotations. The values commonLabels and commonAnnotations must
-// not repeat these keys.
+// noteOwnKeys collects the keys that the values commonLabels and commonAnnotations must not repeat.
 func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	for field, keys := range c.ownKeys {
 		own, _ := object.At(fields, []any{"metadata", field}).(map[string]any)
@@ -130,9 +121,8 @@ func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	}
 }
 
-// templateFields returns the fields of an object that its template fills in. The template fills in the parameters. The
-// template also fills in the images of all containers, because a release can use a mirror for images. templateFields also
-// adds the parameters to the values of the chart.
+// templateFields returns the fields of an object that its template fills in: the parameters, and the images of all
+// containers, because a release can use a mirror. templateFields also adds the parameters to the values of the chart.
 func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
 	var filled []templateField
 	for _, p := range o.Parameters() {
@@ -170,8 +160,7 @@ func imagesIn(node any, at []any) (found [][]any) {
 	return found
 }
 
-// expression returns a template expression for a parameter. If the object contains the value as text, the result of the
-// expression is also text.
+// expression returns a template expression for a parameter. The result is text if the value in the object is text.
 func (c *helmChart) expression(p object.Parameter, value any) string {
 	reference := valueReference(keysOf(p.Key))
 	_, isText := value.(string)
@@ -197,8 +186,7 @@ func schemaType(p object.Parameter) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// valueReference returns a template expression for a value. Keys that are not identifiers need the template function
-// index.
+// valueReference returns a template expression for a value. Keys that are not identifiers need the function index.
 func valueReference(keys []string) string {
 	reference := ".Values"
 	for _, key := range keys {

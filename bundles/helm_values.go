@@ -15,7 +15,6 @@ import (
 // helmValues is the tree of a chart's values. The keys of this tree are the keys below spec in the document.
 type helmValues map[string]*helmValue
 
-// helmValue is a parameter, or a mapping of values.
 type helmValue struct {
 	children   helmValues // nil for a parameter
 	value      any
@@ -25,8 +24,7 @@ type helmValue struct {
 	minimum, maximum any // bounds that the parameter's schema does not contain; nil if there is no bound
 }
 
-// keysOf splits a path of the document into its keys, without spec. Keys that contain a dot are quoted in the path,
-// as problem.Path describes.
+// keysOf splits a path of the document into its keys, without spec. Keys with dots are quoted, see problem.Path.
 func keysOf(path string) []string {
 	var keys []string
 	for rest := strings.TrimPrefix(path, "spec."); rest != ""; {
@@ -53,8 +51,7 @@ func (v helmValues) at(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter and the value that an object of a component contains. If the object contains a number as
-// text, add converts the text to a number.
+// add adds a parameter and its value in an object of a component. A number written as text becomes a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := keysOf(p.Key)
 	last := len(keys) - 1
@@ -93,8 +90,7 @@ func numberIn(text string) any {
 	return text
 }
 
-// walk calls visit for all values, sorted by key. The argument keys of visit contains the keys from the root to the
-// value.
+// walk calls visit for all values, sorted by key, with the keys from the root to the value.
 func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		keys := append(slices.Clone(above), key)
@@ -103,7 +99,6 @@ func (v helmValues) walk(above []string, visit func(keys []string, value *helmVa
 	}
 }
 
-// valuesFile returns values.yaml, with a description of each value as a comment.
 func (c *helmChart) valuesFile() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Values of %s. All other settings are in the document from which this chart was generated.\n", c.name())
@@ -132,8 +127,7 @@ type standardValue struct {
 	schema   map[string]any // of the value
 }
 
-// standardValues returns the values that every chart has. These values are often unknown until the chart is
-// installed. An example is the address of an image mirror.
+// standardValues returns values that are often unknown until installation, such as the address of an image mirror.
 func (c *helmChart) standardValues() []standardValue {
 	mirror := map[string]any{"type": "string", "pattern": `^$|^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*/?$`}
 	return []standardValue{
@@ -148,8 +142,7 @@ func (c *helmChart) standardValues() []standardValue {
 	}
 }
 
-// componentsText returns the YAML of the value "components", with its default. Comments list the objects of each
-// component.
+// componentsText returns the YAML of the value "components", with comments that list the objects of each component.
 func (c *helmChart) componentsText() string {
 	if len(c.components) == 0 {
 		return "components: {}"
@@ -165,7 +158,6 @@ func (c *helmChart) componentsText() string {
 	return strings.Join(lines, "\n")
 }
 
-// readme returns README.md, with a table of all values.
 func (c *helmChart) readme() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", c.name(), c.description())

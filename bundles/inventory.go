@@ -35,7 +35,6 @@ func (e Entry) Parts() []string {
 	return parts
 }
 
-// Labels with the runtime and the tenant of an object.
 const (
 	runtimeLabel = v1alpha1.RuntimeLabel
 	tenantLabel  = v1alpha1.TenantLabel
@@ -60,9 +59,8 @@ func Inventory(set object.Set) []Entry {
 	return entries
 }
 
-// immutableFields returns digests of a runtime's immutable fields. CEL rules in the CRDs of Trainer and JobSet protect
-// these fields ("Value is immutable"). The fields contain no parameters, so all objects of the same shape have the same
-// digests.
+// immutableFields returns digests of fields that CEL rules in the CRDs of Trainer and JobSet protect ("Value is
+// immutable"). The fields contain no parameters, so all objects of the same shape have the same digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := at(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -115,7 +113,6 @@ func ReadInventory(file string) []Entry {
 	return parseInventory(text)
 }
 
-// parseInventory returns the entries in a manifest.
 func parseInventory(manifest []byte) []Entry {
 	var entries []Entry
 	for line := range bytes.Lines(manifest) {

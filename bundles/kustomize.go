@@ -45,7 +45,6 @@ func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(append(files, File{Path: "kustomization.yaml", Content: Text(text)})...)
 }
 
-// objectFiles returns one file for each object. All files are in the given folder.
 func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, error) {
 	r := newRenderer()
 	var files []File
@@ -58,8 +57,7 @@ func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, er
 	return files, nil
 }
 
-// fileOf returns the path of an object's file, such as cluster/clustertrainingruntime-a.yaml. Cluster-scoped objects of a
-// tenant are in the folder of the tenant's namespace.
+// fileOf returns the path of an object's file, such as cluster/clustertrainingruntime-a.yaml.
 func fileOf(o object.Object) string {
 	folder := "cluster"
 	if tenant := cmp.Or(o.Label(v1alpha1.TenantLabel), o.ID().Namespace); tenant != "" {

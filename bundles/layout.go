@@ -19,14 +19,12 @@ const (
 	indexFile  = "index.json"
 )
 
-// tagAnnotation is an annotation in the index of an image layout. The value of this annotation is the tag of an
-// artifact.
+// tagAnnotation is the annotation in the index of an image layout that contains the tag of an artifact.
 const tagAnnotation = "org.opencontainers.image.ref.name"
 
 // imageLayout contains the artifacts of an OCI image layout, by tag.
 type imageLayout map[string]artifact.Packed
 
-// tree returns the files of the layout.
 func (l imageLayout) tree() (Tree, error) {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{}}
 	blobs := map[string]File{}

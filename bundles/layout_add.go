@@ -42,9 +42,8 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 	return changed, err
 }
 
-// layoutIn reads the artifacts in a folder that AddToLayout wrote. layoutIn returns no artifacts if the folder does not
-// exist. layoutIn takes a lock, which Close releases. Without this lock, another run could add artifacts before the
-// folder is replaced, and these artifacts would be lost.
+// layoutIn reads the artifacts in a folder, if the folder exists. layoutIn takes a lock, which Close releases. Without
+// this lock, artifacts that another run adds before the folder is replaced would be lost.
 func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {
@@ -63,8 +62,7 @@ func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) 
 	return all, nil
 }
 
-// readLayout reads the artifacts in a folder. readLayout does not verify the digests of blobs, because the manifest of
-// the folder contains the digests of all files.
+// readLayout does not verify the digests of blobs, because the folder's manifest contains the digests of all files.
 func readLayout(dir string) (imageLayout, error) {
 	all := imageLayout{}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))
@@ -104,7 +102,6 @@ func readArtifact(dir string, d v1.Descriptor) (artifact.Packed, error) {
 	return p, nil
 }
 
-// readBlob adds a blob to an artifact.
 func readBlob(dir string, d v1.Descriptor, to artifact.Packed) error {
 	text, err := os.ReadFile(filepath.Join(dir, blobFile(d.Digest)))
 	to.Blobs[d.Digest] = artifact.Blob{MediaType: d.MediaType, Content: text}

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// lockTimeout bounds how long a run waits for a lock.
 type lockTimeout struct {
 	note  time.Duration // the time until the run prints a note
 	total time.Duration // the time until the run fails
@@ -16,15 +15,12 @@ type lockTimeout struct {
 
 var defaultLockTimeout = lockTimeout{note: 2 * time.Second, total: time.Minute}
 
-// retryInterval is the time between two attempts to lock. Between two attempts, Ctrl-C can end the wait. Ctrl-C could
-// not end a system call that waits for the lock.
+// retryInterval is the time between two attempts to lock. Ctrl-C can end the wait, but not a system call that waits.
 const retryInterval = 20 * time.Millisecond
 
-// errLocked reports that another process holds the lock.
 var errLocked = errors.New("locked by another process")
 
-// lock locks a directory. If another run holds the lock, lock waits until that run releases the lock. On file systems
-// that cannot lock directories, lock does nothing.
+// lock waits until no other run holds the lock. On file systems that cannot lock directories, lock does nothing.
 func (l lockTimeout) lock(ctx context.Context, dir *os.File, path string, w *Writer) error {
 	start, noted := time.Now(), false
 	for {

@@ -39,9 +39,8 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return imageLayout{b.Tag(): p}.tree()
 }
 
-// OCI returns an artifact with one layer. The layer is an archive with one file for each object, as in the format
-// kustomize. OCI adds the given annotations to the annotations of the bundle. A given annotation replaces an annotation
-// of the bundle with the same name.
+// OCI returns an artifact with one layer: an archive with one file for each object, as in the format kustomize. A given
+// annotation replaces an annotation of the bundle with the same name.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -51,7 +50,6 @@ func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact
 	return artifact.OfFiles(entries(files, ""), b.annotations(annotations))
 }
 
-// entries converts files to entries of an archive, and adds a prefix to their paths.
 func entries(files []File, prefix string) []artifact.Entry {
 	all := make([]artifact.Entry, len(files))
 	for i, f := range files {
@@ -74,6 +72,5 @@ func (b Bundle) annotations(others map[string]string) map[string]string {
 	return all
 }
 
-// Tag returns the default tag of the bundle's artifact. The tag is the name of the environment, so that one repository
-// can contain all environments of a platform.
+// Tag returns the default tag: the environment, so that one repository can contain all environments of a platform.
 func (b Bundle) Tag() string { return cmp.Or(b.Environment, "latest") }

@@ -17,9 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// olmPayload is the format of ConfigMaps that contain the objects. trainyard's operator reads these ConfigMaps and
-// applies the objects. OLM accepts ConfigMaps, but refuses most kinds of objects that a platform contains. docs/olm.md
-// describes how the operator reads the ConfigMaps.
+// olmPayload is the format of ConfigMaps with the objects. trainyard's operator applies the objects, see docs/olm.md.
+// OLM accepts ConfigMaps, but refuses most kinds of objects that a platform contains.
 type olmPayload struct{}
 
 var (
@@ -33,7 +32,6 @@ func (olmPayload) Doc() string {
 }
 func (olmPayload) binary() {}
 
-// Labels, annotations and the data key of a ConfigMap that holds a part of a payload.
 const (
 	payloadPart    = v1alpha1.PayloadLabel // the number of the part, from 1
 	payloadParts   = v1alpha1.PayloadPartsAnnotation
@@ -57,8 +55,7 @@ const (
 // manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of this folder.
 const manifestsFolder = "manifests"
 
-// Render writes the ConfigMaps. Objects of the kinds in spec.delivery.olm.manifests are written as separate manifests,
-// and not to ConfigMaps.
+// Render writes objects of the kinds in spec.delivery.olm.manifests as manifests, and all others to ConfigMaps.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File

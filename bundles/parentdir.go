@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// parentDir is the locked directory that contains the folders of bundles. All
-// changes go through root, so no symbolic link can redirect them elsewhere.
+// parentDir is a locked directory with bundles. All changes go through root, so no symbolic link can redirect them.
 type parentDir struct {
 	path   string   // as the user wrote it
 	root   *os.Root // nil if the directory does not exist and the Writer is read-only
@@ -74,13 +73,11 @@ func (p *parentDir) close() {
 	}
 }
 
-// exists reports whether the directory contains a file or folder with the given name.
 func (p *parentDir) exists(name string) bool {
 	_, err := p.root.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// containsWorkingDir reports whether the working directory is the given folder or lies below it.
 func containsWorkingDir(folder fs.FileInfo) bool {
 	dir, _ := os.Getwd() // on failure, the loop checks "." only
 	dir, _ = filepath.EvalSymlinks(dir)

@@ -19,7 +19,6 @@ var (
 func (plain) Name() string { return "plain" }
 func (plain) Doc() string  { return "one YAML stream, for kubectl apply and for Flux" }
 
-// separator is the line before each object.
 var separator = []byte("---\n")
 
 // Render writes the stream to manifests.yaml.

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// RemovalError reports that a new bundle would remove objects that TrainJobs may
-// use, or would change a field that the API server treats as immutable.
+// RemovalError reports that a bundle would remove objects that TrainJobs may use, or change an immutable field.
 type RemovalError struct {
 	Problems []string // one sentence each
 }
@@ -48,7 +47,6 @@ func (c Change) Check() (used []string, err error) {
 	return used, nil
 }
 
-// next returns the entries of the new bundle, with the object as the key.
 func (c Change) next() map[string]Entry {
 	next := map[string]Entry{}
 	for _, e := range c.New {
@@ -82,8 +80,7 @@ func (c Change) RemovedParts() []string {
 	return slices.Compact(parts)
 }
 
-// immutable reports changes of fields that CEL rules protect. The CEL rules allow a field to be added or removed,
-// because the rules compare values only if the old value and the new value exist.
+// immutable reports changed values of fields that CEL rules protect. The CEL rules allow adding or removing a field.
 func immutable(old, next Entry) []string {
 	var problems []string
 	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {

@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// A staging folder lies next to the folder that it replaces. The name of the staging folder
-// is .trainyard-staged-FOLDER-RANDOM. The staging folder contains
+// A staging folder .trainyard-staged-FOLDER-RANDOM lies next to the folder that it replaces, and contains
 //
 //	.gitignore  hides the staging folder from Git
 //	new         the new folder; after an atomic exchange, the previous one
@@ -32,7 +31,6 @@ const (
 	ignoreName = ".gitignore"
 )
 
-// staging is the staging folder of this run.
 type staging struct {
 	parent   *parentDir
 	name     string        // in the parent directory
@@ -44,13 +42,11 @@ type staging struct {
 	rollbackFailed bool // the staging folder contains the only copy of the previous folder
 }
 
-// inNew converts a path in the new folder to a path in the staging folder.
 func inNew(name string) string { return path.Join(newName, name) }
 
 // previousPath returns the path of the previous folder after swap, relative to the parent directory.
 func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
 
-// stage creates a staging folder.
 func (p *parentDir) stage(target string) (*staging, error) {
 	s := &staging{parent: p, name: stagedPrefix + target + "-" + strings.ToLower(rand.Text()[:randomLength]), target: target}
 	err := p.root.Mkdir(s.name, 0o700)

@@ -9,7 +9,6 @@ import (
 	"syscall"
 )
 
-// swap puts the staged folder in the place of the target.
 func (s *staging) swap(exists bool) error {
 	s.previous = newName
 	if !exists {
@@ -29,7 +28,6 @@ func (s *staging) swap(exists bool) error {
 	return nil
 }
 
-// exchange swaps the target and the new folder in one atomic step.
 func (s *staging) exchange() error {
 	handle, err := s.root.Open(".")
 	if err != nil {
@@ -39,7 +37,6 @@ func (s *staging) exchange() error {
 	return s.parent.exchange(handle, newName, s.parent.handle, s.target)
 }
 
-// swapBack undoes swap.
 func (s *staging) swapBack() error {
 	if s.previous == newName {
 		return s.save(s.exchange())
@@ -50,13 +47,11 @@ func (s *staging) swapBack() error {
 	return s.restore()
 }
 
-// restore renames the previous folder back to the name of the target.
 func (s *staging) restore() error {
 	return s.save(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// save does nothing if err is nil. If err is not nil, the rollback failed. save then protects the previous folder from
-// later runs, and returns an error with the path of that folder.
+// save returns nil if err is nil. Otherwise, the rollback failed: save protects the previous folder from later runs.
 func (s *staging) save(err error) error {
 	if err == nil {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// ManifestName is the file that lists the generated files. It has no extension,
-// so that Argo CD does not read it as a Kubernetes manifest.
+// ManifestName is the file that lists the generated files. Argo CD does not read it, because it has no extension.
 const ManifestName = ".trainyard-manifest"
 
 // File is one file of a bundle.
@@ -26,7 +25,6 @@ type Tree struct {
 	entries []Entry
 }
 
-// hashedFile is a file with the digest of its content.
 type hashedFile struct {
 	File
 	digest digest
@@ -34,8 +32,7 @@ type hashedFile struct {
 
 func hashed(f File) hashedFile { return hashedFile{f, f.Content.digest()} }
 
-// NewTree returns a tree with the files in the order of their paths. NewTree fails
-// if two files have the same path, or if a path leads out of the bundle.
+// NewTree sorts the files by path. NewTree fails if two paths are equal, or if a path leads out of the bundle.
 func NewTree(files ...File) (Tree, error) {
 	var t Tree
 	for _, f := range files {
@@ -80,8 +77,7 @@ func (t Tree) WithInventory(set object.Set) Tree {
 	return t
 }
 
-// manifest lists the files with their digests, in the format of sha256sum -c.
-// Comments above the list contain the inventory.
+// manifest lists the files with their digests for sha256sum -c, below comments with the inventory.
 func (t Tree) manifest() []byte {
 	var b bytes.Buffer
 	for _, e := range t.entries {

@@ -46,8 +46,7 @@ type Plan struct {
 	listing  hashedFile       // the new manifest
 }
 
-// Plan reads a folder. If an earlier run was killed while it replaced the folder, Plan
-// first recovers the folder. Apart from this recovery, Plan changes nothing.
+// Plan reads a folder. Plan changes nothing, but first recovers the folder if an earlier run was killed.
 func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
 	parent, name, err := split(dir)
@@ -70,8 +69,7 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split returns the parent directory of dir, and the name of dir in that directory. If dir ends with "." or "..", split
-// resolves the path as the operating system does, because these two names cannot be replaced.
+// split resolves a path that ends with "." or ".." as the operating system does: these names cannot be replaced.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -91,8 +89,7 @@ func split(dir string) (parent, name string, err error) {
 // Inventory returns the inventory of the present bundle. The inventory is empty if there is no bundle.
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
-// Differences lists the differences between the folder and the tree, ordered by
-// path. Differences omits unknown files that the Writer keeps.
+// Differences lists how the folder differs from the tree, by path, without unknown files that the Writer keeps.
 func (p *Plan) Differences() []string {
 	var found []string
 	for _, f := range p.tree.files {
@@ -133,7 +130,6 @@ func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	return true, nil
 }
 
-// replace fills a staging folder, swaps it with the present folder, and removes the previous files.
 func (p *Plan) replace(ctx context.Context) error {
 	switch {
 	case p.writer.ReadOnly:
@@ -157,10 +153,9 @@ func (p *Plan) replace(ctx context.Context) error {
 	return err
 }
 
-// install swaps the staged folder with the present folder. If somebody changed the present folder after it was read,
-// install swaps the folders back. The check before the swap finds nearly all such changes. Without this check, readers
-// could see the new folder for a moment. The check after the swap finds all remaining changes, because after the swap
-// nobody can open the old folder by its name.
+// install swaps the staged and the present folder, and swaps them back if somebody changed the present folder. The
+// check before the swap finds nearly all changes before readers can see the new folder. The check after the swap finds
+// the remaining changes, because then nobody can open the old folder by its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.unchanged(ctx, p.name); err != nil {
 		return err

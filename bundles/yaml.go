@@ -73,7 +73,6 @@ type layout struct {
 // layoutKey is the key under which a shape caches its layout.
 type layoutKey struct{}
 
-// append appends the text of an object to content.
 func (r *renderer) append(to Content, o object.Object) Content {
 	shape, values := o.Shape()
 	l, _ := shape.Derive(layoutKey{}, func() any { return r.layOut(shape.Fields(), shape.Parameters()) }).(*layout)
@@ -83,7 +82,6 @@ func (r *renderer) append(to Content, o object.Object) Content {
 	return append(to, l.texts[len(l.values)])
 }
 
-// text returns the text of one object.
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
 // placeholder is the index of a value. When layOut writes a layout, a placeholder replaces each value in the fields.
@@ -106,7 +104,6 @@ func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 	return l
 }
 
-// writer writes the text of one layout.
 type writer struct {
 	*renderer
 	text   []byte
@@ -125,8 +122,7 @@ func (w *writer) mapping(fields map[string]any, indent int) {
 	}
 }
 
-// longKey is the maximum length in bytes of a key without a question mark. YAML requires a question mark before longer
-// keys.
+// longKey is the maximum length in bytes of a key for which YAML requires no question mark.
 const longKey = 1000
 
 func (w *writer) key(key string, indent int) {
@@ -199,7 +195,6 @@ func appendIndent(to []byte, levels int) []byte {
 	return to
 }
 
-// appendBlock appends text of several lines as a block scalar, without escapes.
 func appendBlock(to []byte, text string, indent int) []byte {
 	body := strings.TrimRight(text, "\n")
 	switch len(text) - len(body) {
@@ -219,10 +214,8 @@ func appendBlock(to []byte, text string, indent int) []byte {
 	return to
 }
 
-// isBlock reports whether text is written as a block scalar. Only text of several lines can be a block scalar. isBlock
-// returns false for text that starts with white space, because the block would need an explicit indentation. isBlock
-// also returns false for text with white space at the end of a line or with unprintable characters, because these
-// characters are easier to see in quotes.
+// isBlock reports whether text of several lines is written as a block scalar. White space at the start would need an
+// explicit indentation. White space at the end of a line and unprintable characters are easier to see in quotes.
 func isBlock(text string) bool {
 	if !strings.Contains(strings.TrimRight(text, "\n"), "\n") || strings.ContainsAny(text[:1], " \t\n") {
 		return false
@@ -260,7 +253,6 @@ var reservedWords = map[string]bool{
 	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true, "": true,
 }
 
-// appendString appends a string on one line, without quotes where that is safe.
 func appendString(to []byte, text string) []byte {
 	if isPlain(text) {
 		return append(to, text...)
@@ -288,8 +280,7 @@ func isPlain(text string) bool {
 	return true
 }
 
-// isQuantity reports whether text that starts with a digit is a quantity such as 4Gi. isQuantity returns false for
-// dates, times and numbers in any base.
+// isQuantity reports whether text that starts with a digit is a quantity such as 4Gi, and not a date, time or number.
 func isQuantity(text string) bool {
 	beyondHex := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
 	return !strings.ContainsAny(text, "_:") && text[0] != '0' && strings.ContainsFunc(text, beyondHex)
@@ -297,8 +288,7 @@ func isQuantity(text string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// appendQuoted appends text in double quotes. appendQuoted escapes unprintable characters, and characters with a special
-// meaning in quotes.
+// appendQuoted escapes unprintable characters, and characters with a special meaning in double quotes.
 func appendQuoted(to []byte, text string) []byte {
 	to = append(to, '"')
 	for _, r := range text {

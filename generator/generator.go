@@ -67,25 +67,22 @@ func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	return &copied
 }
 
-// WriteEvaluated evaluates a document written in CUE, and writes the result to w. WriteEvaluated runs in the child
-// process that a load.CUEEvaluator starts for the document.
+// WriteEvaluated writes an evaluated CUE document to w, in the child process that a load.CUEEvaluator starts.
 func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) error {
 	loader := p.loader
 	loader.AllowImports = allowImports
 	return loader.WriteEvaluated(w, input)
 }
 
-// documents holds one document for each environment of a request, and the evaluators for all of them.
 type documents struct {
 	all      []*load.Document
 	pool     *evaluate.Pool
 	runtimes int // number of runtimes in all environments, not counting runtimes that only one environment adds
 }
 
-// Generate generates the objects of each environment. The environments are ordered by name. If the document has
-// problems, the error is a problem.List, and the result lists the environments that have no problems, but contains no
-// objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is a fault, which is a
-// mistake of trainyard itself.
+// Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a
+// problem.List, and the result lists the environments without problems, but no objects. For an unknown environment, the
+// error is a load.EnvironmentError. Any other error is a fault, which is a mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -94,7 +91,6 @@ func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, e
 	return d.generate(ctx)
 }
 
-// generate runs the stages after load on the documents.
 func (d *documents) generate(ctx context.Context) ([]Platform, error) {
 	plans, err := d.plan(ctx)
 	if err != nil {
@@ -113,7 +109,6 @@ func (d *documents) generate(ctx context.Context) ([]Platform, error) {
 	return platforms(plans, objects), nil
 }
 
-// load reads the documents of a request.
 func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error) {
 	loader := p.loader
 	loader.AllowImports = request.AllowImports
@@ -125,8 +120,7 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan checks each document and plans its objects. Planning uses the evaluator of the check stage, because this
-// evaluator already contains the document.
+// plan checks each document, and plans its objects with the same evaluator, which already contains the document.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {
@@ -153,7 +147,6 @@ func (d *documents) check(ctx context.Context, do func(*evaluate.Evaluator, *che
 	return mergeProblems(d.all, errs)
 }
 
-// platforms returns the results of the environments that have a plan.
 func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 	var all []Platform
 	for i, p := range plans {
@@ -206,8 +199,7 @@ func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, erro
 	return sources, nil
 }
 
-// Catalogue returns the names of the catalogue entries on which a runtime of a document can be based, in alphabetical
-// order.
+// Catalogue returns the names of the catalogue entries on which runtimes can be based, in alphabetical order.
 func (p *Pipeline) Catalogue() ([]string, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

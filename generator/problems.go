@@ -31,8 +31,7 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	var all problem.List
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
-		// All values that a YAML alias repeats have the same position, so the same problem in several of these values is
-		// one mistake.
+		// All values that a YAML alias repeats have the same position, so the same problem in several of them is one mistake.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

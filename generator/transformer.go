@@ -9,8 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// transformPackage is the folder of the CUE package with the schema of Transformer documents. The package also computes
-// the changes that a document requests.
+// transformPackage is the folder of the CUE package that defines Transformer documents and computes their changes.
 const transformPackage = "generator/transform"
 
 // Changes reads a Transformer document, and decodes the requested changes into the given *transform.Changes. If the

@@ -46,8 +46,7 @@ func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err erro
 	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
 }
 
-// Gzip returns the output of the function write, compressed at gzip's highest level. Equal output of write gives equal
-// compressed bytes on every machine.
+// Gzip returns the output of write, compressed at gzip's highest level, with the same bytes on every machine.
 func Gzip(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

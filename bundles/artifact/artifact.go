@@ -1,5 +1,4 @@
-// Package artifact builds OCI artifacts. The manifest of an artifact refers to a configuration and layers by digest.
-// Artifacts with the same content have the same bytes on every machine. The package does not use the network.
+// Package artifact builds OCI artifacts without a network. Equal content gives equal bytes on every machine.
 package artifact
 
 import (
@@ -46,7 +45,6 @@ func (a Artifact) Pack() (Packed, error) {
 	return p, nil
 }
 
-// add adds a blob, and returns its descriptor.
 func (p Packed) add(b Blob) v1.Descriptor {
 	hash, size, _ := v1.SHA256(bytes.NewReader(b.Content)) // reading memory does not fail
 	p.Blobs[hash] = b

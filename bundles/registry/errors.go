@@ -22,8 +22,7 @@ type DeniedError struct{ text string }
 // Error describes the response of the registry, and what the user can do.
 func (d *DeniedError) Error() string { return d.text }
 
-// explain returns an error of one line with the cause, and with what the user can do. The library's own errors
-// are unsuitable, because they contain the URLs of requests and complete responses.
+// explain returns the cause and the next step on one line. The library's errors contain URLs and complete responses.
 func (r Repository) explain(ctx context.Context, err error) error {
 	var response *transport.Error
 	switch {
@@ -41,8 +40,7 @@ func (r Repository) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("publishing to %s: %w", r, err)
 }
 
-// refusals are messages about responses of a registry, by status code. The summary of the response replaces %s in
-// each message.
+// refusals are messages about responses of a registry, by status code. The summary of the response replaces %s.
 var refusals = map[int]string{
 	http.StatusUnauthorized:          "the registry refuses the credentials (%s): log in with docker login HOST or podman login HOST",
 	http.StatusForbidden:             "the registry forbids the upload (%s): log in as a user who can push there or, if the registry allows no overwriting, use another tag",
@@ -51,7 +49,6 @@ var refusals = map[int]string{
 	http.StatusTooManyRequests:       "the registry has received too many requests (%s): try again later",
 }
 
-// refusal returns an error about a response of the registry.
 func (r Repository) refusal(response *transport.Error) error {
 	message, ok := refusals[response.StatusCode]
 	if !ok {
@@ -65,8 +62,7 @@ func (r Repository) refusal(response *transport.Error) error {
 	return errors.New(text)
 }
 
-// maxSummary is the maximum length of a response's text in a message. The length is limited, because the text
-// comes from the registry.
+// maxSummary limits the text of a response in a message, because the text comes from the registry.
 const maxSummary = 200 // characters
 
 // summary returns the status of a response. If the response contains errors, summary adds the first error.
@@ -93,7 +89,6 @@ func oneLine(text string) string {
 	return string(short)
 }
 
-// unreachable returns an error about a registry that sends no valid response.
 func unreachable(err error) error {
 	var (
 		number  syscall.Errno

@@ -1,5 +1,4 @@
-// Package registry publishes artifacts to OCI registries. The package is separate from the formats, because only
-// publishing needs a network.
+// Package registry publishes artifacts to OCI registries. Package bundles is separate, because it needs no network.
 package registry
 
 import (
@@ -22,9 +21,8 @@ import (
 // Repository is a place for artifacts in a registry, such as quay.io/acme/platform.
 type Repository struct{ name name.Repository }
 
-// Named returns the repository with a name such as quay.io/acme/platform. The name must begin with the registry. If the
-// registry is on this machine or in a private network, requests can fall back to HTTP without TLS. plainHTTP allows this
-// fallback for every registry.
+// Named returns the repository with a name such as quay.io/acme/platform, which must begin with the registry. HTTP
+// without TLS is allowed if plainHTTP is true, or if the registry is on this machine or in a private network.
 func Named(repository string, plainHTTP bool) (Repository, error) {
 	options := []name.Option{name.StrictValidation}
 	if plainHTTP {

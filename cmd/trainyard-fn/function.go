@@ -18,25 +18,21 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// Annotations of the functionConfig.
 const (
 	functionAnnotation    = v1alpha1.FunctionAnnotation
 	environmentAnnotation = v1alpha1.EnvironmentKey
 )
 
-// Kinds of functionConfig.
 const (
 	platformKind    = "Platform"
 	transformerKind = "Transformer"
 )
 
-// function is one of the operations that a functionConfig can request, such as generate.
 type function struct {
 	kind string // of the functionConfig
 	run  func(*resourceList, context.Context) int
 }
 
-// functions maps each value of functionAnnotation to its function.
 var functions = map[string]function{
 	"generate":  {platformKind, (*resourceList).generate},
 	"validate":  {platformKind, (*resourceList).validate},
@@ -83,8 +79,7 @@ func (l *resourceList) document() (generator.Input, error) {
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// request returns a request to the generator. The request contains the functionConfig as the only layer, and the
-// environment that an annotation of the functionConfig names.
+// request returns a request with the functionConfig as the only layer, and with the environment in its annotation.
 func (l *resourceList) request() (generator.Request, error) {
 	document, err := l.document()
 	request := generator.Request{Layers: []generator.Input{document}}
@@ -94,8 +89,7 @@ func (l *resourceList) request() (generator.Request, error) {
 	return request, err
 }
 
-// platforms generates the platform that the request selects, and reports its notes. It returns an error if the document
-// has environments and the request names no environment.
+// platforms returns an error if the document has environments and the request names no environment.
 func (l *resourceList) platforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if err != nil {
@@ -112,7 +106,6 @@ func (l *resourceList) platforms(ctx context.Context, request generator.Request)
 	return platforms, nil
 }
 
-// generate adds the generated objects of the platform to the items.
 func (l *resourceList) generate(ctx context.Context) int {
 	request, err := l.request()
 	if err != nil {

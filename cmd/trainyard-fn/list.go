@@ -74,8 +74,7 @@ func readList(in io.Reader) (*resourceList, error) {
 	return l, nil
 }
 
-// documentMarker matches a line that ends a YAML document or begins another. kyaml ignores the text after some of
-// these markers.
+// documentMarker matches a line that ends or begins a YAML document. kyaml ignores the text after some markers.
 var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)")
 
 // parseHeader checks everything that kyaml does not check: duplicate keys, further documents, expansion of aliases,
@@ -98,8 +97,7 @@ func parseHeader(text []byte) (head header, err error) {
 	return head, nil
 }
 
-// read reads the list with kyaml. It replaces each alias by a copy, because an alias can refer to text outside the
-// items.
+// read replaces each alias by a copy, because an alias can refer to text outside the items.
 func (l *resourceList) read(items int) error {
 	var err error
 	if l.Items, err = l.stream.Read(); err != nil {
@@ -117,7 +115,6 @@ func (l *resourceList) read(items int) error {
 	return err
 }
 
-// write writes the ResourceList with the items and the results.
 func (l *resourceList) write(to io.Writer) error {
 	l.stream.Writer, l.stream.Results = to, nil
 	if len(l.Results) > 0 {

@@ -97,7 +97,6 @@ func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writ
 	return code
 }
 
-// runFlag prints the help text or the version, and returns the exit code.
 func runFlag(flag string, out, messages io.Writer) int {
 	switch flag {
 	case "--help", "-h":

@@ -8,16 +8,14 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// isGenerator reports whether kustomize runs the function as a generator. For a generator, the items contain only the
-// functionConfig.
+// isGenerator reports whether kustomize runs a generator. The items of a generator contain only the functionConfig.
 func (l *resourceList) isGenerator() bool {
 	return len(l.Items) > 0 && !slices.ContainsFunc(l.Items, func(item *yaml.RNode) bool { return !isLocal(item) })
 }
 
 // leaveMarker replaces the items with an object, the marker, that records which function ran. Without permission to run
-// a function, kustomize skips the function, and reports no error. To detect this, a replacement in the kustomization
-// reads the marker, and the build fails if the marker is missing. kustomize removes the marker at the end, because an
-// annotation declares the marker as local.
+// a function, kustomize skips the function, and reports no error. A replacement in the kustomization then fails without
+// the marker. kustomize removes the marker at the end, because an annotation declares the marker as local.
 func (l *resourceList) leaveMarker(function string) int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "FunctionRun", "function": function,
@@ -28,10 +26,9 @@ func (l *resourceList) leaveMarker(function string) int {
 	})
 }
 
-// leaveMisplacedValidator replaces the items with one object of an unknown kind. kustomize ignores the output of
-// validators. If a validator is listed below transformers by mistake, its output becomes the whole output of kustomize.
-// No API server accepts the object of the unknown kind. So nobody can apply this output with pruning, which would
-// delete all other objects.
+// leaveMisplacedValidator replaces the items with one object of an unknown kind, which no API server accepts. If a
+// validator is listed below transformers by mistake, its output becomes the whole output of kustomize. Nobody can then
+// apply this output with pruning, which would delete all other objects.
 func (l *resourceList) leaveMisplacedValidator() int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",

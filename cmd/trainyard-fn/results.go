@@ -12,7 +12,6 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// report adds a result about a field of an object.
 func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p problem.Problem) {
 	r := &framework.Result{Message: p.Message, Severity: severity, ResourceRef: &yaml.ResourceIdentifier{
 		TypeMeta: yaml.TypeMeta{APIVersion: object.GetApiVersion(), Kind: object.GetKind()},
@@ -31,8 +30,7 @@ func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p
 	l.Results = append(l.Results, r)
 }
 
-// reportAll reports the problems of an object. If there are problems, it returns the parameter code. Otherwise, it
-// returns exitOK.
+// reportAll reports the problems of an object. It returns code if there are problems, and exitOK otherwise.
 func (l *resourceList) reportAll(object *yaml.RNode, severity framework.Severity, problems problem.List, code int) int {
 	for _, p := range problems {
 		l.report(object, severity, p)
@@ -43,7 +41,6 @@ func (l *resourceList) reportAll(object *yaml.RNode, severity framework.Severity
 	return code
 }
 
-// reportUsage reports incorrect use of the function.
 func (l *resourceList) reportUsage(message string) int {
 	l.Results = append(l.Results, &framework.Result{Message: message, Severity: framework.Error})
 	return exitInvalid

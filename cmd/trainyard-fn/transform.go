@@ -11,7 +11,6 @@ import (
 	"github.com/trainyard/trainyard/generator/transform"
 )
 
-// transform changes the items as the functionConfig requests.
 func (l *resourceList) transform(ctx context.Context) int {
 	document, err := l.document()
 	if err != nil {

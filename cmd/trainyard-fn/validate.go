@@ -23,9 +23,8 @@ import (
 // kustomizeAnnotation is an annotation of all objects that kustomize sends to transformers and validators.
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
-// validate checks the items without changing them. It checks runtimes for known MPI errors. It checks TrainJobs against
-// the rules of the platform, even if the cluster does not enforce the rules. It checks objects of other kinds that
-// trainyard generates against the Go types of the upstream projects.
+// validate checks runtimes for known MPI errors, and TrainJobs against the rules of the platform, even if the cluster
+// does not enforce the rules. It checks other generated kinds against the Go types of the upstream projects.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {
 		return l.leaveMarker("validate")
@@ -47,7 +46,6 @@ func (l *resourceList) validate(ctx context.Context) int {
 	return code
 }
 
-// rules returns the platform's rules for TrainJobs.
 func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	request, err := l.request()
 	if err != nil {
@@ -98,7 +96,6 @@ func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	return max(l.reportAll(item, framework.Error, wrong, exitInvalid), l.reportAll(item, severity, unknown, code))
 }
 
-// missingTenant returns the message about a TrainJob in a namespace that has no rules.
 func missingTenant(e *trainjob.TenantError) string {
 	subject := "it has none"
 	if e.Tenant != "" {

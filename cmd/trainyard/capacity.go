@@ -24,7 +24,6 @@ func (f *capacityFlags) add(cmd *cobra.Command) {
 	textOrJSON.addFlag(cmd, &f.format, "output", "o", "text", "print format of --fit")
 }
 
-// check refuses flags that contradict each other.
 func (f *capacityFlags) check(cmd *cobra.Command, r *reporter) error {
 	switch {
 	case !f.enabled && cmd.Flags().Changed("output"):
@@ -35,7 +34,6 @@ func (f *capacityFlags) check(cmd *cobra.Command, r *reporter) error {
 	return nil
 }
 
-// print prints the capacities of a document that has no problems.
 func (f *capacityFlags) print(ctx context.Context, s streams, input inputFlags) error {
 	request, err := input.request(s.in)
 	if err != nil {
@@ -57,7 +55,6 @@ func (f *capacityFlags) print(ctx context.Context, s streams, input inputFlags) 
 	return printCapacities(s.out, capacities)
 }
 
-// column is one column of the table of capacities.
 type column struct {
 	title string
 	cell  func(capacity.Record) string

@@ -13,7 +13,6 @@ import (
 // clusterFlags select a cluster and a namespace. The flags have the same names as in kubectl.
 type clusterFlags struct{ kubeconfig, context, namespace string }
 
-// addConnection adds the flags that select the cluster.
 func (f *clusterFlags) addConnection(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default $KUBECONFIG, ~/.kube/config, or the pod's service account)")
@@ -21,17 +20,14 @@ func (f *clusterFlags) addConnection(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("kubeconfig")
 }
 
-// addNamespace adds the flag that selects the namespace.
 func (f *clusterFlags) addNamespace(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace (default the namespace of the context)")
 }
 
-// clientRate is the maximum average number of requests per second. client-go's default is 5, which is so slow that a
-// person at a terminal has to wait.
+// clientRate is the maximum average of requests per second. With client-go's default, 5, people would have to wait.
 const clientRate = 50
 
-// connect connects to the cluster. If no namespace is given, it sets f.namespace to the namespace of the selected
-// context.
+// connect connects to the cluster. An empty f.namespace becomes the namespace of the selected context.
 func (f *clusterFlags) connect() (jobs.Jobs, error) {
 	config, namespace, err := f.config()
 	if err != nil {
@@ -43,7 +39,6 @@ func (f *clusterFlags) connect() (jobs.Jobs, error) {
 	return jobs.Connect(config)
 }
 
-// config returns the connection settings of the cluster, and the namespace of the selected context.
 func (f *clusterFlags) config() (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig

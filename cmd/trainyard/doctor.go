@@ -16,7 +16,6 @@ import (
 	"github.com/trainyard/trainyard/cmd/trainyard/internal/doctor"
 )
 
-// doctorFlags are the flags of the command doctor.
 type doctorFlags struct {
 	cluster clusterFlags
 	argocd  string

@@ -22,7 +22,6 @@ var evaluationLimits = sandbox.Limits{
 	Output: 32 << 20,
 }
 
-// newPipeline returns a pipeline that evaluates CUE documents in a child process.
 func newPipeline() *generator.Pipeline {
 	var spent time.Duration
 	return generator.New(trainyard.CUE).EvaluateWith(func(ctx context.Context, input generator.Input, allowImports bool) ([]byte, error) {
@@ -38,8 +37,7 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow is the error if all CUE layers together exceed the time limit. The error is reported for the layer
-// whose evaluation exceeds the limit.
+// errLayersTooSlow is reported for the layer that exceeds the time limit of all CUE layers together.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild runs this program with the command __evaluate.
@@ -51,8 +49,7 @@ func evaluateInChild(ctx context.Context, limits sandbox.Limits, input generator
 	return sandbox.Run(ctx, limits, input.Text, program, "__evaluate", fmt.Sprintf("--allow-cue-imports=%v", allowImports), "--", input.Name)
 }
 
-// newEvaluate returns the command that runs in the child process. The command reads a CUE document from standard
-// input, and writes the evaluated document to standard output.
+// newEvaluate returns the child's command, which evaluates a CUE document from standard input to standard output.
 func newEvaluate(s streams) *cobra.Command {
 	var allowImports bool
 	cmd := &cobra.Command{

@@ -28,7 +28,6 @@ const (
 	exitTimedOut = 8
 )
 
-// exitCodes describes each exit code for the help text.
 var exitCodes = []struct {
 	code    int
 	meaning string
@@ -69,8 +68,7 @@ func exitErrorf(code int, format string, args ...any) error {
 // usageErrorf returns an error about a command line that is invalid or cannot be carried out.
 func usageErrorf(format string, args ...any) error { return exitErrorf(exitUsage, format, args...) }
 
-// resultOf returns the exit code, the problems and the failures of a run that ended with the given error. The error
-// can be nil.
+// resultOf returns the exit code, the problems and the failures of a run that ended with err. err can be nil.
 func resultOf(err error) report.Report {
 	if err == nil {
 		return report.Report{}
@@ -92,8 +90,7 @@ func resultOf(err error) report.Report {
 	return report.Report{ExitCode: code, Failures: []string{fmt.Sprintf("trainyard: %v%s", err, hint)}}
 }
 
-// classify returns the exit code for an error that is reported as a single failure. hint is the next step for the user,
-// or empty.
+// classify returns the exit code for a single failure. hint is the next step for the user, or empty.
 func classify(err error) (code int, hint string) {
 	const usage = "\nRun \"trainyard --help\" for usage."
 	var (

@@ -13,7 +13,6 @@ import (
 	"github.com/trainyard/trainyard/generator/schema"
 )
 
-// explainFlags are the flags of the command explain.
 type explainFlags struct {
 	input  inputFlags
 	origin bool
@@ -59,13 +58,11 @@ func (f *explainFlags) run(ctx context.Context, s streams, path string) error {
 	return f.fields(s, path, steps)
 }
 
-// field is a field of the reference, with the steps of its path.
 type field struct {
 	schema.Field
 	steps []string
 }
 
-// reference returns all fields that a document can have.
 func reference() ([]field, error) {
 	described, err := newPipeline().Fields()
 	all := make([]field, len(described))
@@ -78,7 +75,6 @@ func reference() ([]field, error) {
 	return all, err
 }
 
-// fields describes a field, and lists the fields directly below it.
 func (f *explainFlags) fields(s streams, path string, steps []string) error {
 	all, err := reference()
 	if err != nil {
@@ -118,8 +114,7 @@ func required(one field) string {
 	return ""
 }
 
-// maxShownPath is the maximum number of characters that a message repeats from a path. Every path in the reference is
-// shorter than this maximum.
+// maxShownPath is the maximum number of characters that a message repeats from a path. Real paths are shorter.
 const maxShownPath = 200
 
 func unknownField(given string) error {
@@ -130,8 +125,7 @@ func unknownField(given string) error {
 	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top fields", path)
 }
 
-// withoutEnvironment turns a path below spec.environments.NAME into the same path below spec. Both paths describe the
-// same field, because an environment has the same fields as spec.
+// withoutEnvironment turns a path below spec.environments.NAME into the path of the same field below spec.
 func withoutEnvironment(steps []string) []string {
 	if isBelowEnvironments(steps) && len(steps) > 2 && !isBracket(steps[2]) {
 		return slices.Concat(steps[:1], steps[3:])
@@ -160,8 +154,7 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 	return depth, len(path) == 0
 }
 
-// nearestField removes steps from the end of a path until the rest is the path of a field. The removed steps are keys
-// that the author of the document chose, such as the name of a variable in env.
+// nearestField shortens a path to the path of a field, without keys that the author of the document chose.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {
@@ -174,9 +167,8 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// contains reports whether steps lead to a value inside the field. If the field is a list, the only step must be the
-// index of an item. If the field is a mapping, the steps form a key that the author of the document chose. A key that
-// contains dots takes several steps.
+// contains reports whether steps lead to a value inside the field: an index of a list, or a key that the author of the
+// document chose. A key that contains dots takes several steps.
 func (f field) contains(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

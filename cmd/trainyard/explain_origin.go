@@ -14,7 +14,6 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// origins prints the values at or below a path, each with its position.
 func (f *explainFlags) origins(ctx context.Context, s streams, path string, steps []string) error {
 	request, err := f.input.request(s.in)
 	if err != nil {
@@ -48,7 +47,6 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string, step
 	return nil
 }
 
-// valuesAt returns the values at or below a path, and the number of these values.
 func valuesAt(path []string, sources []generator.Source) (found []generator.Source, total int) {
 	for _, source := range sources {
 		values := []load.Value{}
@@ -84,8 +82,7 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	return nil, nil, unknownName("spec.environments", path[2], names)
 }
 
-// notSet returns the error about a path at which no layer sets a value. There are four possible causes: a list index is
-// missing or too large, a name does not exist, the field does not exist, or the field has its default value.
+// notSet explains why no layer sets a value at a path: a wrong index, an unknown name or field, or a default value.
 func notSet(path string, steps []string, sources []generator.Source) error {
 	all, err := reference()
 	if err != nil {
@@ -139,7 +136,6 @@ func keysBelow(path []string, sources []generator.Source) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// unknownName returns an error about a name that does not exist at a path.
 func unknownName(at, name string, names []string) error {
 	switch nearest := message.Nearest(name, names); {
 	case nearest != "":

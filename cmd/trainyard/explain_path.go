@@ -15,16 +15,12 @@ const (
 	anyItem = "[]"   // any item of a list
 )
 
-// isBracket reports whether a step of a path is an index in brackets.
 func isBracket(step string) bool { return strings.HasPrefix(step, "[") }
 
-// isIndex reports whether a key is the index of a list item.
 func isIndex(key string) bool { return key != "" && strings.Trim(key, "0123456789") == "" }
 
-// isItem reports whether a step is the index of a list item, with or without brackets.
 func isItem(step string) bool { return isBracket(step) || isIndex(step) }
 
-// matches reports whether a step of the reference matches a given step.
 func matches(reference, given string) bool {
 	if reference == anyItem {
 		return isItem(given)
@@ -32,12 +28,10 @@ func matches(reference, given string) bool {
 	return !isBracket(given) && (reference == given || reference == anyName)
 }
 
-// maxPath is the maximum length of a path in bytes. The length is limited because explain looks up each prefix of a
-// path. The maximum is several times the length of the longest path in a document.
+// maxPath is the maximum length of a path in bytes, because explain looks up each prefix. Real paths are shorter.
 const maxPath = 2000
 
-// stepPattern matches one step of a path and the dot before the step. A step has one of the forms ["key"], "key", [0],
-// [] and key.
+// stepPattern matches one step of a path, such as ["key"], "key", [0], [] or key, and the dot before the step.
 var stepPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.?(?:\[("(?:[^"\\]|\\.)*")\]|("(?:[^"\\]|\\.)*")|(\[-?\d*\])|([^].\["]+))`)
 })
@@ -64,9 +58,8 @@ func parsePath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// follow compares the steps of a path with the first keys of a value, and returns the remaining keys. ok is false if
-// the path does not lead to the value. Several steps can form one key, because users may write a key that contains dots
-// without quotes.
+// follow compares steps with the first keys of a value, and returns the remaining keys. Several steps can form one key,
+// because users may write a key that contains dots without quotes.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true

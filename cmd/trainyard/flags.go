@@ -12,21 +12,17 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// choice is one allowed value of a flag.
 type choice struct{ name, doc string }
 
 // choices are the allowed values of a flag, in the order in which help texts list them.
 type choices []choice
 
-// textOrJSON are the print formats of most commands.
 var textOrJSON = namedChoices("text", "json")
 
-// namedChoices returns choices without descriptions.
 func namedChoices(names ...string) choices {
 	return choicesOf(names, func(name string) choice { return choice{name: name} })
 }
 
-// choicesOf returns the choices for a list of formats.
 func choicesOf[T any](formats []T, toChoice func(T) choice) choices {
 	var all choices
 	for _, format := range formats {
@@ -43,7 +39,6 @@ func (c choices) names() []string {
 	return names
 }
 
-// help lists the choices for a help text, one per line.
 func (c choices) help() string {
 	lines := make([]string, len(c))
 	for i, one := range c {
@@ -63,17 +58,14 @@ func (c choices) addFlag(cmd *cobra.Command, target *string, name, shorthand, va
 	complete(cmd, name, cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// addOutput adds the flag -o for the print format.
 func addOutput(cmd *cobra.Command, target *string, formats choices) {
 	formats.addFlag(cmd, target, "output", "o", "text", "print format")
 }
 
-// complete sets how a shell completes the value of a flag.
 func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails only if the command has no such flag
 }
 
-// choiceFlag is the pflag.Value of choices.
 type choiceFlag struct {
 	target  *string
 	allowed choices
@@ -94,8 +86,7 @@ func (f *choiceFlag) Set(value string) error {
 	return err
 }
 
-// oneOf returns an error if a value is not allowed. The error lists the allowed values, and suggests the most similar
-// allowed value.
+// oneOf returns an error with the allowed values, and with the most similar one, if a value is not allowed.
 func oneOf(value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
@@ -110,7 +101,6 @@ func oneOf(value string, allowed []string) error {
 // maxNames is the maximum number of names that a message lists.
 const maxNames = 12
 
-// listNames joins names for a message, and shortens a long list.
 func listNames(names []string) string {
 	if len(names) > maxNames {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
@@ -126,7 +116,6 @@ var wantedValues = map[string]string{
 	"stringToString": "KEY=VALUE",
 }
 
-// flagError returns a usage error about a flag that pflag refused.
 func flagError(_ *cobra.Command, err error) error {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap()
@@ -148,8 +137,7 @@ func wantArg(required bool, what string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs refuses positional arguments. For commands with -f, it suggests -f, because the argument is most likely a
-// file name.
+// noArgs refuses positional arguments. It suggests -f where -f exists: the argument is most likely a file name.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:

@@ -10,7 +10,6 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generateFlags are the flags of the command generate.
 type generateFlags struct {
 	input       inputFlags
 	format      string

@@ -25,7 +25,6 @@ var scaffoldText string
 //go:embed scaffold/kustomization.yaml
 var kustomizationText string
 
-// scaffold contains the values of the templates for a new document.
 type scaffold struct {
 	Name      string
 	OpenShift bool
@@ -96,13 +95,11 @@ func (d scaffold) write(ctx context.Context, s streams, file string) error {
 	return nil
 }
 
-// newFile is a file that init creates.
 type newFile struct {
 	name string
 	text []byte
 }
 
-// files returns the document. With --kustomize, it also returns the kustomization.
 func (d scaffold) files(document string) ([]newFile, error) {
 	files := []newFile{{document, []byte(scaffoldText)}}
 	if d.Kustomize {
@@ -121,7 +118,6 @@ func (d scaffold) files(document string) ([]newFile, error) {
 	return files, nil
 }
 
-// nextSteps returns the message that init prints after it has created the files.
 func (d scaffold) nextSteps(file string) string {
 	if !d.Kustomize {
 		return fmt.Sprintf(`Created %[1]s. Edit it, and then:
@@ -152,7 +148,6 @@ func createAll(files []newFile) error {
 	return nil
 }
 
-// create creates a new file and its folder.
 func create(file newFile) error {
 	if err := os.MkdirAll(filepath.Dir(file.name), 0o755); err != nil {
 		return err
@@ -172,7 +167,6 @@ func fileExists(name string) error {
 	return exitErrorf(exitRefused, "%s exists and is not overwritten: name another file", name)
 }
 
-// nameOfFolder derives the name of a platform from the folder that contains the file.
 func nameOfFolder(file string) string {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

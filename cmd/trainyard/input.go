@@ -18,11 +18,9 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput is the maximum number of bytes that are read from a file. maxInput is larger than the parser's own limit, so
-// that the parser can report a file that is too large.
+// maxInput is the maximum size of a file. The parser has a lower limit, and reports a file that exceeds it.
 const maxInput = 2 << 20 // bytes
 
-// inputFlags select the platform document and the environment.
 type inputFlags struct {
 	files       []string
 	example     string
@@ -32,8 +30,7 @@ type inputFlags struct {
 	cmd         *cobra.Command
 }
 
-// add adds the input flags and the flag --report to a command. The report goes to standard output if onStdout returns
-// true.
+// add adds the input flags and --report to a command. The report goes to standard output if onStdout returns true.
 func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) {
 	f.report, f.cmd = r, cmd
 	r.add(cmd, onStdout)
@@ -46,7 +43,6 @@ func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) 
 	complete(cmd, "env", f.completeEnvironment)
 }
 
-// completeEnvironment completes --env with the environments of the document on the command line.
 func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
@@ -60,7 +56,6 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// generate reads the selected document and generates its objects.
 func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Platform, error) {
 	request, err := f.request(in)
 	if err != nil {
@@ -69,14 +64,12 @@ func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Pl
 	return newPipeline().Generate(ctx, request)
 }
 
-// generateWithNotes calls generate, and reports the notes.
 func (f *inputFlags) generateWithNotes(ctx context.Context, in io.Reader) ([]generator.Platform, error) {
 	platforms, err := f.generate(ctx, in)
 	f.report.addNotes(notesOf(platforms))
 	return platforms, err
 }
 
-// request reads the selected layers.
 func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 	r := generator.Request{AllowImports: f.imports}
 	if f.environmentGiven() {
@@ -103,13 +96,11 @@ func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 	return r, nil
 }
 
-// environmentGiven reports whether the command line contains --env, even with an empty value. A shell passes an empty
-// value if the user writes an unset variable as the value.
+// environmentGiven is true even for an empty --env, because a shell passes an empty value for an unset variable.
 func (f *inputFlags) environmentGiven() bool {
 	return f.cmd.Flags().Changed("env")
 }
 
-// names returns the file names of a request, in the form for messages.
 func names(r generator.Request) string {
 	all := make([]string, len(r.Layers))
 	for i, layer := range r.Layers {
@@ -168,7 +159,6 @@ func readFrom(name string, r io.Reader) (generator.Input, error) {
 	return generator.Input{Name: name, Text: text}, nil
 }
 
-// examples lists the names of the built-in examples.
 func examples() []string {
 	entries, _ := fs.ReadDir(trainyard.Examples, "examples") // cannot fail, because the examples are embedded
 	names := make([]string, len(entries))

@@ -81,7 +81,6 @@ Failed cases are also the problems of --report.`,
 	return cmd
 }
 
-// testPolicies runs all cases of a folder against the policies of each environment of the document.
 func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format string) error {
 	files, err := trainjob.ReadCases(folder)
 	if wrong := (problem.List)(nil); errors.As(err, &wrong) {
@@ -133,7 +132,6 @@ func checkTypes(files map[string][]trainjob.Case, platforms []generator.Platform
 	return problems.Err()
 }
 
-// runCases evaluates the cases of one file.
 func runCases(ctx context.Context, platform generator.Platform, file []trainjob.Case) ([]caseResult, error) {
 	var request cases.Request
 	for o := range platform.Objects.All() {
@@ -157,7 +155,6 @@ func runCases(ctx context.Context, platform generator.Platform, file []trainjob.
 // milliseconds to initialize, and would delay every command of trainyard.
 const evaluator = "trainyard-policy"
 
-// evaluate runs the evaluator.
 func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, error) {
 	text, err := json.Marshal(request)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/trainyard/trainyard/policies/cases"
 )
 
-// Status of a case.
 const (
 	passedCase = "passed"
 	failedCase = "failed"
@@ -46,8 +45,7 @@ func newCaseResult(environment string, c trainjob.Case, outcome cases.Outcome) c
 	return r
 }
 
-// failedCases returns an error that contains the failed cases, or nil if no case failed. If printed is true, the report
-// does not repeat the cases, because they are already printed as text.
+// failedCases returns an error about the failed cases. The report omits the cases if they are already printed.
 func failedCases(all []caseResult, printed bool) error {
 	var failed problem.List
 	for _, r := range all {
@@ -70,7 +68,6 @@ func failedCases(all []caseResult, printed bool) error {
 	return &exitError{errors.New(summary), result}
 }
 
-// resultFormats are the print formats of results.
 var resultFormats = choices{
 	{"text", "a line for each case"},
 	{"junit", "JUnit XML, which CI systems show as test results"},
@@ -89,7 +86,6 @@ func printResults(w io.Writer, format string, all []caseResult) error {
 	})
 }
 
-// inEnvironmentOf appends the environment of a result to a position or a file name.
 func inEnvironmentOf(r caseResult, where string) string {
 	if r.Environment == "" {
 		return where
@@ -97,8 +93,7 @@ func inEnvironmentOf(r caseResult, where string) string {
 	return where + " in " + r.Environment
 }
 
-// JUnit XML. All CI systems support these elements and attributes, except the attributes file and line, which only some
-// CI systems read.
+// JUnit XML. All CI systems support these elements and attributes, but only some support file and line.
 // Source: github.com/testmoapp/junitxml.
 type (
 	junitSuites struct {

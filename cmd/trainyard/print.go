@@ -6,14 +6,12 @@ import (
 	"io"
 )
 
-// printJSON prints a value for programs.
 func printJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
 }
 
-// printList prints a list as JSON, or as one line per item.
 func printList[T any](w io.Writer, format string, list []T, line func(T) string) error {
 	if format == "json" {
 		return printJSON(w, append([]T{}, list...)) // an empty list is [], not null

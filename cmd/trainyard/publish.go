@@ -27,7 +27,6 @@ func newPublish(s streams, r *reporter) *cobra.Command {
 	}, newPublishOCI(s, r), newPublishHelm(s, r))
 }
 
-// publishFlags are the flags of every subcommand of publish.
 type publishFlags struct {
 	input       inputFlags
 	annotations map[string]string
@@ -38,7 +37,6 @@ type publishFlags struct {
 	output      string
 }
 
-// namedArtifact is an artifact with its default name.
 type namedArtifact struct {
 	subrepository string // path below the repository of the command line; empty for this repository itself
 	tag           string
@@ -90,7 +88,6 @@ The exit code is 5 if the registry denies access, and 8 after --timeout.`,
 	return cmd
 }
 
-// wantDestination refuses a command line without exactly one destination.
 var wantDestination = wantArg(true, "one destination, such as oci://quay.io/acme/platform")
 
 func packOCI(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error) {
@@ -168,8 +165,7 @@ func (f *publishFlags) upload(ctx context.Context, s streams, to destination, up
 	return err
 }
 
-// print prints the references of the published artifacts. With --dry-run, it prints the references of all artifacts
-// that would be published.
+// print prints the references of published artifacts, or with --dry-run, of artifacts that would be published.
 func (f *publishFlags) print(s streams, uploads []*upload) error {
 	var done []*upload
 	for _, u := range uploads {

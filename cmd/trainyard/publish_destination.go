@@ -20,7 +20,6 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// Status of an upload.
 const (
 	planned   = "planned" // --dry-run, or not yet uploaded
 	published = "published"
@@ -29,7 +28,6 @@ const (
 
 var verbs = map[string]string{published: "now holds", unchanged: "is up to date with"}
 
-// upload is an artifact and the destination to which it is uploaded.
 type upload struct {
 	Environment string `json:"environment,omitempty"`
 	Reference   string `json:"reference"`  // with the tag and the digest
@@ -62,7 +60,6 @@ func (u *upload) setStatus(changed bool) {
 	}
 }
 
-// Prefixes of destinations.
 const (
 	registryScheme = "oci://"
 	layoutScheme   = "oci-layout:"
@@ -115,9 +112,8 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 	return d, nil
 }
 
-// forArtifact returns the destination and the tag of an artifact. In a registry, an artifact with a subrepository is
-// uploaded below the repository. A folder has no repositories, so in a folder the tag of the artifact starts with the
-// subrepository.
+// forArtifact returns the destination and the tag of an artifact. In a registry, a subrepository lies below the
+// repository. A folder has no repositories, so the tag of the artifact starts with the subrepository.
 func (d destination) forArtifact(a namedArtifact) (to destination, tag string, err error) {
 	switch {
 	case a.subrepository == "":
@@ -134,7 +130,6 @@ func (d destination) forArtifact(a namedArtifact) (to destination, tag string, e
 	return d, a.tag, err
 }
 
-// upload uploads the artifacts, and sets the status of each artifact.
 func (d destination) upload(ctx context.Context, s streams, uploads []*upload) error {
 	if d.folder != "" {
 		return d.writeLayout(ctx, s, uploads)
@@ -172,8 +167,7 @@ func (d destination) writeLayout(ctx context.Context, s streams, uploads []*uplo
 	return nil
 }
 
-// progressOn returns a function that shows the progress of an upload on one line of a terminal. The function done erases
-// this line.
+// progressOn shows the progress of an upload on one line of a terminal. The function done erases this line.
 func progressOn(w io.Writer, name string) (progress registry.Progress, done func()) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -186,7 +180,6 @@ func progressOn(w io.Writer, name string) (progress registry.Progress, done func
 	return progress, func() { fmt.Fprintf(w, "%s", eraseLine) }
 }
 
-// size formats a number of bytes.
 func size(bytes int64) string {
 	switch {
 	case bytes < 1000:

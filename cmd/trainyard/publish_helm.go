@@ -72,11 +72,9 @@ func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]stri
 	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme is the prefix of a destination that is a folder for chart files. Each file has the format that helm
-// package writes.
+// archiveScheme is the prefix of a folder for chart files. Each file has the format that helm package writes.
 const archiveScheme = "tgz:"
 
-// archive describes the file of a packed chart.
 type archive struct {
 	Environment string `json:"environment,omitempty"`
 	File        string `json:"file"`
@@ -84,8 +82,7 @@ type archive struct {
 	Status      string `json:"status"`
 }
 
-// writeArchives writes the chart of each environment to a folder. If one chart fails, it still prints the charts
-// that are already written.
+// writeArchives writes the chart of each environment to a folder. If a chart fails, the charts before it are printed.
 func (f *publishFlags) writeArchives(ctx context.Context, s streams, dir string) error {
 	switch {
 	case dir == "":
@@ -118,7 +115,6 @@ func (f *publishFlags) writeArchive(ctx context.Context, p generator.Platform, d
 	return archive{p.Environment, file, fmt.Sprintf("sha256:%x", sha256.Sum256(chart.Archive)), status}, withForceHint(err)
 }
 
-// withForceHint adds the next step for the user to an error about a different chart with the same version.
 func withForceHint(err error) error {
 	if taken := (*registry.TakenError)(nil); errors.As(err, &taken) {
 		return fmt.Errorf("%w; raise spec.delivery.helm.version, or replace the chart with --force", err)

@@ -11,8 +11,7 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// checkRemovals returns an error if the run would lose files, runtimes or tenants of any folder. It also returns an
-// error if a flag --remove removes nothing.
+// checkRemovals returns an error if the run would lose files, runtimes or tenants, or if --remove removes nothing.
 func (f *generateFlags) checkRemovals(targets []target) error {
 	var losses, removable, removed []string
 	for _, t := range targets {
@@ -39,7 +38,6 @@ func (f *generateFlags) checkRemovals(targets []target) error {
 	return nil
 }
 
-// lossesOf returns one message for each loss in a folder. Each message starts with the name of the folder.
 func (f *generateFlags) lossesOf(t target, err error) []string {
 	var loss *bundles.RemovalError
 	switch {
@@ -55,7 +53,6 @@ func (f *generateFlags) lossesOf(t target, err error) []string {
 	return losses
 }
 
-// removesNothing returns an error about a flag --remove that affects no folder.
 func removesNothing(targets []target, component string, removable []string) error {
 	for _, t := range targets {
 		if slices.Contains(t.platform.Sections, component) {
@@ -68,7 +65,6 @@ func removesNothing(targets []target, component string, removable []string) erro
 	return usageErrorf("--remove %s: removes nothing: leave the flag out", component)
 }
 
-// completeRemove completes --remove with the runtimes and tenants in the output folder.
 func (f *generateFlags) completeRemove(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var components []string
 	for _, file := range append(f.manifests(), filepath.Join(f.output, bundles.ManifestName)) {

@@ -11,8 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// reporter writes the report of a run. A report in the format text is written while the run goes on. A report in any
-// other format is written once, at the end, even if the run fails.
+// reporter writes the report of a run: text during the run, other formats once at the end, even if the run fails.
 type reporter struct {
 	streams
 	format   string      // a name of report.Formats
@@ -21,14 +20,12 @@ type reporter struct {
 	notes    problem.List
 }
 
-// add adds the flag --report to a command.
 func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	reportFormats().addFlag(cmd, &r.format, "report", "", report.Text.Name, "format of problems and notes")
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText reports whether the report has the format text, which is for people. Other messages can appear before and
-// after a text report.
+// isText reports whether the report is for people, so that other messages can appear before and after the report.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
 // addNotes adds notes to the report. If the format is text, it writes the notes at once.
@@ -65,8 +62,7 @@ func reportFormats() choices {
 	return choicesOf(report.Formats(), func(f report.Format) choice { return choice{f.Name, f.Doc} })
 }
 
-// notesOf returns the notes of all environments without duplicates. Notes with the same cause are combined into
-// one note.
+// notesOf returns the notes of all environments. Notes with the same cause are combined into one note.
 func notesOf(platforms []generator.Platform) problem.List {
 	var all problem.List
 	for _, p := range platforms {

@@ -15,7 +15,6 @@ type streams struct {
 	out, err io.Writer
 }
 
-// run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
 	r := &reporter{streams: s, format: report.Text.Name}
 	root := newRoot(s, r)

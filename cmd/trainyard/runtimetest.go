@@ -23,7 +23,6 @@ func newRuntime(s streams) *cobra.Command {
 	}, newRuntimeTest(s))
 }
 
-// runtimeTestFlags are the argument and the flags of the command "runtime test".
 type runtimeTestFlags struct {
 	cluster clusterFlags
 	options trial.Options
@@ -95,8 +94,7 @@ func (f *runtimeTestFlags) run(ctx context.Context, s streams) error {
 	if f.options.Runtime, err = f.findRuntime(ctx, client); err != nil {
 		return err
 	}
-	// With -o text, the lines of the checks are the output. With -o json, these lines are only progress messages, and
-	// go to standard error.
+	// With -o json, the lines of the checks are only progress messages, and go to standard error.
 	checks := s.out
 	if f.output == "json" {
 		checks = s.err
@@ -130,8 +128,7 @@ func (f *runtimeTestFlags) finish(s streams, result trial.Result, err error) err
 	return nil
 }
 
-// findRuntime looks up the runtime, within the time limit of the test. If the name is unknown, the error suggests
-// a similar name.
+// findRuntime looks up the runtime within the time limit of the test. An error can suggest a similar name.
 func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (jobs.Runtime, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
@@ -147,7 +144,6 @@ func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (j
 // completionTimeout bounds how long shell completion waits for the cluster.
 const completionTimeout = 2 * time.Second
 
-// complete returns the names of the runtimes in the cluster.
 func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string {
 	if len(args) > 0 {
 		return nil
@@ -162,7 +158,6 @@ func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string
 	return names
 }
 
-// statusLabels maps the status of a check to the word that starts the line of the check.
 var statusLabels = map[trial.Status]string{trial.Passed: "ok", trial.Failed: "FAILED", trial.Open: "..."}
 
 // printCheck prints the line of a check. If the check failed, the evidence and a hint follow below.

@@ -16,7 +16,6 @@ var componentLabels = map[string]string{
 	"tenant":  v1alpha1.TenantLabel,
 }
 
-// checkComponents returns an error if a component does not have the form runtime/NAME or tenant/NAME.
 func checkComponents(flag string, components []string) error {
 	for _, component := range components {
 		kind, name, _ := strings.Cut(component, "/")
@@ -27,8 +26,7 @@ func checkComponents(flag string, components []string) error {
 	return nil
 }
 
-// selectComponents selects the objects of the components that --only names. If --only names no components, it selects
-// all objects.
+// selectComponents selects the objects of the components that --only names, or all objects without --only.
 func selectComponents(platforms []generator.Platform, components []string) ([]generator.Platform, error) {
 	if len(components) == 0 {
 		return platforms, nil
@@ -53,7 +51,6 @@ func belongs(o object.Object, component string) bool {
 	return o.Label(componentLabels[kind]) == name
 }
 
-// componentsOf returns the sorted components of all environments of the document.
 func componentsOf(platforms []generator.Platform) []string {
 	var known []string
 	for _, p := range platforms {

@@ -14,7 +14,6 @@ import (
 // trainerVersions are the minor versions of Kubeflow Trainer that a document can target.
 var trainerVersions = []string{"2.1", "2.2", "2.3"}
 
-// version describes this program.
 type version struct {
 	Version string   `json:"version"` // version of the Go module, or "(devel)" if built from a working copy
 	Commit  string   `json:"commit,omitempty"`

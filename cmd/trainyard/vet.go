@@ -99,7 +99,6 @@ Formats other than text go to standard output.`,
 	return cmd
 }
 
-// vet checks a platform document or files of training runtimes.
 func vet(ctx context.Context, s streams, f inputFlags) error {
 	request, err := f.request(s.in)
 	if err != nil {
@@ -128,7 +127,6 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 
 func isRuntimes(layer generator.Input) bool { return runtimevet.IsRuntimeFile(layer.Name, layer.Text) }
 
-// vetRuntimes checks files of training runtimes.
 func vetRuntimes(s streams, r *reporter, request generator.Request) error {
 	var problems, notes problem.List
 	total := 0
@@ -158,7 +156,6 @@ func printTraps(w io.Writer) error {
 	})
 }
 
-// objectCounts returns text with the number of objects, in total and for each environment.
 func objectCounts(platforms []generator.Platform) string {
 	total, each := 0, make([]string, len(platforms))
 	for i, p := range platforms {

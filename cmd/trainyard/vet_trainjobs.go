@@ -14,7 +14,6 @@ import (
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
 )
 
-// trainJobFlags select the tenant for which files of TrainJobs are checked.
 type trainJobFlags struct{ tenant string }
 
 func (j *trainJobFlags) add(cmd *cobra.Command, f *inputFlags) {
@@ -40,7 +39,6 @@ func (j *trainJobFlags) args(f *inputFlags) cobra.PositionalArgs {
 	}
 }
 
-// completeTenant completes --tenant with the tenants of the document on the command line.
 func (f *inputFlags) completeTenant(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var tenants []string
 	platforms, _ := f.generate(cmd.Context(), strings.NewReader("")) // if the document is invalid, completion suggests nothing
@@ -52,7 +50,6 @@ func (f *inputFlags) completeTenant(cmd *cobra.Command, _ []string, _ string) ([
 	return tenants, cobra.ShellCompDirectiveNoFileComp
 }
 
-// vet checks files of TrainJobs against the rules of a platform document.
 func (j *trainJobFlags) vet(ctx context.Context, s streams, f inputFlags, files []string) error {
 	request, err := f.request(s.in)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// target is one folder and the bundle that is written to the folder.
 type target struct {
 	dir      string
 	platform generator.Platform
@@ -22,8 +21,7 @@ type target struct {
 	plan     *bundles.Plan
 }
 
-// write writes each bundle to its folder. With --check, write lists the differences instead. It plans the changes of
-// all folders before it writes to any folder.
+// write writes each bundle, or lists the differences with --check. It plans all folders before it writes to any.
 func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, platforms []generator.Platform) error {
 	w := &bundles.Writer{
 		Force:       f.force,
@@ -57,7 +55,6 @@ func (f *generateFlags) write(ctx context.Context, s streams, format bundles.For
 	return nil
 }
 
-// note prints a note that has no position in the document.
 func (s streams) note(text string) { fmt.Fprintf(s.err, "note: %s\n", text) }
 
 // String returns the size of the bundle, as in: 9 objects in 11 files.
@@ -65,7 +62,6 @@ func (t target) String() string {
 	return fmt.Sprintf("%s in %s", count(t.platform.Objects.Len(), "object"), count(t.files, "file"))
 }
 
-// plan renders each platform, and plans the changes of its folder.
 func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, format bundles.Format, platforms []generator.Platform) ([]target, error) {
 	var targets []target
 	for _, p := range platforms {
@@ -86,8 +82,7 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, format bund
 	return targets, nil
 }
 
-// render renders a platform as files. If the document lacks a field that the format needs, render returns a
-// problem of the document.
+// render returns a problem of the document if the document lacks a field that the format needs.
 func render(ctx context.Context, format bundles.Format, p generator.Platform) (bundles.Tree, error) {
 	tree, err := format.Render(ctx, bundleOf(p))
 	if missing := (*bundles.MissingError)(nil); errors.As(err, &missing) {
@@ -99,7 +94,6 @@ func render(ctx context.Context, format bundles.Format, p generator.Platform) (b
 	return tree, nil
 }
 
-// bundleOf returns a platform as the input of a format.
 func bundleOf(p generator.Platform) bundles.Bundle {
 	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: p.Delivery}
 }
@@ -124,8 +118,7 @@ func differences(s streams, targets []target) error {
 	return nil
 }
 
-// noteOtherBundles prints a note for each bundle in the output folder if the document does not contain the environment
-// of the bundle.
+// noteOtherBundles prints a note for each bundle in the output folder whose environment the document lacks.
 func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 	if targets[0].dir == f.output {
 		return
@@ -141,7 +134,6 @@ func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 	}
 }
 
-// manifests lists the manifests of bundles in the folders below the output folder.
 func (f *generateFlags) manifests() []string {
 	manifests, _ := filepath.Glob(filepath.Join(f.output, "*", bundles.ManifestName)) // fails only if the pattern is invalid
 	return manifests

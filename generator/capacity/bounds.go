@@ -36,8 +36,7 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sums maps each resource to the amounts that the pods of a runtime's smallest TrainJob request. Each sum contains only
-// the amounts of pods that run at the same time.
+// sums maps each resource to sums of the amounts that pods of the smallest TrainJob request at the same time.
 func (d demand) sums(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {
@@ -60,7 +59,6 @@ func (d demand) sums(name string, runtime []string) map[string][]*object.Sum {
 	return sums
 }
 
-// quotaBounds returns the bounds that a tenant's quota sets for the runtimes of the tenant.
 func quotaBounds(name string, tenant map[string]any, requested map[string]map[string][]*object.Sum) []object.Bound {
 	var bounds []object.Bound
 	quota := values.Mapping(tenant, "quota")

@@ -46,7 +46,6 @@ type demand struct {
 	} `json:"processes"`
 }
 
-// job parses the amounts of a demand.
 func (d demand) job() (j sizing.Job, err error) {
 	j = sizing.Job{DefaultNodes: d.Nodes, MaxNodes: d.MaxNodes, LauncherIsNode: d.LauncherIsNode, SameFlavor: d.SameFlavor, NodeSelector: d.NodeSelector}
 	if j.Launcher, err = sizing.ParseAmounts(d.Launcher, 1); err != nil {
@@ -106,7 +105,6 @@ type Result struct {
 	Notes    problem.List   // about TrainJobs that run only with fewer nodes than their default
 }
 
-// comparison holds the inputs and the result of one call of Compare.
 type comparison struct {
 	Result
 	document  *load.Document
@@ -116,8 +114,7 @@ type comparison struct {
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Compare returns the capacity of a document. It compares the demands of runtimes with the quotas and queues of
-// tenants. The document must be valid. The argument filled must be trainyard's CUE with this document filled in.
+// Compare returns the capacity of a valid document. The argument filled is trainyard's CUE with the document filled in.
 func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
 	c := &comparison{document: d, values: document, jobs: map[string]sizing.Job{}}
 	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
@@ -185,9 +182,8 @@ func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Si
 	c.Records = append(c.Records, r)
 }
 
-// checkQuota compares the TrainJobs of a runtime with a quota. It reports a problem for each resource of which the
-// smallest TrainJob requests too much, and a note for each resource of which only the default TrainJob requests too
-// much.
+// checkQuota reports a problem for each resource of which the smallest TrainJob requests too much, and a note for each
+// resource of which only the default TrainJob requests too much.
 func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amounts, given map[string]any) {
 	exceeded := map[string]bool{}
 	for _, s := range job.Shortages(quota, 1) {
@@ -203,7 +199,6 @@ func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amou
 	}
 }
 
-// requester names the pods that request too much.
 func requester(s sizing.Shortage) string {
 	if s.Pod != "" {
 		return "its " + s.Pod
@@ -218,7 +213,6 @@ func (c *comparison) report(list *problem.List, path []string, rule problem.Rule
 // runtimeBound is the field that limits the number of nodes if no quota or queue limits this number.
 const runtimeBound = "limits.maxNodes"
 
-// quotaBound names the field that limits the number of nodes in a quota.
 func quotaBound(s sizing.Shortage) string {
 	if s.Resource == "" {
 		return runtimeBound

@@ -17,20 +17,17 @@ var (
 	DefaultNeverAdmitted = problem.Rule{Name: "default-job-never-admitted", Doc: "Each tenant has a queue that can admit the default TrainJob of each runtime that the tenant lists"}
 )
 
-// clusterQueue is a ClusterQueue of the document.
 type clusterQueue struct {
 	cohort string
 	groups [][]flavorQuota
 }
 
-// flavorQuota is the quota of a ClusterQueue for one flavor. Resources without a borrowing or lending limit are
-// borrowed and lent without limit.
+// flavorQuota is the quota for a flavor. A resource that is not in borrowing or lending has no such limit.
 type flavorQuota struct {
 	flavor                    string
 	quota, borrowing, lending sizing.Amounts
 }
 
-// parseQueues parses the ClusterQueues of the document.
 func parseQueues(given map[string]any) (map[string]clusterQueue, error) {
 	queues := map[string]clusterQueue{}
 	for name := range given {
@@ -71,7 +68,6 @@ func (q flavorQuota) lends(resource string) int64 {
 	return q.quota[resource]
 }
 
-// lendingKey identifies a resource of a flavor in a cohort.
 type lendingKey struct{ cohort, flavor, resource string }
 
 // cohortLending maps each resource of a flavor in a cohort to the amount that all queues of the cohort lend together.
@@ -123,8 +119,7 @@ func availableIn(queues map[string]clusterQueue, flavors map[string]any) map[str
 	return available
 }
 
-// readQueues computes the resources that each ClusterQueue of the document could admit. It also reports each
-// ClusterQueue that lends more than its quota.
+// readQueues computes what each ClusterQueue could admit, and reports each ClusterQueue that lends more than its quota.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	queues, err := parseQueues(values.Mapping(spec, "clusterQueues"))
@@ -151,8 +146,7 @@ func (c *comparison) checkLending(path []string, q flavorQuota) {
 	}
 }
 
-// sizesInQueues returns the size of the largest TrainJob of a runtime in each queue of a tenant. It also reports that
-// no queue could admit the smallest TrainJob or the default TrainJob.
+// sizesInQueues returns the largest TrainJob in each queue of a tenant, and reports jobs that no queue could admit.
 func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
 	sizes := map[string]sizing.Size{}
 	best, bestQueue := sizing.Size{Nodes: -1}, ""
@@ -179,7 +173,6 @@ func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job siz
 	return sizes
 }
 
-// whyNever explains why a queue cannot admit even the smallest TrainJob.
 func whyNever(s sizing.Shortage, queue string) string {
 	switch {
 	case s.Missing && s.Resource == "":
@@ -191,7 +184,6 @@ func whyNever(s sizing.Shortage, queue string) string {
 		requester(s), sizing.Format(s.Resource, s.Requested), s.Flavor, queue, sizing.Format(s.Resource, s.Available))
 }
 
-// queueBound names the resource or the flavors that limit the number of nodes in a queue.
 func queueBound(queue string, s sizing.Shortage) string {
 	switch {
 	case s.Missing && s.Resource == "":

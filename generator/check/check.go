@@ -63,7 +63,6 @@ func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any,
 	return w.document, w.problems
 }
 
-// walked is the result of comparing a document with its schema.
 type walked struct {
 	document map[string]any // as plain data, without refused values
 	ok       bool           // whether the document has all required keys
@@ -71,7 +70,6 @@ type walked struct {
 	refused  refusals
 }
 
-// walk compares a document with its schema.
 func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
 	schema := e.Schema()
 	definitions, _ := schema.ReferencePath()
@@ -95,7 +93,6 @@ func listed(document map[string]any) map[string][]string {
 	return by
 }
 
-// rules checks the rules that combine several values of a document.
 type rules struct {
 	evaluator *evaluate.Evaluator
 	document  *load.Document
@@ -104,9 +101,8 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules of a document. The argument problems holds the problems from the comparison with the schema.
-// The error is a problem.List with these problems and the problems from the rules. Only if the document matches its schema,
-// check also compares the requests of TrainJobs with quotas and queues.
+// check returns a problem.List with the given problems from the schema and the problems from the rules. Only if the
+// document matches its schema, check also compares the requests of TrainJobs with quotas and queues.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -132,8 +128,7 @@ type finding struct {
 	Allowed []string `json:"allowed"`
 }
 
-// evaluate returns the problems that rules report. The path selects the CUE field that contains the rules: problems or
-// notes.
+// evaluate returns the problems that rules report. The path is that of the CUE field problems or notes.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`
@@ -150,7 +145,6 @@ func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	return problems, nil
 }
 
-// problem converts a finding of a rule to a Problem with a position in the document.
 func (r *rules) problem(rule problem.Rule, f finding) problem.Problem {
 	text := f.Message
 	switch {

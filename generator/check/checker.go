@@ -19,9 +19,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checker walks through a document and its schema together. CUE decides whether a scalar is valid. The walk is written in
-// Go, because CUE reports an unknown key only if nothing else is wrong, and reports a single mistake in a disjunction many
-// times.
+// checker walks through a document and its schema together. CUE decides whether a scalar is valid. The walk is written
+// in Go, because CUE reports an unknown key only if nothing else is wrong, and reports a single mistake in a
+// disjunction many times.
 type checker struct {
 	*Check
 	schemas     *schemas
@@ -40,9 +40,8 @@ const (
 	MaxItems = 64  // items of a list
 )
 
-// value checks a node and returns it as plain data, without the values that have problems. The result ok is false if the
-// data is incomplete because it lacks a required key or an item of a list. The argument key is the position at which a
-// missing key is reported.
+// value checks a node and returns it as plain data, without the values that have problems. The result ok is false if
+// the data lacks a required key or an item of a list. A missing key is reported at the position key.
 func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -105,14 +104,12 @@ func canonical(scalar any) any {
 	return quantity.String()
 }
 
-// verdictKey identifies one comparison of a scalar with the schema of a field.
 type verdictKey struct {
 	field  string
 	scalar any
 }
 
-// admits reports whether a field admits a scalar. CUE checks each pair of field and scalar only once, because documents
-// often repeat names and quantities, for example in many tenants.
+// admits reports whether a field admits a scalar. Results are cached, because documents repeat names and quantities.
 func (c *checker) admits(schema cue.Value, scalar any) bool {
 	f := c.schemas.fieldOf(schema)
 	if _, isText := scalar.(string); isText && f.anyString {
@@ -129,14 +126,12 @@ func (c *checker) admits(schema cue.Value, scalar any) bool {
 	return admits
 }
 
-// mappingKey identifies one comparison of a mapping with the schema of a field.
 type mappingKey struct {
 	field   string
 	mapping *document.Node
 }
 
-// mappingOnce checks a mapping, unless the same mapping was already found valid in another environment. Environments share
-// most nodes of their documents. A mapping that refers to other parts of the document is checked in each environment.
+// mappingOnce checks a mapping once for all environments, unless the mapping refers to other parts of the document.
 func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	this := mappingKey{c.schemas.fieldOf(schema).name, n}
 	if valid, known := c.valid.Load(this); known {
@@ -150,8 +145,7 @@ func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Po
 	return valid, ok
 }
 
-// mapping checks the keys of a mapping, and then reports the required keys that are missing. The result ok is false if a
-// required key is missing, or is left out because its value has a problem.
+// mapping checks the keys of a mapping. The result ok is false if a required key is missing or has a refused value.
 func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	valid = map[string]any{}
 	keys := c.schemas.keysOf(schema)
@@ -183,7 +177,6 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 	return valid, !slices.ContainsFunc(keys.required, func(key string) bool { return valid[key] == nil })
 }
 
-// checkRequired reports the required keys that a mapping lacks.
 func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Position, path []string) {
 	for _, required := range keys.required {
 		if n.Get(required) != nil || n.Incomplete {
@@ -210,9 +203,8 @@ func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). @nonempty()
-// requires at least one key that the schema defines. @nonempty(NOUN) requires at least one key, and the author chooses its
-// name.
+// checkNotEmpty refuses an empty mapping with the attribute @nonempty() or @nonempty(NOUN). A NOUN means that the
+// author chooses the names of the keys.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
@@ -226,7 +218,6 @@ func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.
 	c.add(key, path, "want at least one of %s", strings.Join(known, ", "))
 }
 
-// refuse reports a value that its schema does not admit.
 func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	want := constraint.Of(schema)
 	complaint := fmt.Sprintf("want %s, got %s", want, wording.Describe(n, want.Kind))
@@ -250,7 +241,6 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	c.breaks(rule, n.Position, path, "%s", complaint)
 }
 
-// add reports a value that violates its schema. The reported rule is the general rule wrong-value.
 func (c *checker) add(position problem.Position, path []string, format string, args ...any) {
 	c.breaks(problem.WrongValue, position, path, format, args...)
 }

@@ -17,9 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports mistyped keys, and replaces each mistyped key by the key that the author probably meant. Without the
-// replacement, the intended key would also be reported as missing. The value of a replaced key is not checked, because the
-// guess may be wrong.
+// respell reports mistyped keys and replaces them by the probably intended keys, which would otherwise be reported as
+// missing. The values of replaced keys are not checked, because a guess may be wrong.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {
@@ -37,8 +36,7 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey returns the known key with the spelling nearest to an unknown key, or "". Known keys that the mapping already
-// contains are not considered.
+// correctKey returns the nearest known key that the mapping does not contain yet, or "".
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -54,8 +52,7 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 	return nearest
 }
 
-// unknown returns the message about a refused key. A key is refused if the schema does not define it. In a mapping in which
-// the author chooses the keys, a key is refused if it does not have the required form.
+// unknown returns the message about a key that the schema does not define, or that lacks the required form.
 func (c *checker) unknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {
@@ -76,8 +73,7 @@ func (c *checker) unknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// correct guesses which value the author of a text probably meant. It returns this value in YAML syntax, or "" if there is no
-// guess.
+// correct returns the value that the author of a text probably meant, in YAML syntax, or "" if there is no guess.
 func correct(text string, want constraint.Constraint) string {
 	if want.Kind == cue.BoolKind {
 		return booleans[strings.ToLower(text)]

@@ -31,10 +31,8 @@ func (r refusals) filter(found []finding) []finding {
 	})
 }
 
-// related returns the paths of the values that rules may compare with the value at a path. The first result is the path of the
-// part of the document that contains this value: an entry in a setting of a runtime, a tenant, a queue, or a section of spec.
-// For the field storage of a runtime, the second result is the path of the initializers of this runtime. For a path in
-// spec.delivery, the second result is the path of spec.tenants.
+// related returns the paths of the entry or section that contains a value, and of other parts that rules may compare
+// with the value: the initializers for the storage of a runtime, and spec.tenants for spec.delivery.
 func related(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -47,8 +45,7 @@ func related(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds a tenant to every runtime in listed if the tenant's own list of runtimes was left out, because that list may
-// contain any runtime.
+// listAll adds a tenant to every runtime if the tenant's own list was left out, because that list may name any runtime.
 func (r refusals) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

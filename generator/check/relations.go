@@ -13,9 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// relations maps names to checks that combine several fields of one mapping. The schema selects a check with the attribute
-// @check(NAME). Without these checks, Kubernetes would accept most runtimes with such mistakes, and would later refuse the pods
-// of their jobs.
+// relations maps the NAME in an attribute @check(NAME) to a check that combines several fields of one mapping.
+// Kubernetes would accept most runtimes with such mistakes, and would later refuse the pods of their jobs.
 var relations = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).requirement,
 	"fieldRequirement": (*checker).fieldRequirement,
@@ -28,7 +27,6 @@ var relations = map[string]func(*checker, *document.Node, []string){
 	"priorityClass":    (*checker).priorityClass,
 }
 
-// relate runs the check that the schema of a mapping selects with @check(NAME), if any.
 func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
 	if mark, ok := evaluate.Mark(schema, "check"); ok {
 		name, _ := mark.String(0)
@@ -36,8 +34,7 @@ func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
 	}
 }
 
-// requirement checks the values of a selector. The operators In and NotIn need values, Gt and Lt need one number, and the
-// other operators allow no values.
+// requirement checks that In and NotIn have values, Gt and Lt have one number, and other operators have no values.
 // Source: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement of Kubernetes.
 func (c *checker) requirement(n *document.Node, path []string) {
 	operator := textOf(n.Get("operator"))
@@ -62,23 +59,20 @@ func (c *checker) requirement(n *document.Node, path []string) {
 	}
 }
 
-// fieldRequirement checks that an item of matchFields names exactly one Kubernetes node.
 func (c *checker) fieldRequirement(n *document.Node, path []string) {
 	if given := itemsOf(n.Get("values")); len(given) != 1 {
 		c.add(n.Locate("values"), values.Extend(path, "values"), "want the name of one Kubernetes node, got %d names", len(given))
 	}
 }
 
-// nodeTerm refuses a node selector term without requirements. A term without requirements matches no Kubernetes node, although
-// an author may expect it to match all Kubernetes nodes.
+// nodeTerm refuses an empty node selector term, which an author may expect to match all Kubernetes nodes.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
 		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
 	}
 }
 
-// podTerm checks that matchLabelKeys and mismatchLabelKeys are set only together with labelSelector, and that no key is in both
-// lists.
+// podTerm checks that matchLabelKeys and mismatchLabelKeys are set only with labelSelector, and share no key.
 // Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
 func (c *checker) podTerm(n *document.Node, path []string) {
 	match := map[string]bool{}
@@ -98,8 +92,7 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 	}
 }
 
-// maxAnnotations is the maximum size in bytes of all annotations of an object together. This maximum is below the limit of
-// Kubernetes, to leave room for annotations that the cluster adds.
+// maxAnnotations limits all annotations of an object, in bytes, with room for annotations that the cluster adds.
 // Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
 const maxAnnotations = 200 << 10
 
@@ -113,7 +106,6 @@ func (c *checker) annotations(n *document.Node, path []string) {
 	}
 }
 
-// priorityClass checks that a priority class has a value, unless the class already exists in the cluster.
 func (c *checker) priorityClass(n *document.Node, path []string) {
 	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Incomplete {
 		c.breaks(problem.MissingKey, n.Position, path, "missing key %q: set the priority of the class, or external: true if the cluster already has the class", "value")
@@ -134,7 +126,6 @@ func first(items []*document.Node) *document.Node {
 	return items[0]
 }
 
-// textOf returns the text of a scalar, or "".
 func textOf(n *document.Node) string {
 	if n == nil {
 		return ""

@@ -16,8 +16,7 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// destination requires cidrs or namespaces, because a network policy rule with neither of these fields would allow all
-// addresses.
+// destination requires cidrs or namespaces, because a network policy rule without both would allow all addresses.
 func (c *checker) destination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Incomplete {
 		c.add(n.Position, path, "want cidrs, namespaces or both; to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
@@ -40,8 +39,7 @@ func (c *checker) location(n *document.Node, path []string) {
 	}
 }
 
-// network checks a CIDR. The API server refuses CIDRs with host bits or with IPv4 addresses in IPv6 form, or warns
-// about such CIDRs.
+// network checks a CIDR. The API server refuses host bits and IPv4 addresses in IPv6 form, or warns about them.
 // Source: IsValidCIDR of Kubernetes.
 func (c *checker) network(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
@@ -57,7 +55,6 @@ func (c *checker) network(n *document.Node, path []string) {
 	}
 }
 
-// portRange checks that a range ascends and ends at 65535 at most.
 func (c *checker) portRange(n *document.Node, path []string) {
 	first, last, isRange := strings.Cut(textOf(n), "-")
 	from, notFrom := strconv.Atoi(first)

@@ -18,13 +18,11 @@ func newSchemas() *schemas {
 	return &schemas{mappings: map[string]keys{}, fields: map[cue.Value]field{}}
 }
 
-// keys are the keys that the schema of a mapping defines.
 type keys struct {
 	known    map[string]cue.Value
 	required []string // in the schema's order
 }
 
-// keysOf lists the keys of a mapping's schema.
 func (s *schemas) keysOf(schema cue.Value) keys {
 	name := s.fieldOf(schema).name
 	if found, ok := s.mappings[name]; ok {
@@ -47,15 +45,13 @@ func (s *schemas) keysOf(schema cue.Value) keys {
 	return read
 }
 
-// field holds the properties of a field's schema that the check stage needs often.
 type field struct {
 	name      string // the definition to which the field refers, or else the definition and key of the field; empty for neither
 	anyString bool   // whether the field admits every string
 	quantity  bool   // whether the field is a quantity, which Kubernetes spells in its own way
 }
 
-// fieldOf returns the description of a schema. The descriptions of all fields of definitions are cached. The last description
-// is also cached, because callers often pass the same schema several times in succession.
+// fieldOf describes a schema. The last description is cached too, because callers often repeat a schema.
 func (s *schemas) fieldOf(schema cue.Value) field {
 	if schema == s.lastSchema {
 		return s.lastField
@@ -68,8 +64,7 @@ func (s *schemas) fieldOf(schema cue.Value) field {
 	return known
 }
 
-// readField reads the description of a schema. If the schema refers to a definition, the description contains the name of
-// that definition instead of the argument name.
+// readField describes a schema. The name of a definition to which the schema refers replaces the argument name.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

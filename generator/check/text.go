@@ -22,8 +22,7 @@ var hidden = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xFFFD, Hi: 0xFFFF, Stride: 1},
 }, LatinOffset: 1}
 
-// hasHiddenCharacter refuses text with characters that readers cannot see. Invisible characters are pasted by mistake, or are
-// meant to mislead a reviewer.
+// hasHiddenCharacter refuses invisible characters, which are pasted by mistake or are meant to mislead a reviewer.
 func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
@@ -35,8 +34,7 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 	return false
 }
 
-// plainNumber matches the numbers that all versions of YAML read in the same way. For example, it does not match 017, which
-// is fifteen in YAML 1.1 and seventeen in YAML 1.2.
+// plainNumber matches numbers that all versions of YAML read in the same way, unlike 017 (15 in YAML 1.1, 17 in 1.2).
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
 // isAmbiguousNumber refuses a number that versions of YAML may read differently, such as 017.
@@ -53,8 +51,7 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// ruleOf returns the rule to report for a value with a forbidden character or spelling. The rule is Invalid if the schema
-// admits the value, and otherwise WrongValue.
+// ruleOf returns the rule for a forbidden character or spelling: Invalid if the schema admits the value, or WrongValue.
 func (c *checker) ruleOf(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admits(schema, n.Scalar) {
 		return problem.Invalid

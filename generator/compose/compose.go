@@ -17,7 +17,6 @@ import (
 // adds fields to objects.
 const maxObject = 1 << 20
 
-// job is one request of a plan, and the result of this request.
 type job struct {
 	plan    *plan.Plan
 	request plan.Request
@@ -26,10 +25,9 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. The list errs contains the error of each plan. If an object is too large,
-// this error is a problem.List. Every other error is a fault, because the documents have already been checked. Requests
-// of one cache group are composed one after the other, because they can share shapes. Different groups are composed in
-// parallel.
+// Objects builds the objects of each plan. The list errs contains the error of each plan: a problem.List if an object
+// is too large, or else a fault. Different cache groups are composed in parallel, but the requests of one group are
+// composed one after the other, because they can share shapes.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job
@@ -99,8 +97,7 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects of a plan's jobs. If a job has a fault, collect returns the first fault. Otherwise, the
-// error contains the problems of all jobs.
+// collect returns the objects of a plan's jobs. The error is the first fault, or else the problems of all jobs.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

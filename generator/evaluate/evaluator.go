@@ -76,8 +76,7 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 	return schema.Unify(e.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 }
 
-// Local returns the value of type T that is stored in an evaluator. For example, a stage stores the schemas that it has
-// read. If the evaluator has no value of this type yet, Local stores the result of create.
+// Local returns the value of type T that is stored in an evaluator. The first call stores the result of create.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {
@@ -88,8 +87,7 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode reads plain data from CUE. An error is a mistake in trainyard itself, because trainyard's CUE must yield complete
-// data.
+// Decode reads plain data from trainyard's CUE, which must be complete. An error is a mistake in trainyard itself.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -101,8 +99,7 @@ func Decode(v cue.Value, into any, what string) error {
 	return nil
 }
 
-// Fields iterates over the regular, optional and required fields of a struct. If the value is not a struct, the iterator is
-// empty.
+// Fields iterates over the regular, optional and required fields of a struct. For other values, the iterator is empty.
 func Fields(v cue.Value) *cue.Iterator {
 	fields, err := v.Fields(cue.Optional(true))
 	if err != nil {
@@ -111,8 +108,7 @@ func Fields(v cue.Value) *cue.Iterator {
 	return fields
 }
 
-// Descend follows a path of keys from a schema, and returns the schema of the value at this path. If there is no such key,
-// the method Exists of the result returns false.
+// Descend returns the schema at a path of keys below a schema. For a missing key, Exists of the result returns false.
 func Descend(schema cue.Value, keys ...string) cue.Value {
 	for _, key := range keys {
 		schema = schema.LookupPath(cue.MakePath(cue.Str(key).Optional()))

@@ -14,9 +14,8 @@ import (
 // module is the prefix of import paths in trainyard's CUE module.
 const module = "github.com/trainyard/trainyard/"
 
-// definitions loads the packages of trainyard's CUE, each on first use. CUE's own loader is not used, because it would take a
-// third of the start time. CUE's own loader also looks for modules, versions, build tags and encodings, none of which
-// trainyard's CUE needs.
+// definitions loads the packages of trainyard's CUE, each on first use. CUE's own loader would take a third of the
+// start time, because it also looks for modules, versions, build tags and encodings.
 type definitions struct {
 	files   fs.FS
 	context *build.Context
@@ -39,7 +38,6 @@ func (d *definitions) imported(_ token.Pos, name string) *build.Instance {
 	return instance
 }
 
-// instance returns the package in a folder, with all packages that it imports.
 func (d *definitions) instance(folder string) (*build.Instance, error) {
 	if known := d.loaded[folder]; known != nil {
 		return known, known.Err
@@ -54,7 +52,6 @@ func (d *definitions) instance(folder string) (*build.Instance, error) {
 	return instance, instance.Complete()
 }
 
-// parse reads the files of a package.
 func (d *definitions) parse(instance *build.Instance, folder string) error {
 	names, err := fs.Glob(d.files, path.Join(folder, "*.cue"))
 	if err != nil {

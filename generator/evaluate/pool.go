@@ -70,7 +70,6 @@ func (p *Pool) take() (*Evaluator, error) {
 	return New(p.definitions)
 }
 
-// give returns an evaluator to the pool.
 func (p *Pool) give(e *Evaluator) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

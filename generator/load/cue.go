@@ -25,8 +25,7 @@ import (
 // schemasPath is the import path of the packages that a document can import, in addition to CUE's built-in packages.
 const schemasPath = "github.com/trainyard/trainyard/schemas/"
 
-// parseCUE evaluates a document written in CUE and reads the resulting data. This data is then checked in the same way as a
-// document in YAML.
+// parseCUE evaluates a document written in CUE. The resulting data is then checked like a document in YAML.
 func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error) {
 	if err := document.Check(input.Name, input.Text); err != nil {
 		return nil, err
@@ -79,9 +78,8 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of trainyard's schemas. CUE finds its built-in packages itself. A document gets the names of
-// the definitions in these packages, but not their constraints. Instead, the check stage reports violations, because the
-// messages of CUE list every alternative and are less clear.
+// importSchema finds the packages of trainyard's schemas. A document gets the names of the definitions, but no
+// constraints, because the check stage reports violations more clearly than CUE, which lists every alternative.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -173,8 +171,7 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the last position in the user's own file. A value usually follows the definition that the value
-// violates, so the last position is usually that of the value.
+// cuePosition returns the last position in the user's file, because a value usually follows the violated definition.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {
@@ -198,7 +195,6 @@ func oneLine(text string) string {
 	return message.Shorten(strings.Join(strings.Fields(text), " "), 200)
 }
 
-// cueReader converts evaluated CUE into nodes.
 type cueReader struct {
 	input    Input
 	nodes    int

@@ -66,8 +66,7 @@ const (
 	maxAllNodes = 50_000 // of all environments, each with the rest of spec
 )
 
-// checkSize limits the size of each environment and of all environments together, because a short text can define many large
-// environments.
+// checkSize limits the sizes of environments, because a short text can define many large environments.
 func (s *Source) checkSize(documents []*Document) error {
 	all, largest := 0, 0
 	for _, d := range documents {
@@ -102,8 +101,7 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns the document with empty environments. The names of the environments are checked as part of this
-// document, and the content of each environment is checked after it is merged into spec.
+// withoutPatches returns the document with empty environments, because patches are checked after the merge into spec.
 func (s *Source) withoutPatches(environments *document.Node) *document.Node {
 	empty := environments
 	for _, f := range environments.Fields {
@@ -114,7 +112,6 @@ func (s *Source) withoutPatches(environments *document.Node) *document.Node {
 	return s.root.With("spec", s.root.Get("spec").With("environments", empty))
 }
 
-// environment applies the patch of one environment to spec.
 func (s *Source) environment(unpatched *document.Node, f document.Field) *Document {
 	d := &Document{Environment: f.Key, Root: unpatched, Problems: slices.Clone(s.problems), Notes: slices.Clone(s.notes)}
 	if f.Value.Kind != document.Mapping {

@@ -25,8 +25,7 @@ type Input struct {
 	Text []byte // at most 1 MiB
 }
 
-// CUEEvaluator evaluates a document written in CUE in a process with limited time and memory, and returns what WriteEvaluated
-// writes in that process.
+// CUEEvaluator runs WriteEvaluated in a process with limited time and memory, and returns what WriteEvaluated writes.
 type CUEEvaluator func(ctx context.Context, input Input, allowImports bool) ([]byte, error)
 
 // Loader reads the layers of documents in YAML, JSON and CUE.
@@ -75,7 +74,6 @@ func (l *Loader) Load(ctx context.Context, layers []Input) (*Source, error) {
 	return s, s.reportEmpty(empty)
 }
 
-// parse reads one layer.
 func (l *Loader) parse(ctx context.Context, input Input) (*document.Node, error) {
 	switch {
 	case !strings.EqualFold(path.Ext(input.Name), ".cue"):
@@ -96,8 +94,7 @@ func (l *Loader) parse(ctx context.Context, input Input) (*document.Node, error)
 	return document.Decode(input.Name, text)
 }
 
-// WriteEvaluated evaluates a document written in CUE, and writes the result. A CUEEvaluator starts a process for each document,
-// and that process calls WriteEvaluated.
+// WriteEvaluated evaluates a document written in CUE and writes the result, in a process that a CUEEvaluator starts.
 func (l *Loader) WriteEvaluated(w io.Writer, input Input) error {
 	n, err := l.parseCUE(cuecontext.New(), input)
 	var problems problem.List
@@ -125,8 +122,7 @@ func (s *Source) merge(layer *document.Node) bool {
 	return true
 }
 
-// reportEmpty adds a note for each layer without content, such as a file that contains only comments. If no layer has content,
-// these notes become problems.
+// reportEmpty adds a note for each layer without content, or a problem for each layer if no layer has content.
 func (s *Source) reportEmpty(empty problem.List) error {
 	consequence := ": this layer changes nothing"
 	if s.root == nil {
@@ -152,7 +148,6 @@ func (s *Source) collect(err error) error {
 	return nil
 }
 
-// atStart returns a problem with the position of the first character of a file.
 func atStart(input Input, message string) problem.Problem {
 	return problem.Problem{Position: problem.Position{File: input.Name, Line: 1, Column: 1}, Message: message}
 }

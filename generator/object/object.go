@@ -58,9 +58,8 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 	return Make(NewShape(runtime.DeepCopyJSON(fields), nil), nil, origin, "", parameters)
 }
 
-// Make returns an object of a shape, with the values of the shape's parameters. The argument parameters lists the parameters
-// that users can set. The keys of these parameters are relative to base, which is a dotted path in the document, so that
-// several objects can share one list of parameters.
+// Make returns an object of a shape with values for its parameters. The argument parameters lists the parameters that
+// users can set, with keys relative to the dotted path base, so that several objects can share the list.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error
@@ -81,7 +80,6 @@ func (o Object) identify() (ID, error) {
 	return ID{GroupVersionKind: group.WithKind(kind), Namespace: namespace, Name: name}, nil
 }
 
-// text returns one of the object's texts, such as its name, or "".
 func (o Object) text(at shapeText) string {
 	if at.parameter < 0 {
 		return at.text
@@ -96,8 +94,7 @@ func (o Object) ID() ID { return o.id }
 // Origin returns the positions in the document and in CUE from which the object comes.
 func (o Object) Origin() Origin { return o.origin }
 
-// Shape returns the shape of the object, and the values of its parameters in the order of the shape. Callers must not change
-// these results.
+// Shape returns the shape of the object, and the values of its parameters in the same order. Both must not be changed.
 func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
 
 // Label returns the value of one of the object's labels, or "".

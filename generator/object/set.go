@@ -25,8 +25,7 @@ func NewSet(objects ...Object) (Set, error) {
 	return Set{objects: sorted}, nil
 }
 
-// compare returns the order of two IDs. The API version is ignored, because one object in a cluster can be read in every API
-// version of its kind.
+// compare orders two IDs. The API version is ignored, because one object can be read in every API version of its kind.
 func compare(a, b ID) int {
 	return cmp.Or(
 		cmp.Compare(rank(a), rank(b)),

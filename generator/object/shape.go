@@ -18,15 +18,13 @@ type Shape struct {
 	derived sync.Map // by the key of Derive
 }
 
-// shapeText is a text in the objects of a shape, such as their name. The text is either a parameter, or equal in all objects of
-// the shape.
+// shapeText is a text in the objects of a shape, such as their name: a parameter, or a text that all objects share.
 type shapeText struct {
 	parameter int // index of the parameter; -1 for none
 	text      string
 }
 
-// NewShape returns a shape from the content of one object, as decoded JSON, and the paths of the object's parameters. The shape
-// uses both arguments without copying them.
+// NewShape returns a shape from one object, as decoded JSON, and the paths of its parameters, without copying them.
 func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	s := &Shape{fields: fields, parameters: parameters, labels: map[string]shapeText{}}
 	s.apiVersion, s.kind = s.textAt(fields, "apiVersion"), s.textAt(fields, "kind")
@@ -53,8 +51,7 @@ func (s *Shape) Fields() map[string]any { return s.fields }
 // Parameters returns the paths of the parameters. Callers must not change these paths.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
-// Derive returns the result of the function derive, and stores this result for the shape and key. A result that depends only
-// on the shape is thus computed once for all objects and sets that share the shape.
+// Derive returns the result of the function derive, computed once for a key and all objects that share the shape.
 func (s *Shape) Derive(key any, derive func() any) any {
 	if known, ok := s.derived.Load(key); ok {
 		return known
@@ -63,11 +60,9 @@ func (s *Shape) Derive(key any, derive func() any) any {
 	return derived
 }
 
-// withValues returns the content of the object in which the parameters have the given values.
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With copies decoded JSON and replaces the values at some paths. A path consists of keys (string) and indexes (int), and must
-// exist. The new values are not copied.
+// With copies decoded JSON and replaces the values at some paths, which must exist. The new values are not copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {
@@ -76,8 +71,7 @@ func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	return fields
 }
 
-// At returns the value at a path of decoded JSON, or nil if there is no value. A path consists of keys (string) and indexes
-// (int).
+// At returns the value at a path of keys (string) and indexes (int) in decoded JSON, or nil if there is no value.
 func At(node any, path []any) any {
 	for _, step := range path {
 		node = below(node, step)
@@ -85,7 +79,6 @@ func At(node any, path []any) any {
 	return node
 }
 
-// below returns the value at a key of a mapping, or at an index of a list.
 func below(node, step any) any {
 	switch at := node.(type) {
 	case map[string]any:
@@ -100,7 +93,6 @@ func below(node, step any) any {
 	return nil
 }
 
-// set replaces the value at a path.
 func set(root any, path []any, value any) {
 	for i, step := range path {
 		last := i == len(path)-1

@@ -45,8 +45,7 @@ func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	return p.readKinds(e)
 }
 
-// convert sets the fields of a struct from a mapping of a checked document. Fields that are missing in the mapping become
-// empty.
+// convert fills a struct from a mapping of a checked document. Fields that are missing in the mapping become empty.
 func convert(from map[string]any, to any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, to); err != nil {
 		return problem.Fault("reading settings of the delivery", err)
@@ -71,8 +70,7 @@ func (p *planner) readTenants(tenants map[string]any) error {
 	return nil
 }
 
-// imageAnnotations returns those annotations of the document that the OCI image specification defines, such as
-// org.opencontainers.image.source.
+// imageAnnotations returns the annotations that the OCI image specification defines (org.opencontainers.image.*).
 func imageAnnotations(all map[string]any) map[string]string {
 	found := map[string]string{}
 	for key, value := range all {
@@ -83,8 +81,7 @@ func imageAnnotations(all map[string]any) map[string]string {
 	return found
 }
 
-// readKinds reads the kinds that trainyard can generate for this cluster. Kinds of OpenShift are dropped if the cluster does
-// not run OpenShift.
+// readKinds reads the kinds that trainyard can generate, without kinds of OpenShift if the cluster is not OpenShift.
 func (p *planner) readKinds(e *evaluate.Evaluator) error {
 	kinds, err := e.Package(kindsPackage)
 	if err != nil {

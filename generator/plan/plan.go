@@ -1,5 +1,4 @@
-// Package plan decides which objects are generated from a checked document. For each object, the package chooses the
-// builder, the input of the builder and the target namespaces.
+// Package plan chooses the objects to generate from a document, with their builders, inputs and target namespaces.
 package plan
 
 import (
@@ -54,7 +53,6 @@ type Builder struct {
 	Name    string // the key in the field builders of the package
 }
 
-// planner plans the objects of one document.
 type planner struct {
 	*check.Checked
 	plan *Plan
@@ -72,7 +70,6 @@ func New(e *evaluate.Evaluator, c *check.Checked) (*Plan, error) {
 	return p.plan, nil
 }
 
-// add appends a request to the plan.
 func (p *planner) add(r Request) { p.plan.Requests = append(p.plan.Requests, r) }
 
 // addListed adds the requests that requests.cue and queues.cue list.
@@ -98,5 +95,4 @@ func (p *planner) addListed(*evaluate.Evaluator) error {
 	return nil
 }
 
-// sortedKeys returns the keys of a mapping in alphabetical order.
 func sortedKeys[T any](mapping map[string]T) []string { return slices.Sorted(maps.Keys(mapping)) }

@@ -17,14 +17,12 @@ var (
 	localQueuesPath = cue.ParsePath("localQueues")
 )
 
-// policies maps names to the policies that build objects for tenants.
 type policies struct {
 	Tenants  map[string]policy `json:"tenants"`  // build an object for each tenant
 	Platform map[string]policy `json:"platform"` // build one object for all tenants
 }
 
-// policy lists the keys in the settings of a tenant that a policy uses. The file policies/tenant/tenant.cue explains
-// each of these lists.
+// policy lists the keys in the settings of a tenant that a policy uses, as policies/tenant/tenant.cue explains.
 type policy struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`
@@ -34,7 +32,6 @@ type policy struct {
 	ClusterWide      bool     `json:"clusterWide"`
 }
 
-// readPolicies returns the policies, which it reads once for each evaluator.
 func readPolicies(e *evaluate.Evaluator) (*policies, error) {
 	all := evaluate.Local(e, func() *policies { return &policies{} })
 	if all.Tenants != nil {
@@ -54,7 +51,6 @@ type tenantSettings struct {
 	shared   map[string]any
 }
 
-// addTenants adds the requests for the objects of all policies, and for the queues of tenants.
 func (p *planner) addTenants(e *evaluate.Evaluator) error {
 	if len(values.Mapping(p.Values, "spec", "tenants")) == 0 {
 		return nil
@@ -74,7 +70,6 @@ func (p *planner) addTenants(e *evaluate.Evaluator) error {
 	return p.addLocalQueues()
 }
 
-// requests returns the requests for the objects of all policies.
 func (p *policies) requests(s tenantSettings) []Request {
 	var requests []Request
 	add := func(name, tenant string, policy policy, from ...string) {
@@ -106,8 +101,7 @@ func (p policy) concerns(settings map[string]any) bool {
 	})
 }
 
-// input returns the settings that the policy uses, and leaves out all other settings. Tenants that differ only in
-// settings that the policy does not use therefore share shapes.
+// input returns only the settings that the policy uses, so tenants that differ only in other settings share shapes.
 func (p policy) input(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{
@@ -122,10 +116,8 @@ func (p policy) input(s tenantSettings, tenant string) map[string]any {
 	return in
 }
 
-// subjectKinds are the kinds of RBAC subjects and their keys in the document.
 var subjectKinds = []struct{ kind, key string }{{"Group", "groups"}, {"User", "users"}, {"ServiceAccount", "serviceAccounts"}}
 
-// subjects lists the subjects that the policy binds to a role.
 func (p policy) subjects(settings map[string]any) []any {
 	all := []any{}
 	for _, key := range p.OnSubjects {

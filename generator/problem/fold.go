@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// maxNamed is the maximum number of tenants or runtimes that a folded problem names. Equal problems are folded only if there
-// are more than maxNamed of them.
+// maxNamed is how many tenants or runtimes a folded problem names. Up to maxNamed equal problems are not folded.
 const maxNamed = 3
 
 // Fold shortens a list with many problems of the same rule and message. Only the first of these problems remains, and its
@@ -38,8 +37,7 @@ func (l List) Fold() List {
 	return folded
 }
 
-// owners names the tenants or the runtimes to which problems belong. The result is "" if a problem belongs to neither a
-// tenant nor a runtime, or if some problems belong to tenants and others to runtimes.
+// owners names the tenants, or the runtimes, to which all problems belong. For any other problems, the result is "".
 func owners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

@@ -22,14 +22,12 @@ func DecodeError(err error) (path, message string) {
 	return other.Field, "want " + cmp.Or(wanted[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// wanted maps Go kinds to the names of the YAML types that decode into them. Every Go kind that is not listed is an integer
-// type.
+// wanted maps Go kinds to names of the YAML types that decode into them. A kind that is not listed is an integer.
 var wanted = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",
 }
 
-// given maps the type names of encoding/json to the type names of YAML.
 var given = map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping", "number": "a number"}
 
 // Describe returns a short text for a value in a message. The text is "a mapping" or "a list", or the shortened scalar.

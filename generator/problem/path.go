@@ -6,8 +6,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Path joins keys to a path such as spec.runtimes.a.env.HOME. Keys that would make the path ambiguous are quoted, such as keys
-// that contain a dot.
+// Path joins keys to a path such as spec.runtimes.a.env.HOME. Ambiguous keys, such as keys with a dot, are quoted.
 func Path(keys []string) string {
 	shown := make([]string, len(keys))
 	for i, key := range keys {

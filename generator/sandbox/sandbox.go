@@ -1,6 +1,5 @@
-// Package sandbox runs a program as a child process with limits on time, memory and output. The limits also stop
-// programs that cannot stop themselves, such as an evaluation of untrusted CUE. The program reads its input from
-// standard input, writes its output to standard output, and is killed when it exceeds a limit.
+// Package sandbox runs a program, such as an evaluation of untrusted CUE, as a child process with limits on time,
+// memory and output. The program reads standard input, writes standard output, and is killed when it exceeds a limit.
 package sandbox
 
 import (
@@ -59,7 +58,6 @@ func Run(ctx context.Context, limits Limits, input []byte, name string, args ...
 	return stdout.bytes, exitError(ctx, cmd, err, limits, string(stderr.bytes))
 }
 
-// exitError returns the reason why a child ended.
 func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, stderr string) error {
 	var limit *LimitError
 	switch {
@@ -79,7 +77,6 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 
 func cpuTime(state *os.ProcessState) time.Duration { return state.SystemTime() + state.UserTime() }
 
-// watchMemory calls exceeded when a process uses more memory than the limit.
 func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	if limit <= 0 {
 		return
@@ -99,8 +96,7 @@ func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	}
 }
 
-// buffer stores the first bytes of a stream. A bytes.Buffer is not possible here, because io.Copy would call the method
-// ReadFrom of the bytes.Buffer, which reads without a limit.
+// buffer stores the first bytes of a stream. io.Copy would use ReadFrom of a bytes.Buffer, which reads without a limit.
 type buffer struct {
 	bytes []byte
 	max   int    // bytes; 0 for no limit

@@ -48,9 +48,8 @@ func describeFields(schema cue.Value, path string) []Field {
 // nameStep is the part of a field's path that stands for any key that the author chooses.
 const nameStep = ".NAME"
 
-// elementOf returns the schema that contains the fields below a value. For a list, the result is the schema of the items. For
-// a mapping with keys that the author chooses, the result is the schema of the values below these keys. For any other value,
-// the result is the schema of the value itself.
+// elementOf returns the schema that contains the fields below a value: the schema of the items of a list, of the values
+// in a mapping with keys that the author chooses, or of the value itself.
 func elementOf(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
 		return item, "[]"
@@ -78,8 +77,7 @@ func wantOf(v cue.Value) string {
 	return want
 }
 
-// sourceOf splits a comment into its text and the source of the rule. If the comment names a source, the source follows
-// "Source:" in the last sentence.
+// sourceOf splits a comment into its text and the source of the rule, which follows "Source:" in the last sentence.
 func sourceOf(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
@@ -96,7 +94,6 @@ func defaultOf(v cue.Value) (standard any, ok bool) {
 	return standard, err == nil
 }
 
-// paragraph returns a doc comment as one line.
 func paragraph(v cue.Value) string {
 	var text []string
 	for _, group := range v.Doc() {

@@ -46,7 +46,6 @@ type exporter struct {
 	unread      []string // constraints without equivalent keywords
 }
 
-// err reports the constraints for which JSON Schema has no keyword, if any.
 func (x *exporter) err() error {
 	if len(x.unread) == 0 {
 		return nil
@@ -70,7 +69,6 @@ func (x *exporter) value(v cue.Value, complete bool) *jsonschema.Schema {
 	return demanded.JSONSchema()
 }
 
-// referred returns the name of the definition to which a value refers, or "".
 func referred(v cue.Value) string {
 	root, path := v.ReferencePath()
 	if steps := path.Selectors(); root.Exists() && len(steps) == 1 && steps[0].IsDefinition() {
@@ -93,7 +91,6 @@ func (x *exporter) reference(name string, complete bool) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: x.at + key}
 }
 
-// define returns the JSON Schema of a CUE definition.
 func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.Schema {
 	switch base := layerOf(of); {
 	case base != "":
@@ -111,8 +108,7 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping that can contain layers of itself. If the mapping contains layers, its own
-// required keys can be missing, because each layer can provide them.
+// unlessLayered allows a mapping with layers of itself to lack required keys, because each layer can provide them.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersOf(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
@@ -167,7 +163,6 @@ func (x *exporter) mapping(v cue.Value, complete bool) *jsonschema.Schema {
 	return s
 }
 
-// anyKey returns the schema of the values below keys that the author chooses.
 func anyKey(v cue.Value) cue.Value {
 	if formed := evaluate.AnyField(v); formed.Exists() {
 		return formed
@@ -198,8 +193,7 @@ func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: x.marked(element, true), MaxItems: check.MaxItems}
 }
 
-// field returns the schema of a field, with the description of the field itself. Editors show this description instead of
-// the description of the definition to which the field refers.
+// field returns the schema of a field with the field's own description, which editors show instead of the definition's.
 func (x *exporter) field(v cue.Value, complete bool) *jsonschema.Schema {
 	s := describeSchema(orNull(x.marked(v, complete), complete), v)
 	if form := constraint.Of(v).Doc; form != "" {
@@ -235,7 +229,6 @@ func orNull(s *jsonschema.Schema, complete bool) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
 }
 
-// describeSchema adds the doc comment of a CUE value as description, and the source of the rule as $comment.
 func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	var source string
 	s.Description, source = sourceOf(paragraph(v))
@@ -245,8 +238,7 @@ func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	return s
 }
 
-// examples returns examples from the comment of a definition. Each word after "such as" is an example if the definition admits
-// the word.
+// examples returns those words after "such as" in a definition's comment that the definition admits.
 func (x *exporter) examples(of cue.Value, comment string) []any {
 	_, list, _ := strings.Cut(comment, " such as ")
 	list, _, _ = strings.Cut(list, ": ")

@@ -21,7 +21,6 @@ in their mapping. If another field changes a default, the column "meaning" expla
 |---|---|---|---|---|
 `
 
-// writeMarkdown writes the reference page, which is a table with a row for each field.
 func writeMarkdown(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(markdownHead)
@@ -35,7 +34,6 @@ func writeMarkdown(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// defaultText returns the default of a field in YAML flow syntax, or "" if the field has none.
 func defaultText(f Field) string {
 	switch f.Default.(type) {
 	case nil:

@@ -5,9 +5,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps the NAME in an attribute @check(NAME) to a function. The function adds the relations between fields to
-// the schema of a complete mapping. If JSON Schema cannot express a relation, the check stage reports violations of this
-// relation with the rule invalid-value.
+// relationSchemas maps the NAME in an attribute @check(NAME) to a function that adds relations between fields to the
+// schema of a complete mapping. If JSON Schema cannot express a relation, the check stage reports its violations.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },
@@ -61,7 +60,6 @@ func with(field string, s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Properties: properties}
 }
 
-// filledList returns a schema that requires a field with a list of at least one item.
 func filledList(field string) *jsonschema.Schema {
 	s := with(field, &jsonschema.Schema{MinItems: 1})
 	s.Required = []string{field}

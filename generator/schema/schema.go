@@ -30,8 +30,7 @@ func Formats() []Format {
 	}
 }
 
-// Write returns the schema of whole documents in a format. If layers is true, Write returns the schema of layers, which can
-// be incomplete documents.
+// Write returns the schema of whole documents in a format or, if layers is true, of layers, which can be incomplete.
 func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	formats := Formats()
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == format })
@@ -41,7 +40,6 @@ func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	return formats[i].write(e, !layers)
 }
 
-// definition returns the definition with the given name in the CUE package that contains the schema.
 func definition(schema cue.Value, name string) cue.Value {
 	root, _ := schema.ReferencePath()
 	return root.LookupPath(cue.MakePath(cue.Def(name)))

@@ -18,7 +18,6 @@ type renamer struct {
 	unused  map[string]bool     // images as the document writes them
 }
 
-// listedDigest is the digest of an image in the document.
 type listedDigest struct{ image, digest string }
 
 // image is an image reference in which all defaults are filled in. For example, nginx becomes docker.io/library/nginx
@@ -95,8 +94,7 @@ func (r *renamer) rename(written string) (string, error) {
 	return moved, nil
 }
 
-// mirrored replaces the longest registry or folder that has a mirror. The name of an image that already is in a mirror
-// stays the same.
+// mirrored replaces the longest registry or folder that has a mirror. An image that is in a mirror stays the same.
 func (r *renamer) mirrored(written string, known image) string {
 	longest := ""
 	for from, to := range r.mirrors {
@@ -113,7 +111,6 @@ func (r *renamer) mirrored(written string, known image) string {
 	return r.mirrors[longest] + strings.TrimPrefix(known.repository, longest) + strings.TrimPrefix(written, repository(written))
 }
 
-// repository returns a reference without its tag and its digest.
 func repository(written string) string {
 	written, _, _ = strings.Cut(written, "@")
 	if tag := strings.LastIndex(written, ":"); tag > strings.LastIndex(written, "/") {

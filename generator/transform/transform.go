@@ -86,7 +86,6 @@ func (c Changes) annotate(object *yaml.RNode) {
 	}
 }
 
-// setMissing sets labels or annotations that the object does not have.
 func setMissing(object *yaml.RNode, field string, present, values map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if _, has := present[key]; !has {
@@ -95,9 +94,8 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 	}
 }
 
-// set sets a label or an annotation. set does not use the setters of kyaml and kustomize, because these setters lose
-// the comment of an old value, and the quotes that YAML 1.1 needs around some keys and values
-// (docs/design/0005-libraries.md).
+// set sets a label or an annotation. The setters of kyaml and kustomize lose the comment of an old value, and the
+// quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
 func set(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {
@@ -122,8 +120,7 @@ func set(object *yaml.RNode, field, key, value string) {
 	*node = *text
 }
 
-// quoted returns a string node. The string is in quotes if YAML 1.1 or 1.2 would otherwise read a value of another
-// type.
+// quoted returns a string node, in quotes if YAML 1.1 or 1.2 would otherwise read a value of another type.
 func quoted(value string) *yaml.Node {
 	n := yaml.NewStringRNode(value).YNode()
 	if yaml.IsYaml1_1NonString(n) {
@@ -132,7 +129,6 @@ func quoted(value string) *yaml.Node {
 	return n
 }
 
-// renameImages replaces all images of an object.
 func (c Changes) renameImages(object *yaml.RNode, images *renamer) problem.List {
 	var wrong problem.List
 	rename := func(at []string, image *yaml.Node) {

@@ -23,9 +23,8 @@ var (
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
 )
 
-// Fields verifies the fields of an object that people may have written. Unknown fields are returned in a separate list,
-// because a newer version of the type may define them. If trainyard does not know the complete type of the object, the lists
-// wrong and unknown are empty.
+// Fields verifies an object that people may have written. Unknown fields are a separate list, because a newer version
+// of the type may define them. Both lists are empty if trainyard does not know the complete type of the object.
 func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
@@ -46,8 +45,7 @@ func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	return nil, unknown
 }
 
-// wrongField reports the first value of an object that cannot be decoded, with the path of the value. The error of the decoder
-// is not used, because this error names Go types and often has no path.
+// wrongField reports the first value that cannot be decoded. The decoder's error names Go types and often has no path.
 func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Problem {
 	root, err := decodedJSON(fields)
 	if err != nil {
@@ -90,7 +88,6 @@ func bisect(root any, decodes func() bool) (path []string, value any) {
 	}
 }
 
-// keysOf lists the keys of a mapping, or the indexes of a list.
 func keysOf(value any) []string {
 	switch value := value.(type) {
 	case map[string]any:
@@ -121,7 +118,6 @@ func remove(value any, keys []string) map[string]any {
 	return removed
 }
 
-// restore puts back the fields or items that remove has removed.
 func restore(value any, removed map[string]any) {
 	for key, item := range removed {
 		switch value := value.(type) {

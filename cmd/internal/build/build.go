@@ -3,8 +3,7 @@ package build
 
 import "runtime/debug"
 
-// Version returns the version of the program's Go module, and the commit if it is known. The version is "(devel)" if
-// the program is built from a working copy.
+// Version returns the version of the Go module, or "(devel)" for a working copy, and the commit if it is known.
 func Version() (version, commit string) {
 	version = "(devel)"
 	info, ok := debug.ReadBuildInfo()

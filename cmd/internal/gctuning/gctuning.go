@@ -1,6 +1,5 @@
-// Package gctuning makes the garbage collector run less often, which makes short runs faster. By default, the first
-// collection starts at a heap of 4 MB, and a later collection starts each time the heap has doubled. A short run
-// therefore spends most of its time in collections.
+// Package gctuning makes the garbage collector run less often. By default, the first collection starts at a heap of
+// 4 MB, and a later one when the heap has doubled, so a short run spends most of its time in collections.
 package gctuning
 
 import (
@@ -10,15 +9,13 @@ import (
 	"runtime/metrics"
 )
 
-// The next collection starts when the heap reaches the larger of two sizes: minHeap, and twice the live heap plus
-// extraGarbage.
+// The next collection starts at a heap of minHeap, or of twice the live heap plus extraGarbage if that is larger.
 const (
 	minHeap      = 54 << 20 // bytes
 	extraGarbage = 16 << 20 // bytes
 )
 
-// nonHeap is the memory of the Go runtime outside the heap, such as stacks, tables and free memory. It includes a
-// margin.
+// nonHeap is the memory of the Go runtime outside the heap, such as stacks and tables, with a margin.
 const nonHeap = 24 << 20 // bytes
 
 // maxPercent is the largest useful GOGC value: with an empty live heap, it starts a collection when the heap reaches
@@ -53,8 +50,7 @@ func adjust(liveHeap []metrics.Sample) {
 	afterNextCollection(adjust)
 }
 
-// afterNextCollection calls a function after the next collection. It allocates an object to which nothing refers, so
-// the next collection frees the object. The cleanup of the object calls the function.
+// afterNextCollection calls a function from the cleanup of an object that the next collection frees.
 func afterNextCollection(call func([]metrics.Sample)) {
 	type garbage struct{ _ *garbage } // the pointer keeps the allocator from sharing its block with other objects
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})

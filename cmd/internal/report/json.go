@@ -59,7 +59,6 @@ func entries(severity string, list problem.List) []entry {
 	return all
 }
 
-// writeJSON writes indented JSON, which people can read as well.
 func writeJSON(w io.Writer, value any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

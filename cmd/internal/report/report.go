@@ -1,5 +1,4 @@
-// Package report writes the report of a run, in a format for each reader: people, programs, code scanners and GitHub
-// Actions. Each format is one file in this package. All formats contain the same problems and notes.
+// Package report writes the problems and notes of a run for people, programs, code scanners and GitHub Actions.
 package report
 
 import (
@@ -29,8 +28,7 @@ type Format struct {
 // standardInput is the file name of problems in standard input.
 const standardInput = "<stdin>"
 
-// relativePath returns the path of a file relative to the working directory, which is usually the repository. For a
-// file outside the working directory, it returns the absolute path.
+// relativePath returns the path relative to the working directory, or an absolute path for a file outside of it.
 func relativePath(file string) string {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

@@ -27,7 +27,6 @@ var sarif = Format{
 	},
 }
 
-// properties is a JSON object in a SARIF report.
 type properties map[string]any
 
 func sarifText(text string) properties { return properties{"text": text} }
@@ -53,7 +52,6 @@ func sarifRun(r Report) properties {
 	}
 }
 
-// sarifResults returns the problems and notes as results, and the rules to which the results refer.
 func sarifResults(r Report) (rules, results []properties) {
 	rules, results = []properties{}, []properties{}
 	index := map[string]int{}
@@ -111,14 +109,12 @@ func uri(file string) string {
 	return escapePath(filepath.ToSlash(path))
 }
 
-// escapePath escapes a path for a URI. It also escapes colons. Otherwise, if the first segment of a path contained a
-// colon, readers would interpret the text before the colon as the scheme of the URI.
+// escapePath also escapes colons, because readers would take the text before a colon for the scheme of the URI.
 func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }
 
-// fingerprint identifies a problem across runs, even if its line has moved. It depends on the rule and the path in the
-// document, or on the message if there is no path.
+// fingerprint identifies a problem across runs, even if its line has moved, by its rule and its path or message.
 func fingerprint(p problem.Problem) string {
 	sum := sha256.Sum256([]byte(p.Rule.Name + "\x00" + cmp.Or(p.Path, p.Message)))
 	return hex.EncodeToString(sum[:16])

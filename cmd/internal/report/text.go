@@ -10,8 +10,7 @@ import (
 // this number of problems before the next run, and the first problems can be the cause of later problems.
 const maxProblems = 100
 
-// Text writes one line for each note, problem and failure. A report can be written in parts, one after the other, so that
-// notes can appear before the run ends.
+// Text writes one line for each note, problem and failure. Notes can be written before the run ends.
 var Text = Format{
 	Name: "text",
 	Doc:  "for people: one line per problem on standard error, at most 100",

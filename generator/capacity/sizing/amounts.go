@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Amounts maps the names of resources to amounts: CPU in thousandths of a core, memory in bytes,
-// all other resources as a count.
+// Amounts maps resource names to amounts: CPU in thousandths of a core, memory in bytes, and all others as a count.
 type Amounts map[string]int64
 
 // ParseAmounts parses the quantities of a document, and adds the given number of pods as the resource "pods".
@@ -46,7 +45,6 @@ func Format(name string, amount int64) string {
 	return fmt.Sprintf("%d of %s", amount, name)
 }
 
-// plural returns a number with its unit, such as "1 CPU" or "1.5 CPUs".
 func plural(number, unit string) string {
 	if number == "1" {
 		return number + " " + unit
@@ -54,8 +52,7 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// minus subtracts the amounts in other from the amounts in a. If other contains more of a resource than a, the result
-// for this resource is negative.
+// minus subtracts the amounts in other. The result is negative if other contains more of a resource.
 func (a Amounts) minus(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {
@@ -64,8 +61,7 @@ func (a Amounts) minus(other Amounts) Amounts {
 	return rest
 }
 
-// count returns how many pods with the given requests fit into the amounts in a. A resource that is not in a is
-// unlimited.
+// count returns how many pods with the given requests fit. A resource that is not in a is unlimited.
 func (a Amounts) count(requests Amounts) int64 {
 	pods := int64(math.MaxInt64)
 	for name, available := range a {

@@ -1,6 +1,5 @@
-// Package sizing computes the maximum number of nodes of a TrainJob. Two limits apply: the quota of the namespace, and
-// the resources of a ClusterQueue. The package assumes that nothing else runs in the namespace and in the cohort of the
-// ClusterQueue.
+// Package sizing computes the maximum number of nodes of a TrainJob in the quota of its namespace and in a
+// ClusterQueue, as if nothing else ran in the namespace and in the cohort of the ClusterQueue.
 package sizing
 
 import (
@@ -49,7 +48,6 @@ func (j Job) nodePods(nodes int) int64 {
 	return int64(nodes)
 }
 
-// requests adds up the requests of the nodes of a TrainJob. If withLauncher is true, the sum includes the launcher.
 func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	sum := Amounts{}
 	if withLauncher {
@@ -61,9 +59,8 @@ func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	return sum
 }
 
-// Shortages lists the resources of which a TrainJob requests more than the quota of a namespace, in alphabetical order.
-// Shortages checks initializers separately from the launcher and the nodes, because initializers have ended when the
-// launcher and the nodes start.
+// Shortages lists the resources of which a TrainJob requests more than a quota, in alphabetical order. Initializers are
+// checked separately, because initializers have ended when the launcher and the nodes start.
 func (j Job) Shortages(quota Amounts, nodes int) []Shortage {
 	running := append([]Pod{{Amounts: j.requests(nodes, true)}}, j.Initializers...)
 	var shortages []Shortage

@@ -131,8 +131,7 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// shortage describes the first resource, in alphabetical order, of which the flavor has too little for the given
-// requests.
+// shortage describes the first resource, in alphabetical order, of which the flavor has too little.
 func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {
@@ -142,8 +141,7 @@ func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
 	return Shortage{}, false
 }
 
-// allows reports whether a node selector allows a flavor. Kueue ignores labels in the selector that no flavor of the
-// group has.
+// allows reports whether a node selector allows a flavor. Kueue ignores labels that no flavor of the group has.
 func (g Group) allows(f Flavor, selector map[string]string) bool {
 	for key, value := range selector {
 		known := slices.ContainsFunc(g, func(other Flavor) bool { _, has := other.NodeLabels[key]; return has })

@@ -8,8 +8,7 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// cache stores built shapes or components. It reuses the result of an earlier input if a later input differs from the
-// earlier input only in parameters.
+// cache stores built shapes or components, and reuses them for inputs that differ only in parameters.
 type cache[T any] struct{ groups []*group[T] }
 
 // group contains the results for inputs that have the same set of parameters.
@@ -19,7 +18,6 @@ type group[T any] struct {
 	built      map[string]T // by cache key
 }
 
-// find returns the result for an earlier input that differs from the given input only in parameters.
 func (c *cache[T]) find(input map[string]any) (built T, ok bool) {
 	for _, g := range c.groups {
 		if g.hasSources(input) {
@@ -31,7 +29,6 @@ func (c *cache[T]) find(input map[string]any) (built T, ok bool) {
 	return built, false
 }
 
-// add stores the result for an input, with the parameters of that result.
 func (c *cache[T]) add(input map[string]any, parameters []parameter, built T) {
 	g := group[T]{built: map[string]T{}}
 	for _, p := range parameters {
@@ -51,7 +48,6 @@ func (c *cache[T]) add(input map[string]any, parameters []parameter, built T) {
 	c.groups[at].built[c.groups[at].key(input)] = built
 }
 
-// hasSources reports whether an input contains all fields from which the parameters of the group are filled.
 func (g *group[T]) hasSources(input map[string]any) bool {
 	for _, source := range g.sources {
 		if _, ok := values.Lookup(input, source); !ok {
@@ -61,7 +57,6 @@ func (g *group[T]) hasSources(input map[string]any) bool {
 	return true
 }
 
-// sortPaths sorts paths and removes duplicates.
 func sortPaths(paths [][]string) [][]string {
 	return slices.CompactFunc(slices.SortedFunc(slices.Values(paths), slices.Compare), slices.Equal)
 }
@@ -97,8 +92,7 @@ func without(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow returns a copy of a value without the given paths, which are relative to the value. The result ok is
-// false if a path is empty, because an empty path removes the whole value.
+// withoutBelow removes paths relative to a value. The result ok is false if an empty path removes the whole value.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

@@ -13,7 +13,6 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// builder identifies a builder in trainyard's CUE.
 type builder struct {
 	pkg   string // the folder of its package
 	field string // the field of the package that contains the builder: builders or components
@@ -31,7 +30,6 @@ var (
 	definitionPath = cue.ParsePath("definition")
 )
 
-// find looks up the builder in trainyard's CUE.
 func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	v, err := e.Package(b.pkg)
 	if err != nil {
@@ -43,8 +41,7 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	return v, nil
 }
 
-// component is the result of one evaluation by CUE. This result is an object without its components, or a single
-// component. The result never changes after it is built.
+// component is the immutable result of one evaluation by CUE: an object without its components, or a single component.
 type component struct {
 	content    any
 	parameters []parameter // in the order of the content's fields
@@ -54,7 +51,6 @@ type component struct {
 	definition string
 }
 
-// slot is a position at which a component is inserted.
 type slot struct {
 	path      []any
 	component string
@@ -72,7 +68,6 @@ func NewComponents() *Components {
 	return &Components{components: map[builder]*cache[*component]{}, fields: map[string]object.Parameter{}}
 }
 
-// find returns the cached component for an input, if there is one.
 func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -152,7 +147,6 @@ func (c *Composer) component(by builder, input map[string]any) (*component, erro
 	return built, err
 }
 
-// build builds a component with CUE.
 func (c *Composer) build(by builder, input map[string]any) (*component, error) {
 	v, err := by.find(c.evaluator)
 	if err != nil {
@@ -175,13 +169,11 @@ func (c *Composer) build(by builder, input map[string]any) (*component, error) {
 	return &built, r.checkParameters()
 }
 
-// positionOf returns the position of a value in trainyard's CUE.
 func positionOf(v cue.Value) string {
 	position := cue.Dereference(v).Pos()
 	return fmt.Sprintf("%s:%d:%d", position.Filename()[1:], position.Line(), position.Column())
 }
 
-// checkParameters compares each parameter with its source.
 func (r *reader) checkParameters() error {
 	for _, p := range r.parameters {
 		want, ok := values.Lookup(r.input, p.source)

@@ -14,8 +14,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Composer returns the shapes for requests of one builder and cache group. It builds each shape once, and reuses it for
-// all requests that differ only in parameters.
+// Composer returns the shapes for requests of one builder and cache group, and builds each shape once.
 type Composer struct {
 	evaluator  *evaluate.Evaluator
 	components *Components
@@ -54,7 +53,6 @@ func (c *Composer) Shape(r plan.Request) (*Shape, error) {
 	return s, err
 }
 
-// shape converts an assembled object to a shape.
 func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	s := &Shape{Definition: built.definition, size: built.size}
 	paths := [][]any{}
@@ -88,8 +86,7 @@ func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	return s, nil
 }
 
-// describe returns the meaning and the JSON Schema of a field in a section of the document. For each kind of section,
-// such as runtimes, describe reads the meaning and the JSON Schema only once.
+// describe reads the meaning and JSON Schema of a field, once for each kind of section, such as runtimes.
 func (c *Composer) describe(section []string, key string) (object.Parameter, error) {
 	kind := strings.Join(section[:len(section)-1], ".") + "." + key
 	c.components.mutex.Lock()
@@ -132,7 +129,6 @@ func (s *Shape) Size(parameters []any) int {
 	return size
 }
 
-// asInObject converts a scalar of an input to the type that the scalar has in objects.
 func asInObject(scalar any) any {
 	if n, ok := scalar.(int); ok {
 		return int64(n)

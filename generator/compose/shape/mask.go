@@ -14,10 +14,8 @@ type mask struct {
 	exclude map[string]any // removed from the included fields
 }
 
-// masks maps builders to the field masks that one evaluator has already read.
 type masks map[builder]mask
 
-// maskOf reads the field mask of a builder, once for each evaluator.
 func maskOf(e *evaluate.Evaluator, by builder) (mask, error) {
 	known := *evaluate.Local(e, func() *masks { return &masks{} })
 	if m, ok := known[by]; ok {
@@ -39,10 +37,8 @@ func maskOf(e *evaluate.Evaluator, by builder) (mask, error) {
 	return m, nil
 }
 
-// isAll reports whether the mask includes every field.
 func (m mask) isAll() bool { return m.include == nil && m.exclude == nil }
 
-// apply returns the fields of an input that the mask includes.
 func (m mask) apply(input map[string]any) map[string]any {
 	if m.include != nil {
 		input = include(input, m.include)

@@ -11,8 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// parameter is a scalar with the mark @param(KEY), @fill(KEY) or @fill(KEY,of=INPUT). The file
-// runtimes/training_runtime.cue explains these marks.
+// parameter is a scalar with the mark @param(KEY) or @fill(KEY[,of=INPUT]) (see runtimes/training_runtime.cue).
 type parameter struct {
 	path      []any    // from the root of the object
 	source    []string // path of its value in the builder's input
@@ -20,7 +19,6 @@ type parameter struct {
 	field     string   // path of the document's field that sets the parameter, relative to the section of the field; empty for @fill
 }
 
-// parameterOf reads the mark of a value.
 func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	for _, mark := range v.Attributes(cue.FieldAttr) {
 		switch mark.Name() {
@@ -57,7 +55,6 @@ func mirroredParameterOf(v cue.Value, path []any) (m mirroredParameter, ok bool)
 	return mirroredParameter{path: slices.Clone(path), from: append(strings.Split(mark.Contents(), "."), name), key: key}, ok
 }
 
-// reader reads a component from CUE.
 type reader struct {
 	component
 	input map[string]any // of the builder
@@ -147,7 +144,6 @@ func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) boo
 	return true
 }
 
-// innermostIndex returns the index of the innermost list item that contains a path.
 func innermostIndex(path []any) string {
 	for _, step := range slices.Backward(path) {
 		if index, ok := step.(int); ok {

@@ -23,7 +23,6 @@ type Constraint struct {
 	Unsupported  []string     // expressions of CUE that this package cannot read
 }
 
-// bound is the lower or upper end of a range.
 type bound struct {
 	value     json.Number
 	exclusive bool
@@ -42,7 +41,6 @@ func Of(v cue.Value) Constraint {
 	return c
 }
 
-// read adds the constraints of one expression.
 func (c *Constraint) read(v cue.Value) {
 	op, args := v.Expr()
 	switch {
@@ -81,7 +79,6 @@ func (c *Constraint) readAlternatives(alternatives []cue.Value) {
 	}
 }
 
-// isValue reports whether v is one concrete string or number, and not a type or a range.
 func isValue(v cue.Value) bool {
 	return v.IsConcrete() && v.Kind()&(cue.NumberKind|cue.StringKind) != 0
 }

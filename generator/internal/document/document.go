@@ -1,7 +1,5 @@
-// Package document parses YAML and JSON into a tree of nodes with positions. The package reports only syntax errors, and does
-// not know the schema of the document.
-//
-// The package limits the size, the depth and the number of nodes of a text, because the input is untrusted.
+// Package document parses YAML and JSON into a tree of nodes with positions, and reports only syntax errors. The
+// package limits the size, the depth and the number of nodes of a text, because the input is untrusted.
 package document
 
 import (
@@ -38,10 +36,9 @@ func Parse(name string, text []byte) (*Node, error) {
 	return &Node{Position: problem.Position{File: name, Line: 1, Column: 1}, Text: "null"}, nil
 }
 
-// ParseStream reads the Kubernetes objects of a YAML stream, or of a JSON file, in the order of the text. ParseStream skips
-// empty documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The limits
-// apply to the stream as a whole. The error is a problem.List. If a document is unreadable, ParseStream returns the error and
-// all documents that precede the unreadable document.
+// ParseStream reads the Kubernetes objects of a YAML stream or JSON file in the order of the text, without empty
+// documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The limits
+// apply to the whole stream. The error is a problem.List, returned with all documents before the unreadable document.
 func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }
@@ -84,7 +81,6 @@ func Check(name string, text []byte) error {
 	return nil
 }
 
-// errorAt returns a list with one syntax error at a position.
 func errorAt(file string, line, column int, format string, args ...any) problem.List {
 	return problem.List{{
 		Position: problem.Position{File: file, Line: line, Column: column},
@@ -93,8 +89,7 @@ func errorAt(file string, line, column int, format string, args ...any) problem.
 	}}
 }
 
-// cursor converts byte offsets of a text to lines and columns. A cursor remembers the last offset, so that the conversion of
-// increasing offsets takes linear time in total.
+// cursor converts increasing byte offsets of a text to lines and columns, in linear time in total.
 type cursor struct{ offset, line, column int }
 
 func (c *cursor) advance(text []byte, offset int) (line, column int) {

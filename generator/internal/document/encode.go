@@ -9,14 +9,12 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// result is the message in which one process sends an evaluated document to another process.
 type result struct {
 	Document *Node
 	Problems problem.List
 }
 
-// Encode writes a document and its problems for another process. The positions of the document are written without the file
-// name, because a large document would contain the name many times.
+// Encode writes a document and its problems for another process. Positions omit the file name, to shorten the output.
 func Encode(w io.Writer, n *Node, problems problem.List) error {
 	if n != nil {
 		n.setFile("")
@@ -24,8 +22,7 @@ func Encode(w io.Writer, n *Node, problems problem.List) error {
 	return gob.NewEncoder(w).Encode(result{n, problems})
 }
 
-// Decode reads a document and its problems from the output of Encode, and sets the given file name in all positions of the
-// document.
+// Decode reads the output of Encode, and sets the given file name in all positions of the document.
 func Decode(file string, text []byte) (*Node, error) {
 	var m result
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {

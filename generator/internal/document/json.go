@@ -65,8 +65,7 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 	return n, nil
 }
 
-// number returns an int64 for an integer, because a float64 cannot represent all integers exactly. For any other number, the
-// result is a float64.
+// number returns an int64 for an integer, because a float64 cannot represent all integers, and otherwise a float64.
 func number(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -117,7 +116,6 @@ func duplicateKey(p problem.Position, key string, first problem.Position) proble
 	return errorAt(p.File, p.Line, p.Column, "key %.60q is already set at line %d", key, first.Line)
 }
 
-// end returns an error if there is text after the document.
 func (r *jsonReader) end() error {
 	position := r.next()
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
@@ -126,8 +124,7 @@ func (r *jsonReader) end() error {
 	return nil
 }
 
-// next returns the position of the next token. The decoder's offset is the end of the previous token, so next skips white
-// space, commas and colons from there.
+// next returns the position of the next token, and skips white space, commas and colons after the previous token.
 func (r *jsonReader) next() problem.Position {
 	offset := int(r.decoder.InputOffset())
 	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
@@ -162,8 +159,7 @@ func (r *jsonReader) syntaxError(err error) error {
 
 var invalidCharacter = regexp.MustCompile(`^invalid character ('.+'|'"')(?: (.*))?$`)
 
-// positionOf searches for the invalid character and returns its position. The decoder's own offset is not used, because it is
-// sometimes before and sometimes after the invalid character.
+// positionOf searches for the invalid character, because the decoder's offset can be before or after the character.
 func (r *jsonReader) positionOf(quoted, context string) problem.Position {
 	start := min(int(r.decoder.InputOffset()), len(r.text))
 	character, err := strconv.Unquote(quoted)
@@ -173,7 +169,6 @@ func (r *jsonReader) positionOf(quoted, context string) problem.Position {
 	return r.next()
 }
 
-// jsonMessage describes what is allowed at the place of an invalid character.
 func jsonMessage(found, context string) string {
 	message := jsonMessages[context]
 	switch {
@@ -191,8 +186,7 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages maps the words with which the decoder describes the place of an invalid character to messages for the author
-// of a document.
+// jsonMessages maps the decoder's words for the place of an invalid character to messages for authors of documents.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

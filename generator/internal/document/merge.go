@@ -8,11 +8,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Merge applies an upper layer (over) to a lower layer (base), like a JSON merge patch (RFC 7396). Mappings are merged by key,
-// null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges lists of named mappings by name.
-// Merge does not change its arguments, and every value keeps its position.
-//
-// A null that removes nothing causes a note, because such a null is probably a typing error or outdated.
+// Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396): mappings are merged
+// by key, null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges lists of named
+// mappings by name. Merge does not change its arguments, and every value keeps its position. A null that removes
+// nothing causes a note, because such a null is probably a typing error or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes
@@ -62,8 +61,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// field merges the values of a key. The merged key has the position of the key in the lower layer if both values are mappings,
-// and in the upper layer if not.
+// field merges two values of a key. The position is that of base if both are mappings, and otherwise that of over.
 func (m *merger) field(base, over Field) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
@@ -107,14 +105,12 @@ func isNamedList(list *Node) bool {
 	return len(list.Items) > 0
 }
 
-// Limits on suggestions. For each suggestion, a key is compared with all keys of a mapping. Without limits, these comparisons
-// would take minutes for large documents.
+// Limits on suggestions. Comparing each key with all keys of a mapping would take minutes for large documents.
 const (
 	maxSuggestions = 100
 	maxCandidates  = 256 // keys of a mapping; the schema allows no more
 )
 
-// noteUnusedNull adds a note about a null that removes no key of the lower layers.
 func (m *merger) noteUnusedNull(f Field, base *Node) {
 	text := fmt.Sprintf("%.60q: null removes nothing: the layers below have no such key", f.Key)
 	if len(m.notes) < maxSuggestions && len(base.Fields) <= maxCandidates {

@@ -122,8 +122,7 @@ func (n *Node) Removed(key string) (problem.Position, bool) {
 	return position, ok
 }
 
-// Locate returns the position of the value at a path of keys and indexes. If the document does not set the value, Locate
-// returns the position of the nearest key above the value.
+// Locate returns the position of the value at a path of keys and indexes, or of the nearest key above a missing value.
 func (n *Node) Locate(path ...string) problem.Position {
 	position := n.Position
 	for _, step := range path {

@@ -18,8 +18,7 @@ import (
 // needs 650 bytes of memory for each bracket and comma of the line.
 const maxMarks = 250_000
 
-// checkMarks returns an error if a text has more than maxMarks brackets and commas. Even a text with MaxNodes keys and values
-// needs fewer brackets and commas.
+// checkMarks refuses more than maxMarks brackets and commas. A text with MaxNodes keys and values needs fewer.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -34,8 +33,7 @@ func checkMarks(name string, text []byte) error {
 	return nil
 }
 
-// checkLineBreaks returns an error if a text contains a character that ends a line only for some YAML parsers. Different
-// parsers would read such a text as different documents.
+// checkLineBreaks refuses characters that end a line only for some YAML parsers, which would read other documents.
 func checkLineBreaks(name string, text []byte) error {
 	offset := bytes.IndexAny(text, "\u0085\u2028\u2029")
 	if offset < 0 {
@@ -46,12 +44,10 @@ func checkLineBreaks(name string, text []byte) error {
 	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line only for some YAML parsers: write \"\\u%04[1]X\" in double quotes", r)
 }
 
-// version12 matches a %YAML 1.2 directive at a place where a directive is allowed. The parser refuses this directive, so the
-// version in it is replaced by 1.1. The replacement does not change the document, because a document cannot contain anything
-// that YAML 1.1 and 1.2 read differently.
+// version12 matches a %YAML 1.2 directive where a directive is allowed. The parser refuses version 1.2, so 1.1 replaces
+// it. A document cannot contain anything that YAML 1.1 and 1.2 read differently.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
-// parseYAML reads the documents of a YAML text. The argument single has the same meaning as in parse.
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
 	err := checkMarks(name, text)
 	if err == nil && single {
@@ -100,7 +96,6 @@ func (c *converter) all(decoder *yaml.Decoder, text []byte, single bool) ([]*Nod
 	}
 }
 
-// converter converts the nodes of the YAML parser, and collects problems.
 type converter struct {
 	file     string
 	nodes    int
@@ -144,7 +139,6 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	return n
 }
 
-// supportedTags are the tags of YAML's own types.
 var supportedTags = map[string]bool{
 	"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!null": true, "!!timestamp": true, "!!map": true, "!!seq": true, "": true,
 }
@@ -222,8 +216,7 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	}
 }
 
-// stop reports that the text exceeds a limit. If the limit is exceeded while aliases are expanded, stop reports the position
-// of the outermost alias.
+// stop reports that the text exceeds a limit, at the outermost alias while aliases are expanded.
 func (c *converter) stop(n *Node, format string, args ...any) {
 	c.stopped = true
 	position := n.Position
@@ -237,8 +230,7 @@ func (c *converter) add(p problem.Position, format string, args ...any) {
 	c.problems = append(c.problems, errorAt(p.File, p.Line, p.Column, format, args...)...)
 }
 
-// position returns the position of a node. For a missing value at the end of the text, the parser returns a line after the
-// text, and position returns the end of the text instead.
+// position returns the position of a node, but the end of the text for a node that the parser places after the text.
 func (c *converter) position(y *yaml.Node) problem.Position {
 	if y.Line > c.end.Line {
 		return c.end

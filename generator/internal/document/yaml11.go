@@ -22,8 +22,7 @@ func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	return read["value"], ok
 }
 
-// isShortNumber reports whether a text is 0, or a number of at most 15 digits without a leading 0. All versions of YAML read
-// numbers of this form in the same way, so the slow YAML library is not needed for these numbers.
+// isShortNumber recognizes numbers that all versions of YAML read in the same way, without the slow YAML library.
 func isShortNumber(text string) bool {
 	return text == "0" || text[0] != '0' && len(text) < 16 && strings.Trim(text, "0123456789") == ""
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// syntaxError holds the positions of an error of the parser, and the character at the error.
 type syntaxError struct {
 	at    problem.Position // where the parser stopped
 	start problem.Position // the start of the list, mapping, key or text that contains the error
@@ -38,7 +37,6 @@ const (
 	openBracket  = "the bracket that opens here is never closed: want "
 )
 
-// syntaxMessages maps messages of the parser to messages for the author of a document.
 var syntaxMessages = map[string]syntaxMessage{
 	"found character that cannot start any token":                  {text: cannotBegin},
 	"found a tab character that violates indentation":              {text: tabs},
@@ -101,7 +99,6 @@ func yamlError(name string, text []byte, err error) error {
 	return errorAt(name, position.Line, position.Column, "not YAML: %s", message)
 }
 
-// explain returns a message, and the position at which the author must fix the document.
 func (s syntaxError) explain(text []byte, e *yaml.LoadError) (problem.Position, string) {
 	explained, known := syntaxMessages[e.Message]
 	hasStart := s.start.Line > 0 && s.start != s.at
@@ -143,7 +140,6 @@ var (
 	conflictStart = regexp.MustCompile(`(?m)^<<<<<<< .`)
 )
 
-// mergeConflict finds the first conflict marker of Git.
 func mergeConflict(name string, text []byte) (problem.Position, bool) {
 	found := conflictStart.FindIndex(text)
 	if found == nil {
@@ -177,7 +173,6 @@ func endOf(name string, text []byte) problem.Position {
 	return problem.Position{File: name, Line: line, Column: column}
 }
 
-// oneLine writes a message of a library on one line of at most 200 characters.
 func oneLine(text string) string {
 	return message.Shorten(strings.Join(strings.Fields(text), " "), 200)
 }

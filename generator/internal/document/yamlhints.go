@@ -33,9 +33,8 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the nearest line above a given line that is not blank, or -1. If skipComments is true, lines
-// that contain only a comment are ignored too. A comment matters only for a text that continues over several lines, because a
-// comment ends this text.
+// lineBefore returns the index of the nearest line above that is not blank, or -1. If skipComments is true, comment
+// lines are ignored too. A comment matters only for a text on several lines, because a comment ends this text.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {

@@ -1,5 +1,4 @@
-// Package jsonschema builds JSON Schemas (draft 2020-12) with the keywords that trainyard's constraints need. The keywords and
-// properties of a schema are written in an order that is easy to read.
+// Package jsonschema builds JSON Schemas (draft 2020-12) with the keywords that trainyard needs, in a readable order.
 package jsonschema
 
 import (
@@ -139,8 +138,7 @@ func (p *Properties) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// encode returns a value as JSON. Unlike json.Marshal, encode does not escape the characters <, > and &, so that patterns stay
-// readable.
+// encode is json.Marshal without escapes for <, > and &, so that patterns stay readable.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

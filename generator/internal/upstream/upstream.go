@@ -16,7 +16,6 @@ import (
 	kueuev1beta2 "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// constructors maps each kind to a function that returns an empty object.
 type constructors map[schema.GroupVersionKind]func() any
 
 func empty[T any]() any { return new(T) }

@@ -40,8 +40,7 @@ func Lookalike(word string) string {
 	return ""
 }
 
-// Describe returns the words that stand for a node in a message. For a mapping or a list, Describe returns the type. For a
-// scalar, Describe returns the value, and also the type of the value if another type is wanted.
+// Describe returns the type of a mapping or list, or the value of a scalar, with its type if another type is wanted.
 func Describe(n *document.Node, want cue.Kind) string {
 	switch n.Kind {
 	case document.Mapping:

@@ -8,8 +8,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers checks mlPolicy.numNodes. Trainer applies numNodes to the ReplicatedJob with the ancestor label, and
-// this ReplicatedJob is the launcher.
+// manyLaunchers checks mlPolicy.numNodes, which Trainer applies to the launcher because of its ancestor label.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.number(); ok && number > 1 && p.launcher.isSet() {
@@ -31,9 +30,8 @@ func unsupportedMPI(p *pass) {
 	}
 }
 
-// launcherNotANode finds runtimes in which the settings of a TrainJob do not reach the nodes. Trainer gives the
-// environment and resources of a TrainJob to the ReplicatedJob with the ancestor label, and to the nodes only if the
-// launcher is also a node.
+// launcherNotANode finds runtimes in which the environment and resources of a TrainJob do not reach the nodes. Trainer
+// sets both in the ReplicatedJob with the ancestor label, and in the nodes only if the launcher is also a node.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -77,8 +75,7 @@ func processCountIgnored(p *pass) {
 	}
 }
 
-// gpusPerNode counts the same GPUs as Trainer. Trainer counts the GPUs of the first ReplicatedJob that is called node
-// or has the ancestor label.
+// gpusPerNode counts GPUs like Trainer, in the first ReplicatedJob that is called node or has the ancestor label.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.items() {
@@ -89,8 +86,7 @@ func gpusPerNode(r runtime) int {
 	return 0
 }
 
-// gpus returns the largest amount among the resources with "gpu" in their names. If several resources have such
-// names, Trainer itself chooses one of these resources at random.
+// gpus returns the largest amount of resources with "gpu" in their names. If several match, Trainer chooses at random.
 func gpus(resources value) int {
 	most := 0
 	for _, v := range resources.fields() {

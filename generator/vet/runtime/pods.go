@@ -26,9 +26,8 @@ func reservedVolume(p *pass) {
 	}
 }
 
-// reservedVariables are the variables that always get their value from Trainer. Trainer also sets
-// OMPI_MCA_orte_set_default_slots. A runtime may list OMPI_MCA_orte_set_default_slots, because the position of this
-// variable among the others can matter to the runtime.
+// reservedVariables always get their value from Trainer. Trainer also sets OMPI_MCA_orte_set_default_slots, but
+// runtimes may list this variable, because its position among the others can matter.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {
@@ -60,8 +59,7 @@ func inheritedLauncherArgs(p *pass) {
 	}
 }
 
-// openMPI5Hostfile finds launchers that do not pass the host file to PRRTE, which starts the ranks of Open MPI 5. PRRTE
-// ignores the variables that Trainer sets.
+// openMPI5Hostfile finds launchers that pass no host file to PRRTE. PRRTE ignores the variables that Trainer sets.
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
 	if !c.isSet() {

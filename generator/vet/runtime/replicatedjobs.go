@@ -6,8 +6,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports the name of the ReplicatedJob that probably is the launcher. If there is no likely launcher,
-// missingLauncher reports the list of ReplicatedJobs.
+// missingLauncher reports the name of the probable launcher or, if there is none, the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -35,8 +34,7 @@ func missingNode(p *pass) {
 	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
 }
 
-// wrongContainerName reports the name of the container if the job has only one container, because the user must change
-// this name.
+// wrongContainerName reports the name of a job's only container, because the user must change this name.
 func wrongContainerName(p *pass) {
 	for _, job := range p.mpiJobs() {
 		if mainContainer(job).isSet() {
@@ -74,8 +72,7 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// wrongSuccessPolicy allows the operator Any without targets, because Any requires only one completed job, and only the
-// launcher completes.
+// wrongSuccessPolicy allows Any without targets, because Any needs one completed job, and only the launcher completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return
@@ -111,8 +108,7 @@ func impossibleDependency(p *pass) {
 	}
 }
 
-// checkDependency checks one dependency of a ReplicatedJob. The argument earlier contains the names of the
-// ReplicatedJobs that precede this ReplicatedJob.
+// checkDependency checks one dependency of a job. The argument earlier contains the names of the jobs before this job.
 func (p *pass) checkDependency(job, dependency value, earlier map[string]bool) {
 	target, status := dependency.get("name"), dependency.get("status")
 	name, isText := target.node.Scalar.(string)

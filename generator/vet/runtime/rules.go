@@ -1,6 +1,5 @@
 package runtimevet
 
-// rule finds one trap.
 type rule struct {
 	name  string
 	mpi   bool // whether the rule is only for runtimes with mlPolicy.mpi

@@ -18,7 +18,6 @@ const (
 	hostfilePath  = "/etc/mpi"
 )
 
-// runtime holds a training runtime, and the values in the runtime that many rules read.
 type runtime struct {
 	root     value
 	mpi      value // mlPolicy.mpi
@@ -57,7 +56,6 @@ func (r runtime) keysDir() string {
 	return keysPath
 }
 
-// mpiJobs returns the launcher and the node, if the runtime has them.
 func (r runtime) mpiJobs() []value {
 	var jobs []value
 	for _, job := range []value{r.launcher, r.node} {

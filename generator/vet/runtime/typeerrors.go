@@ -18,9 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkTypes compares the runtime with Trainer's Go type, which is the same for TrainingRuntimes and
-// ClusterTrainingRuntimes. checkTypes reports the same errors as strict decoding, but reports all type errors at once,
-// with their positions.
+// checkTypes reports all type errors of a runtime with their positions, like strict decoding into Trainer's Go type.
+// TrainingRuntimes and ClusterTrainingRuntimes have the same type.
 func (p *pass) checkTypes() {
 	p.compare(p.root, reflect.TypeFor[trainer.ClusterTrainingRuntime]())
 }
@@ -64,8 +63,7 @@ func (p *pass) compareFields(v value, known map[string]reflect.Type) {
 	}
 }
 
-// maxSuggestions limits how many unknown fields get a suggestion, because the search for each suggestion takes time. A
-// document with more unknown fields is probably not a runtime.
+// maxSuggestions limits how many unknown fields get a suggestion, because each search takes time.
 const maxSuggestions = 100
 
 func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
@@ -77,8 +75,7 @@ func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
 	return "leave it out"
 }
 
-// fieldTypes maps the JSON names of a struct's fields to their types. The result includes the fields of inlined
-// structs.
+// fieldTypes maps the JSON names of a struct's fields, including those of inlined structs, to their types.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for i := range t.NumField() {
@@ -95,7 +92,6 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	return types
 }
 
-// compareScalar decodes a value into a type, and reports the value if decoding fails.
 func (p *pass) compareScalar(v value, t reflect.Type) {
 	if !decodes(v.node, t) {
 		p.rule = wrongType
@@ -115,7 +111,6 @@ func decodes(n *document.Node, t reflect.Type) bool {
 	return err == nil && json.Unmarshal(text, reflect.New(t).Interface()) == nil
 }
 
-// wanted describes the values that a type allows.
 func wanted(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():

@@ -8,8 +8,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document, with its path and position. A value that the document does not set has an empty node,
-// and the position of the nearest key above the value.
+// value is a part of a document. A missing value has an empty node, and the position of the nearest key above.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of the value if it is a scalar or a list item, or else of its key
@@ -18,8 +17,7 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// child returns the value n below v. The argument at is the position of the key or list item of n, but if n is a
-// scalar, child uses the scalar's own position.
+// child returns the value n below v, at the position of its key or list item, or of n itself if n is a scalar.
 func (v value) child(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
@@ -30,7 +28,6 @@ func (v value) child(step string, n *document.Node, at problem.Position) value {
 // isSet reports whether the document sets the value. A null counts as a value that is not set, as in the cluster.
 func (v value) isSet() bool { return !v.node.Empty() }
 
-// get returns the value at a path of keys.
 func (v value) get(keys ...string) value {
 	for _, key := range keys {
 		if f := v.node.Field(key); f != nil {
@@ -42,7 +39,6 @@ func (v value) get(keys ...string) value {
 	return v
 }
 
-// fields returns the values of a mapping.
 func (v value) fields() []value {
 	all := make([]value, len(v.node.Fields))
 	for i, f := range v.node.Fields {
@@ -51,8 +47,7 @@ func (v value) fields() []value {
 	return all
 }
 
-// items returns the items of a list. The path of an item ends with the item's name or, if the item has no name, with
-// its index.
+// items returns the items of a list. The path of an item ends with the name or, without a name, the index of the item.
 func (v value) items() []value {
 	all := make([]value, len(v.node.Items))
 	for i, n := range v.node.Items {
@@ -65,7 +60,6 @@ func (v value) items() []value {
 	return all
 }
 
-// named returns the first item with the given name in a list.
 func (v value) named(name string) value {
 	for _, item := range v.items() {
 		if item.name() == name {
@@ -75,13 +69,10 @@ func (v value) named(name string) value {
 	return v.child(name, &document.Node{}, v.at)
 }
 
-// key returns the last step of the path.
 func (v value) key() string { return v.path[len(v.path)-1] }
 
-// name returns the string under the key name, or "".
 func (v value) name() string { return v.node.Get("name").AsString() }
 
-// text returns the value if it is a string, or "".
 func (v value) text() string { return v.node.AsString() }
 
 // texts returns the strings of a list. An item of another type becomes "".

@@ -1,9 +1,7 @@
-// Package runtimevet checks training runtimes that trainyard did not generate. The package finds traps, which are
-// mistakes in the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only become visible
-// when a TrainJob hangs, runs on one node, or runs twice.
-//
-// The package reads only the text of a file, so it cannot check anything outside the file, such as the content of an
-// image.
+// Package runtimevet checks the text of training runtimes that trainyard did not generate. The package finds traps,
+// which are mistakes in the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only become
+// visible when a TrainJob hangs, runs on one node, or runs twice. Nothing outside the file is checked, such as the
+// content of an image.
 package runtimevet
 
 import (
@@ -28,9 +26,8 @@ type Trap struct {
 	Doc  string // its meaning, in one sentence without a full stop
 }
 
-// Vet checks every runtime of a YAML stream or JSON file. Vet also checks the items of a List, which is the output of
-// kubectl get, and ignores documents of other kinds. If the text cannot be read, the error is a problem.List and the
-// report is empty.
+// Vet checks every runtime of a YAML stream, a JSON file, or a List from kubectl get, and ignores documents of other
+// kinds. If the text cannot be read, the error is a problem.List and the report is empty.
 func Vet(name string, text []byte) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -91,7 +88,6 @@ func Traps() []Trap {
 	return traps
 }
 
-// pass applies the rules to one runtime.
 type pass struct {
 	runtime
 	rule       rule            // the rule being applied
@@ -117,7 +113,6 @@ func (p *pass) problem(v value, format string, args ...any) {
 	p.add(&p.report.Problems, v, fmt.Sprintf(format, args...))
 }
 
-// note reports a value that works, but not as the file suggests.
 func (p *pass) note(v value, format string, args ...any) {
 	p.add(&p.report.Notes, v, fmt.Sprintf(format, args...))
 }
@@ -134,8 +129,7 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether the value at a path, or a value that contains this value, has a wrong type. All rules
-// except wrong-type ignore values for which hasWrongType returns true.
+// hasWrongType reports whether a value, or a value that contains it, has a wrong type. Other rules ignore such values.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

@@ -19,13 +19,11 @@ var (
 	failedTest  = problem.Rule{Name: "failed-policy-test", Doc: "A TrainJob has the result that a policy test expects"}
 )
 
-// The keys of a file with cases, and the keys of a case.
 var (
 	fileKeys = []string{"apiVersion", "kind", "cases"}
 	caseKeys = []string{"name", "tenant", "user", "before", "trainJob", "admitted", "refused", "says"}
 )
 
-// caseReader reads the cases of a file, and collects problems.
 type caseReader struct {
 	cases    []Case
 	names    map[string]bool
@@ -61,7 +59,6 @@ func (r *caseReader) checkKeys(n *document.Node, known []string) {
 	}
 }
 
-// checkName reports a name that is not known, and suggests the nearest known name.
 func (r *caseReader) checkName(at problem.Position, what, name string, known []string) {
 	if slices.Contains(known, name) {
 		return
@@ -73,8 +70,7 @@ func (r *caseReader) checkName(at problem.Position, what, name string, known []s
 	r.add(at, "unknown %s %s: %s", what, message.Quote(name), hint)
 }
 
-// readCase reads a case. A case with invalid fields is not checked for missing fields, because an invalid field may be a
-// misspelled required field.
+// readCase does not check a case with invalid fields for missing fields, because a required field may be misspelled.
 func (r *caseReader) readCase(n *document.Node) {
 	before := len(r.problems)
 	r.checkKeys(n, caseKeys)
@@ -156,7 +152,6 @@ func (r *caseReader) mapping(n *document.Node, key string) map[string]any {
 	return fields
 }
 
-// rules reads a list of rule names.
 func (r *caseReader) rules(n *document.Node) []string {
 	if n == nil {
 		return nil

@@ -19,9 +19,8 @@ type Case struct {
 	node *document.Node
 }
 
-// ReadCases reads the cases of all files *.yaml and *.yml in a folder. The key of the result is the path of the file.
-// If a file is invalid, the error is a problem.List. If the folder has no such files, ReadCases returns an error,
-// because a test without cases must not pass.
+// ReadCases reads the cases of all files *.yaml and *.yml in a folder, by path. If a file is invalid, the error is a
+// problem.List. A folder without such files is an error, because a test without cases must not pass.
 func ReadCases(folder string) (map[string][]Case, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -71,8 +70,7 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors returns the values that every API server of a platform refuses because the values have a wrong type. The
-// rules never see a TrainJob with such values.
+// TypeErrors returns the values with a wrong type, which every API server of a platform refuses before the rules apply.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {

@@ -47,7 +47,6 @@ func cutBracket(inside string) (step, rest string) {
 	return step, rest
 }
 
-// findings are the problems of one TrainJob in several environments.
 type findings struct {
 	environments int // number of environments
 	problems     problem.List

@@ -22,7 +22,6 @@ type Platform struct {
 	unenforced  bool // whether the cluster has no rules, because spec.admission.enforce is none
 }
 
-// tenantRules holds the rules of one tenant, and the reader for its TrainJobs.
 type tenantRules struct {
 	guard.Parameters
 	reader guard.Reader

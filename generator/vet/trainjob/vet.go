@@ -29,10 +29,9 @@ var (
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules for the TrainJob"}
 )
 
-// Vet checks every TrainJob of a YAML stream or JSON file on all platforms. Vet also checks the items of a List, which is
-// the output of kubectl get, and ignores documents of other kinds. Vet applies the rules of the given tenant. If tenant
-// is empty, the namespace that a TrainJob names determines the rules. If the text cannot be read, the error is a
-// problem.List. If no TrainJob has a tenant with rules, the error is a *TenantError.
+// Vet checks every TrainJob of a YAML stream, a JSON file, or a List from kubectl get on all platforms, and ignores
+// other documents. The rules are those of the tenant or, if tenant is empty, of the namespace of each TrainJob. The
+// error is a problem.List if the text cannot be read, and a *TenantError if no TrainJob has a tenant with rules.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -56,14 +55,12 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	if len(unknownTenants) > 0 && len(unknownTenants) == report.TrainJobs {
 		return Report{}, unknownTenants[0]
 	}
-	// Err is called because it also sorts the list. The result of Err is not used, because the report already contains the
-	// problems.
+	// Err also sorts the list. The result is not used, because the report already contains the problems.
 	_, _, _ = report.Invalid.Err(), report.Denied.Err(), report.Unenforced.Err()
 	return report, nil
 }
 
-// FindMisplaced returns a problem for each TrainJob in the text of a platform document. FindMisplaced reads the text up
-// to the first syntax error.
+// FindMisplaced reports each TrainJob in the text of a platform document, up to the first syntax error.
 func FindMisplaced(name string, text []byte) problem.List {
 	var found problem.List
 	documents, _ := document.ParseStream(name, text) // the reader of the platform document reports the error
@@ -95,7 +92,6 @@ func jobsIn(n *document.Node) []*document.Node {
 	return found
 }
 
-// vet checks one TrainJob on all platforms.
 func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) error {
 	if job.Get("apiVersion").AsString() != v1alpha1.TrainerAPIVersion {
 		r.Invalid = append(r.Invalid, problemAt(job, "apiVersion", wrongType, "want "+v1alpha1.TrainerAPIVersion+", the only version that Trainer has"))
@@ -128,7 +124,6 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-// vet checks a TrainJob against the rules of a tenant.
 func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *findings) error {
 	rules, ok := p.tenants[tenant]
 	if !ok {

@@ -56,7 +56,6 @@ func writeFolders(dir string) error {
 	return nil
 }
 
-// checkBuilds checks kustomize build with and without the flags that functions need.
 func checkBuilds(ctx context.Context, dir string) []Check {
 	both := Check{"with both flags", OK, "kustomize build " + bothFlags + " generates a platform"}
 	out, err := output(ctx, "kustomize", "build", alphaFlag, execFlag, guardedFolder(dir))
@@ -69,8 +68,7 @@ func checkBuilds(ctx context.Context, dir string) []Check {
 	return []Check{both, checkSkipped(ctx, dir, "without "+execFlag, alphaFlag), checkSkipped(ctx, dir, "without flags")}
 }
 
-// checkSkipped checks a build without permission to run the function. The build must fail instead of skipping the
-// function.
+// checkSkipped checks that a build without permission to run the function fails, instead of skipping the function.
 func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check {
 	if _, err := output(ctx, "kustomize", append([]string{"build", plainFolder(dir)}, flags...)...); err != nil {
 		return Check{name, OK, "kustomize refuses to build"}
@@ -81,7 +79,6 @@ func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check 
 	return Check{name, Note, "kustomize skips the function without an error; with the replacements of init --kustomize, it refuses to build"}
 }
 
-// programTimeout is the time limit for a program.
 const programTimeout = time.Minute
 
 // programError is the error of a program together with what the program wrote to standard error.
@@ -90,7 +87,6 @@ type programError struct {
 	stderr string
 }
 
-// output runs a program in PATH, and returns its standard output.
 func output(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()
@@ -109,8 +105,7 @@ func isNotFound(err error) bool {
 	return errors.As(err, &failed) && errors.Is(failed.error, exec.ErrNotFound)
 }
 
-// firstLine returns the first line of a program's standard error. If the program wrote nothing to standard error, it
-// returns the first line of the error itself.
+// firstLine returns the first line of a program's standard error, or of the error if standard error is empty.
 func firstLine(err error) string {
 	text := err.Error()
 	if failed := (*programError)(nil); errors.As(err, &failed) && strings.TrimSpace(failed.stderr) != "" {

@@ -38,7 +38,6 @@ type Host struct {
 // minKustomize is the oldest tested version of kustomize.
 const minKustomize = "5.8.1"
 
-// Flags of kustomize build.
 const (
 	alphaFlag = "--enable-alpha-plugins"
 	execFlag  = "--enable-exec"
