@@ -27,8 +27,8 @@ func (a argocdWriter) application() fields {
 
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
-		// PruneLast deletes an object only after its replacement exists.
-		"syncOptions": append(slices.Clone(syncOptions), "PruneLast=true"),
+		// PruneLast is an annotation of objects, because it must not apply to RoleBindings (policies/delivery).
+		"syncOptions": syncOptions,
 		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},
 	}

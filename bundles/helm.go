@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/object"
 )
 
@@ -54,6 +55,7 @@ type helmChart struct {
 	sums       []*object.Sum              // in the order of their variables in templates/bounds.yaml
 	checks     []boundCheck               // for templates/bounds.yaml
 	images     map[string]bool            // the images of all containers
+	restricted map[string]bool            // the tenants with an admission policy
 	ownKeys    map[string]map[string]bool // the keys of the objects' own labels and annotations
 
 	renderer *renderer
@@ -61,16 +63,22 @@ type helmChart struct {
 
 // helmComponent is a part of the platform with its own template, such as quotas. A release can omit components.
 type helmComponent struct {
-	content Content
-	kinds   map[string]int // the number of objects of each kind
+	content     Content
+	kinds       map[string]int // the number of objects of each kind
+	conditional bool           // whether a release contains some objects only on a condition
 }
 
 func newHelmChart(ctx context.Context, b Bundle) (*helmChart, error) {
 	c := &helmChart{
 		Bundle: b, version: cmp.Or(b.Delivery.Helm.Version, "0.1.0"),
-		components: map[string]*helmComponent{}, values: helmValues{}, images: map[string]bool{},
+		components: map[string]*helmComponent{}, values: helmValues{}, images: map[string]bool{}, restricted: map[string]bool{},
 		ownKeys:  map[string]map[string]bool{"labels": {}, "annotations": {}},
 		renderer: newRenderer(),
+	}
+	for o := range b.Objects.All() {
+		if o.ID().Kind == "ValidatingAdmissionPolicyBinding" {
+			c.restricted[o.Label(v1alpha1.TenantLabel)] = true
+		}
 	}
 	if err := c.addObjects(ctx); err != nil {
 		return nil, err

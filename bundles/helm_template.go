@@ -35,9 +35,31 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("writing %s as a template: %w", o.ID(), err)
 		}
-		c.components[name].content = append(c.components[name].content, separator, []byte(text))
+		c.components[name].add(text, c.condition(o))
 	}
 	return nil
+}
+
+// condition returns the condition on which a release contains an object, or nothing. Helm orders objects by kind, and creates
+// RoleBindings before admission policies. So a release contains the RoleBindings of a tenant only if the cluster already has
+// the binding of the tenant's policy. The template of a component sets $inForce.
+func (c *helmChart) condition(o object.Object) string {
+	tenant := o.Label(v1alpha1.TenantLabel)
+	if !o.ID().GrantsRights() || !c.restricted[tenant] {
+		return ""
+	}
+	return fmt.Sprintf(`or (eq $inForce "*") (contains " %s " $inForce)`, v1alpha1.TenantObjectName(tenant))
+}
+
+// add adds the text of an object, which a release contains only on a condition, if there is one.
+func (c *helmComponent) add(text, condition string) {
+	if condition != "" {
+		c.conditional = true
+		text = "{{- if " + condition + " }}\n" + string(separator) + text + "{{- end }}\n"
+	} else {
+		text = string(separator) + text
+	}
+	c.content = append(c.content, []byte(text))
 }
 
 // publishedComponents maps CUE folders to the names of their components in charts. These folders were renamed after
@@ -52,6 +74,9 @@ func componentOf(o object.Object) string {
 
 func (c *helmChart) template(name string) Content {
 	start := fmt.Appendf(nil, "{{- if .Values.components.%s }}\n", name)
+	if c.components[name].conditional {
+		start = fmt.Appendf(start, "{{- $inForce := include %q . }}\n", c.name()+".inForce")
+	}
 	return slices.Concat(Content{start}, c.components[name].content, Content{[]byte("{{- end }}\n")})
 }
 

@@ -28,6 +28,8 @@ const (
 	// KeepLabel is "true" on objects that several platforms share. Shared objects stay when one of these platforms is
 	// removed.
 	KeepLabel = Group + "/keep"
+	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, which are applied last and deleted first.
+	AccessLabel = Group + "/access"
 )
 
 // Annotations of generated objects.

@@ -26,6 +26,12 @@ func (id ID) String() string {
 	return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name)
 }
 
+// GrantsRights reports whether the object gives rights to users or accounts. Such objects are applied last and deleted
+// first, so that nobody can act while the policies are not in force.
+func (id ID) GrantsRights() bool {
+	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
+}
+
 // Origin holds the two places that cause an object, in the document and in CUE, as positions of the form file:line:column.
 type Origin struct {
 	Input      string // the section of the user's document because of which the object is generated

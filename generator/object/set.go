@@ -8,7 +8,8 @@ import (
 )
 
 // Set is an ordered set of objects. The order does not depend on the order of the input. Namespaces come first, because other
-// objects can only be applied to existing namespaces. The other objects are ordered by group, kind, namespace and name.
+// objects can only be applied to existing namespaces. RoleBindings and ClusterRoleBindings come last, because a tenant must not
+// act before its policies are in force. The other objects are ordered by group, kind, namespace and name.
 type Set struct {
 	objects []Object
 }
@@ -37,8 +38,11 @@ func compare(a, b ID) int {
 }
 
 func rank(id ID) int {
-	if id.Group == "" && id.Kind == "Namespace" {
+	switch {
+	case id.Group == "" && id.Kind == "Namespace":
 		return 0
+	case id.GrantsRights():
+		return 2
 	}
 	return 1
 }

@@ -26,8 +26,12 @@ func TestSetIsOrdered(t *testing.T) {
 	b := made(t, v1alpha1.TrainerAPIVersion, "ClusterTrainingRuntime", "", "b")
 	n := made(t, "v1", "Namespace", "", "z")
 	q := made(t, "v1", "ResourceQuota", "z", "q")
-	want := []string{"Namespace z", "ResourceQuota z/q", "ClusterTrainingRuntime a", "ClusterTrainingRuntime b"}
-	for _, objects := range [][]Object{{a, b, n, q}, {q, n, b, a}, {b, q, a, n}} {
+	r := made(t, "rbac.authorization.k8s.io/v1", "RoleBinding", "z", "r")
+	c := made(t, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "c")
+	want := []string{
+		"Namespace z", "ResourceQuota z/q", "ClusterTrainingRuntime a", "ClusterTrainingRuntime b", "ClusterRoleBinding c", "RoleBinding z/r",
+	}
+	for _, objects := range [][]Object{{a, b, c, n, q, r}, {r, c, q, n, b, a}, {b, r, q, a, n, c}} {
 		set, err := NewSet(objects...)
 		if err != nil {
 			t.Fatal(err)

@@ -70,6 +70,7 @@ var (
 	runtimes   = schema.GroupVersionKind{Group: v1alpha1.TrainerGroup, Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
 	configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	bindings   = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}
 	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
 )
 
@@ -97,9 +98,15 @@ func (r release) live(t *testing.T) {
 		t.Errorf("the notes do not list the runtimes:\n%s", output)
 	}
 	r.expectImage(t, "quay.io/acme/openmpi:4.1.6")
+	if r.get(t, bindings, "charted-team", "trainyard-editor") != nil {
+		t.Error("editors have rights although the admission policy was not in force before")
+	}
 
 	r.run(t, "upgrade", r.chart, "--set", "runtimes.mpi.image=quay.io/acme/openmpi:4.1.7,imageRegistry=mirror.example")
 	r.expectImage(t, "mirror.example/acme/openmpi:4.1.7")
+	if r.get(t, bindings, "charted-team", "trainyard-editor") == nil {
+		t.Error("editors have no rights although the admission policy is in force")
+	}
 
 	before := r.get(t, runtimes, "", "mpi")
 	r.run(t, "upgrade", r.chart, "--set", "runtimes.mpi.image=quay.io/acme/openmpi:4.1.7,imageRegistry=mirror.example")

@@ -1,0 +1,131 @@
+package formats
+
+import (
+	"cmp"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/bundles"
+)
+
+// Annotations of Argo CD.
+const (
+	waveAnnotation        = "argocd.argoproj.io/sync-wave"
+	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
+)
+
+// orders sort the objects of a bundle into the order in which the consumer of a format applies them, by format. Helm has an order of its
+// own, which test/helm checks.
+var orders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
+	"plain":       asListed,
+	"kustomize":   asListed,
+	"olm-payload": asListed,
+	"argocd":      byWave,
+	"oci":         byWave,
+}
+
+func asListed(*testing.T, []unstructured.Unstructured) {}
+
+// byWave sorts objects by their sync waves, as Argo CD does. Within a wave, Argo CD has an order of kinds, which does not matter here.
+func byWave(t *testing.T, objects []unstructured.Unstructured) {
+	t.Helper()
+	wave := func(o unstructured.Unstructured) int {
+		number, err := strconv.Atoi(o.GetAnnotations()[waveAnnotation])
+		if err != nil {
+			t.Fatalf("the sync wave of %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+		return number
+	}
+	slices.SortStableFunc(objects, func(a, b unstructured.Unstructured) int { return cmp.Compare(wave(a), wave(b)) })
+}
+
+// TestRightsComeLast checks in every format that all other objects are applied before a RoleBinding lets a tenant act.
+func TestRightsComeLast(t *testing.T) {
+	for name, file := range examples(t) {
+		for environment, bundle := range generate(t, read(t, file)) {
+			for _, format := range bundles.Formats() {
+				order, ok := orders[format.Name()]
+				if !ok && format.Name() != "helm" {
+					t.Fatalf("the order of the format %s is unknown: add it", format.Name())
+				}
+				if ok && renders(t, format, bundle) {
+					t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
+						all := applied(t, format, bundle)
+						order(t, all)
+						expectRightsLast(t, all)
+					})
+				}
+			}
+		}
+	}
+}
+
+// applied returns the objects that the consumer of a format reads from a bundle, in the order in which it reads them.
+func applied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []unstructured.Unstructured) {
+	t.Helper()
+	tree := rendered(t, format, bundle)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	if _, err := tree.WriteDir(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	for document := range documents(t, readers[format.Name()](t, dir)) {
+		var o unstructured.Unstructured
+		if err := yaml.Unmarshal(document, &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// expectRightsLast checks that the RoleBindings and ClusterRoleBindings are the last objects, and have the label by which kubectl selects them.
+func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
+	t.Helper()
+	granted := ""
+	for _, o := range all {
+		grants := strings.HasSuffix(o.GetKind(), "RoleBinding")
+		if grants {
+			granted = o.GetKind() + " " + o.GetName()
+		} else if granted != "" {
+			t.Errorf("%s %s is applied after %s", o.GetKind(), o.GetName(), granted)
+		}
+		if labelled := o.GetLabels()[v1alpha1.AccessLabel] == "true"; labelled != grants {
+			t.Errorf("%s %s has the label %s: %t, want %t", o.GetKind(), o.GetName(), v1alpha1.AccessLabel, labelled, grants)
+		}
+	}
+}
+
+// TestRightsArePrunedFirst checks that Argo CD deletes RoleBindings before all other objects of a removed tenant: it deletes objects with the option
+// PruneLast after it has applied everything, and all others before.
+func TestRightsArePrunedFirst(t *testing.T) {
+	for name, file := range examples(t) {
+		for environment, bundle := range generate(t, read(t, file)) {
+			argocd := bundles.Formats()[slices.IndexFunc(bundles.Formats(), func(f bundles.Format) bool { return f.Name() == "argocd" })]
+			if !renders(t, argocd, bundle) {
+				continue
+			}
+			t.Run(path.Join(name, environment), func(t *testing.T) {
+				for _, o := range applied(t, argocd, bundle) {
+					options := strings.Split(o.GetAnnotations()[syncOptionsAnnotation], ",")
+					later := slices.Contains(options, "PruneLast=true") || slices.Contains(options, "Prune=false")
+					if grants := strings.HasSuffix(o.GetKind(), "RoleBinding"); grants == later {
+						t.Errorf("%s %s has the sync options %v", o.GetKind(), o.GetName(), options)
+					}
+				}
+				for _, file := range rendered(t, argocd, bundle).Files() {
+					if text := string(file.Content.Bytes()); strings.HasPrefix(file.Path, "argocd/application") && strings.Contains(text, "PruneLast") {
+						t.Errorf("%s applies PruneLast to all objects", file.Path)
+					}
+				}
+			})
+		}
+	}
+}
