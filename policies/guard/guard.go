@@ -11,6 +11,7 @@ type Rule string
 
 // The rules, in the order in which the API server evaluates them.
 const (
+	RuleInvalidQuantity          Rule = "invalid-quantity"
 	RuleUnlistedRuntime          Rule = "unlisted-runtime"
 	RuleJobNameLength            Rule = "job-name-length"
 	RuleDisallowedField          Rule = "disallowed-field"
@@ -18,6 +19,7 @@ const (
 	RuleProcessLimit             Rule = "process-limit"
 	RuleGPULimit                 Rule = "gpu-limit"
 	RuleMissingResources         Rule = "missing-resources"
+	RuleZeroAmount               Rule = "zero-amount"
 	RuleUnencryptedRDMA          Rule = "unencrypted-rdma"
 	RuleImageMismatch            Rule = "image-mismatch"
 	RuleReservedVariable         Rule = "reserved-variable"
@@ -42,6 +44,7 @@ type Definition struct {
 // Rules lists all rules, in the order in which the API server evaluates them.
 func Rules() []Definition {
 	return []Definition{
+		{RuleInvalidQuantity, "A TrainJob may only contain quantities that are cheap to parse", disallowed(RuleInvalidQuantity)},
 		{RuleUnlistedRuntime, "A TrainJob may only use runtimes that its tenant lists", unlistedRuntime},
 		{RuleJobNameLength, "A TrainJob's name must be short enough for the names of its pods", withRuntime(jobNameLength)},
 		{RuleDisallowedField, "A TrainJob may only set fields that trainyard has reviewed", disallowed(RuleDisallowedField)},
@@ -49,6 +52,7 @@ func Rules() []Definition {
 		{RuleProcessLimit, "A TrainJob may not request more processes per node than its runtime allows", withRuntime(processLimit)},
 		{RuleGPULimit, "A TrainJob may not request more GPUs per node than its runtime allows", withRuntime(gpuLimit)},
 		{RuleMissingResources, "A TrainJob that sets resourcesPerNode must include CPU and memory if Trainer drops those of the runtime", withRuntime(missingResources)},
+		{RuleZeroAmount, "A TrainJob may not set an amount of CPU or memory to 0, because that is no limit", zeroAmount},
 		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices if the network is encrypted, because RDMA traffic would not be encrypted", unencryptedRDMA},
 		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because its nodes run that image", withRuntime(imageMismatch)},
 		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},

@@ -103,7 +103,7 @@ func (j *Job) readTrainer(trainer value) {
 		j.Processes = numberOrWord(processes.content)
 	}
 	resources := trainer.get("resourcesPerNode")
-	j.Limits, j.Requests = amounts(resources.get("limits")), amounts(resources.get("requests"))
+	j.Limits, j.Requests = j.amounts(resources.get("limits")), j.amounts(resources.get("requests"))
 	j.Env = namesIn(each(trainer.get("env").items(), "name"))
 }
 
@@ -118,12 +118,12 @@ func numberOrWord(v any) *intstr.IntOrString {
 	return &word
 }
 
-func amounts(v value) map[string]resource.Quantity {
+// amounts reads amounts by resource. It notes if some are unknown.
+func (j *Job) amounts(v value) map[string]resource.Quantity {
 	found := map[string]resource.Quantity{}
 	for _, name := range v.keys() {
-		if q, ok := parseQuantity(v.get(name).content); ok {
-			found[name] = q
-		}
+		amount, known := parseQuantity(v.get(name).content)
+		found[name], j.UnknownAmounts = amount, j.UnknownAmounts || !known
 	}
 	return found
 }

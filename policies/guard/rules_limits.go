@@ -81,7 +81,7 @@ var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
-		if gpuNames().MatchString(name) && amount.Sign() > 0 {
+		if gpuNames().MatchString(name) {
 			sum.Add(amount)
 		}
 	}
@@ -93,8 +93,12 @@ func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) 
 	return sum
 }
 
-// highest computes one amount from the limits and one from the requests, and returns the higher amount.
+// highest computes one amount from the limits and one from the requests, and returns the higher amount. If some amounts are
+// unknown, it returns 0.
 func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
+	if job.UnknownAmounts {
+		return resource.Quantity{}
+	}
 	limits, requests := of(job.Limits), of(job.Requests)
 	if limits.Cmp(requests) > 0 {
 		return limits
@@ -121,6 +125,23 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 	}
 	return forbid(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: write %s too, or other amounts",
 		job.Replaces, strings.Join(missing, ", "))
+}
+
+// zeroAmount: Kubernetes takes a limit of 0 for no limit, and a ResourceQuota counts a request of 0 as nothing.
+func zeroAmount(job Job, _ Parameters) field.ErrorList {
+	if job.UnknownAmounts {
+		return nil
+	}
+	var errs field.ErrorList
+	for key, amounts := range map[string]map[string]resource.Quantity{"limits": job.Limits, "requests": job.Requests} {
+		for _, name := range basicResources {
+			if amount, given := amounts[name]; given && amount.IsZero() {
+				path := trainerPath.Child("resourcesPerNode", key).Key(name)
+				errs = append(errs, field.Forbidden(path, "want more than 0, or leave it out for the amount of the runtime"))
+			}
+		}
+	}
+	return errs
 }
 
 // rdmaNames matches the names of RDMA devices, such as rdma/hca_shared_devices_a, openshift.io/mlnx_ib,

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -133,7 +134,7 @@ var (
 	integer     = scalar{func(v any) bool { _, ok := wholeNumber(v); return ok }, "a whole number, without quotes"}
 	integer32   = scalar{isInt32, "a whole number, without quotes and up to 2147483647"}
 	intOrString = scalar{func(v any) bool { return is[string](v) || isInt32(v) }, "a whole number, or a word"}
-	quantity    = scalar{func(v any) bool { _, ok := parseQuantity(v); return ok }, `a quantity such as 4 or "16Gi"`}
+	quantity    = amount{}
 	timestamp   = scalar{isTimestamp, "a time such as 2026-01-31T12:00:00Z"}
 )
 
@@ -166,17 +167,48 @@ func wholeNumber(v any) (int64, bool) {
 	return 0, false
 }
 
-// hugeExponent matches quantities with three or more digits in the exponent, which take minutes to parse.
-var hugeExponent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[eE][-+]?[0-9]{3,}$`) })
+// Patterns of quantities. All API servers refuse texts that do not match kubernetesQuantity, and parsing a text that does not match
+// cheapQuantity can take minutes. Sources: the pattern in Trainer's CRD, and policies/admission/rule_invalid_quantity.cue.
+var (
+	cheapQuantity = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\+?([0-9]{1,15}(\.[0-9]{0,9})?|\.[0-9]{1,9})([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?$`)
+	})
+	kubernetesQuantity = sync.OnceValue(func() *regexp.Regexp {
+		const number = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
+		return regexp.MustCompile(`^[+-]?` + number + `([KMGTPE]i|[numkMGTPE]|[eE][+-]?` + number + `)?$`)
+	})
+)
 
-func parseQuantity(v any) (resource.Quantity, bool) {
-	if n, ok := wholeNumber(v); ok {
-		return *resource.NewQuantity(n, resource.DecimalSI), true
+// amount is the schema of a quantity.
+type amount struct{}
+
+func (amount) check(v value, f *findings) {
+	if _, ok := parseQuantity(v.content); ok {
+		return
 	}
-	text, ok := v.(string)
-	if !ok || len(text) > 100 || hugeExponent().MatchString(text) {
+	if text, ok := quantityText(v.content); ok && kubernetesQuantity().MatchString(text) {
+		f.disallow(v, RuleInvalidQuantity, "want a positive quantity such as 4, 500m or 16Gi, with at most 15 digits before and 9 after the point, "+
+			"and an exponent of at most 2 digits")
+		return
+	}
+	f.typeError(v, `a quantity such as 4 or "16Gi"`)
+}
+
+// parseQuantity parses a quantity that is cheap to parse.
+func parseQuantity(v any) (resource.Quantity, bool) {
+	text, ok := quantityText(v)
+	if !ok || !cheapQuantity().MatchString(text) {
 		return resource.Quantity{}, false
 	}
 	q, err := resource.ParseQuantity(text)
 	return q, err == nil
+}
+
+// quantityText returns the text of a quantity, which can be a whole number.
+func quantityText(v any) (string, bool) {
+	if n, ok := wholeNumber(v); ok {
+		return strconv.FormatInt(n, 10), true
+	}
+	text, ok := v.(string)
+	return text, ok
 }
