@@ -170,7 +170,7 @@ func (d dice) trainer() string {
 func (d dice) amounts() string {
 	var fields []string
 	if d.IntN(4) > 0 {
-		fields = append(fields, "cpu: 1", "memory: 1Gi") // required by Trainer up to 2.2
+		fields = append(fields, "cpu: "+d.of("1", "1", "1", "1", "1", "0"), "memory: "+d.of("1Gi", "1Gi", "1Gi", "1Gi", `"1e999"`)) // required by Trainer up to 2.2
 	}
 	for _, name := range d.some("nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb", "example.com/myGPU") {
 		fields = append(fields, name+": "+d.of("0", "1", "2", `"4"`, "500m", "8000m", "8001m", "9", "-4", "1e1", "1Ki", "16", "17"))

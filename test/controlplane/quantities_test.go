@@ -1,0 +1,119 @@
+package controlplane_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/trainyard/trainyard/policies/cases"
+	"github.com/trainyard/trainyard/policies/guard"
+	"github.com/trainyard/trainyard/policies/offline"
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/guardtest"
+)
+
+// cheapSpellings are quantities that a TrainJob can contain, and costlySpellings those that it must not contain.
+var (
+	cheapSpellings = []string{
+		"1", "4", "0.5", "1.5", "500m", "1e1", "1E1", "1e+1", "10e-1", "4.", ".5", "+4", "1k", "1Ki", "2n", "2000u", "00004", "0.000000001", "1.000000001",
+		"1e99", "999999999999999", "1E", "1Ei", "1Pi", "1T", "1e00",
+	}
+	costlySpellings = []string{
+		"1e9999999", "1E9999999", "1e+9999999", "1e-9999999", "10000000000000000000000e999999", "0e9999999", "0e999", "0.0e999", "-1e9999999", "+1e9999999", "1e100", "1e-100",
+		"1e999999999999", "1.5e9999999", ".5e9999999", "1.e9999999", "5e0009999999", "1000000000000000", "0.0000000001", "1.0000000001",
+		strings.Repeat("9", 100), strings.Repeat("9", 100000), "0." + strings.Repeat("0", 100) + "1", "1" + strings.Repeat("0", 5000) + "e999999", "0" + strings.Repeat("0", 20),
+		"-1", "-0.5", "-1Gi", "-0", "1e1.5", "1e.5", "9999999999999999999999Ei", "00000000000000001e5", "1e0000001",
+	}
+)
+
+// maxCPU is the CPU time that the API server may need for a TrainJob of any spelling, in seconds.
+const maxCPU = 0.2
+
+// TestQuantitiesAreCheap submits TrainJobs with usual and unusual spellings of quantities. The API server, the offline evaluator and guard
+// agree on each, and none of them costs the API server more than maxCPU.
+func TestQuantitiesAreCheap(t *testing.T) {
+	if n := len(cheapSpellings) + len(costlySpellings); n < 60 {
+		t.Fatalf("%d spellings, want at least 60", n)
+	}
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		var objects []map[string]any
+		for _, obj := range applyPolicies(t, cp, v) {
+			objects = append(objects, fieldsOf(t, obj))
+		}
+		policies, err := offline.Compile(objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spelling := range slices.Concat(cheapSpellings, costlySpellings) {
+			c := cases.Case{Name: spelling, Tenant: "team-vision", TrainJob: trainJob("quantity", "team-vision", "mpi-openmpi-cpu")}.Completed()
+			amounts := map[string]any{"cpu": spelling, "memory": "1Gi"}
+			c.TrainJob["spec"].(map[string]any)["trainer"] = map[string]any{"resourcesPerNode": map[string]any{"limits": amounts, "requests": amounts}}
+			refused := expectCheap(t, cp, c)
+			outcome, err := policies.Run(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parameters, reader, err := guard.FindParameters(objects, c.Tenant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string(nil)
+			if slices.Contains(costlySpellings, spelling) {
+				want = []string{string(guard.RuleInvalidQuantity)}
+			} else if _, err := resource.ParseQuantity(spelling); err != nil {
+				t.Errorf("%.40s: %v", spelling, err)
+			}
+			if rules := guardtest.Rules(t, reader, parameters, c); !slices.Equal(rules, want) || !slices.Equal(outcome.Rules, want) {
+				t.Errorf("%.40s violates %v according to guard, and %v according to the offline evaluator, want %v", spelling, rules, outcome.Rules, want)
+			}
+			// Trainer's defaulting webhook runs before the policy, and refuses some spellings that are no quantities.
+			if (want == nil) != (refused == nil) {
+				t.Errorf("%.40s: the API server returns %v, want rules %v", spelling, refused, want)
+			}
+		}
+	})
+}
+
+// expectCheap submits the TrainJob of a case, and checks the CPU time that the API server needs for it. The server also works for others,
+// so the least of three attempts counts.
+func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (refused error) {
+	t.Helper()
+	least := maxCPU
+	for range 3 {
+		before := cpuSeconds(t, cp)
+		_, refused = submit(t, cp, c)
+		if least = min(least, cpuSeconds(t, cp)-before); least < maxCPU {
+			return refused
+		}
+	}
+	t.Errorf("%.40s costs the API server more than %v s of CPU time", c.Name, maxCPU)
+	return refused
+}
+
+// cpuSeconds returns the CPU time of the API server since its start.
+func cpuSeconds(t *testing.T, cp *controlplane.ControlPlane) float64 {
+	t.Helper()
+	clientset, err := kubernetes.NewForConfig(cp.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := clientset.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, "process_cpu_seconds_total "); found {
+			seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return seconds
+		}
+	}
+	t.Fatal("the API server reports no CPU time")
+	return 0
+}
