@@ -120,6 +120,21 @@ var cases = map[string]ruleCase{
 			`{spec: {volumes: [{name: a, projected: {sources: [{downwardAPI: {items: [{path: b, resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}]}}]}}]}}`,
 			`{spec: {containers: [{name: node, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
+	"a large program": {
+		rule: RuleOversizedProgram, at: "spec", says: "want at most 131072 characters in command, args and env, got",
+		accepts: specs(`{trainer: {command: [sh, -c], args: ["`+strings.Repeat("x", 131000)+`"], env: [{name: A, value: b}]}}`),
+		refuses: specs(`{trainer: {args: ["`+strings.Repeat("x", 131073)+`"]}}`, `{trainer: {command: ["`+strings.Repeat("x", 70000)+`"], args: ["`+strings.Repeat("x", 70000)+`"]}}`,
+			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131072)+`"}]}}`),
+	},
+	"large variables of patches": {
+		rule: RuleOversizedProgram, at: "spec", says: "got 131073",
+		refuses: pods(`{spec: {containers: [{name: node, env: [{name: A, value: "` + strings.Repeat("x", 131072) + `"}]}]}}`),
+	},
+	"metadata of controllers": {
+		rule: RuleReservedMetadata, at: "metadata.",
+		accepts: []submitted{{metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b}]}`}},
+		refuses: []submitted{{metadata: `{name: a, finalizers: [orphan]}`}, {metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b, controller: true}]}`}},
+	},
 	"amounts of 0": {
 		rule: RuleZeroAmount, at: "spec.trainer.resourcesPerNode.", says: "want more than 0",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1m, memory: 1, nvidia.com/gpu: 0}}}}`),

@@ -31,6 +31,9 @@ const (
 	RuleRuntimeVolumeMount       Rule = "runtime-volume-mount"
 	RuleUnlistedLabel            Rule = "unlisted-label"
 	RuleUnlistedNodeLabel        Rule = "unlisted-node-label"
+	RuleOversizedProgram         Rule = "oversized-program"
+	RuleReservedMetadata         Rule = "reserved-metadata"
+	RuleOrphaningDeletion        Rule = "orphaning-deletion"
 )
 
 // Definition is a rule with its documentation and its check.
@@ -64,6 +67,9 @@ func Rules() []Definition {
 		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
 		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},
 		{RuleUnlistedNodeLabel, "Patches may only select cluster nodes by labels that the platform lists", unlistedNodeLabel},
+		{RuleOversizedProgram, "The command, args and environment variables of a TrainJob may have at most 131072 characters in total", oversizedProgram},
+		{RuleReservedMetadata, "Only controllers may set finalizers of a TrainJob, and owners that control it", reservedMetadata},
+		{RuleOrphaningDeletion, "The deletion of a TrainJob or its JobSet must delete the pods, too", noDeletion},
 	}
 }
 

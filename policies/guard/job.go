@@ -33,6 +33,10 @@ type Job struct {
 	// versions, Limits and Requests replace all resources of the runtime if at least one of the two fields is set. In
 	// this case, Replaces is the version of Trainer.
 	Replaces string
+	// ProgramSize is the number of characters in command, args, and the names and values of all variables.
+	ProgramSize int
+	// Reserved are the finalizers and the controlling owners in the metadata.
+	Reserved []*field.Path
 	// Env are the names of the trainer's variables.
 	Env []Named
 	// Secrets are the names of all Secrets that the job reads, from volumes, variables and initializers.

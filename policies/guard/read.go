@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -53,6 +54,7 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 		text := managedBy.text()
 		job.ManagedBy = &text
 	}
+	job.readMetadata(root.get("metadata"))
 	job.readTrainer(spec.get("trainer"))
 	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").exists() || resources.get("requests").exists() {
 		job.Replaces = r.replaces
@@ -105,6 +107,27 @@ func (j *Job) readTrainer(trainer value) {
 	resources := trainer.get("resourcesPerNode")
 	j.Limits, j.Requests = j.amounts(resources.get("limits")), j.amounts(resources.get("requests"))
 	j.Env = namesIn(each(trainer.get("env").items(), "name"))
+	j.addSize(trainer.get("command").items())
+	j.addSize(trainer.get("args").items())
+}
+
+// readMetadata reads the metadata that only controllers may set.
+func (j *Job) readMetadata(metadata value) {
+	if finalizers := metadata.get("finalizers"); len(finalizers.items()) > 0 {
+		j.Reserved = append(j.Reserved, finalizers.path)
+	}
+	for _, owner := range metadata.get("ownerReferences").items() {
+		if controller := owner.get("controller"); controller.content == true {
+			j.Reserved = append(j.Reserved, controller.path)
+		}
+	}
+}
+
+// addSize adds the lengths of texts to the size of the program.
+func (j *Job) addSize(texts []value) {
+	for _, text := range texts {
+		j.ProgramSize += utf8.RuneCountInString(text.text())
+	}
 }
 
 // numberOrWord converts a value to a number or a word. Values of other types also become words, because the schema has
@@ -137,8 +160,11 @@ func (j *Job) readPods(pods []value, spec value) {
 	patched := append(itemsOf(each(pods, "initContainers")), itemsOf(each(pods, "containers"))...)
 	j.Mounts = namesIn(each(itemsOf(each(patched, "volumeMounts")), "name"))
 	containers := slices.Concat(initializers, each([]value{spec}, "trainer"), patched)
+	variables := itemsOf(each(containers, "env"))
+	j.addSize(each(variables, "name"))
+	j.addSize(each(variables, "value"))
 	j.Secrets = namesIn(slices.Concat(
-		each(itemsOf(each(containers, "env")), "valueFrom", "secretKeyRef", "name"),
+		each(variables, "valueFrom", "secretKeyRef", "name"),
 		each(initializers, "secretRef", "name"),
 		each(volumes, "secret", "secretName"),
 		each(itemsOf(each(volumes, "projected", "sources")), "secret", "name"),

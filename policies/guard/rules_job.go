@@ -66,6 +66,31 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 	return forbid(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), printable(*job.ManagedBy))
 }
 
+// maxProgram is the maximum number of characters in command, args and environment variables. Linux limits a single argument to
+// 131072 bytes.
+const maxProgram = 131072
+
+// oversizedProgram: the API server stores the program several times, in the TrainJob, the JobSet, the Jobs and the pods.
+func oversizedProgram(job Job, _ Parameters) field.ErrorList {
+	if job.ProgramSize <= maxProgram {
+		return nil
+	}
+	return forbid(specPath, "want at most %d characters in command, args and env, got %d: leave data out, and use a volume or the image", maxProgram, job.ProgramSize)
+}
+
+// reservedMetadata: a finalizer can keep a TrainJob for ever, or orphan its pods. Kueue ignores a TrainJob that another object
+// controls.
+func reservedMetadata(job Job, _ Parameters) field.ErrorList {
+	var errs field.ErrorList
+	for _, path := range job.Reserved {
+		errs = append(errs, field.Forbidden(path, "only controllers may set this field: leave it out"))
+	}
+	return errs
+}
+
+// noDeletion finds nothing, because RuleOrphaningDeletion is about deletions, and a Job is about to be created.
+func noDeletion(Job, Parameters) field.ErrorList { return nil }
+
 // sshKeyAccess: the SSH key of a job gives access to all pods of that job.
 func sshKeyAccess(job Job, _ Parameters) field.ErrorList {
 	holdsKey := func(secret string) bool { return strings.HasSuffix(secret, "-mpi-ssh-auth") }

@@ -15,8 +15,14 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/environment"
 )
+
+// tenant is an authorizer for users of tenants, who have none of the rights for which the policy asks.
+var tenant = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.DecisionNoOpinion, "", nil
+})
 
 // policy is a ValidatingAdmissionPolicy with compiled expressions. A validation and its message have the same index.
 // The corresponding type of the API server (plugin/policy/validating) is not used, because it would more than double
@@ -47,7 +53,7 @@ func compile(source *admissionv1.ValidatingAdmissionPolicy) (*policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := cel.OptionalVariableDeclarations{HasParams: source.Spec.ParamKind != nil}
+	options := cel.OptionalVariableDeclarations{HasParams: source.Spec.ParamKind != nil, HasAuthorizer: true}
 	var errs []error
 	for _, v := range source.Spec.Variables {
 		result := compiler.CompileAndStoreVariable(expression{v.Name, v.Expression, celgo.AnyType}, options, environment.StoredExpressions)
@@ -90,7 +96,7 @@ func (p *policy) matches(attributes *admission.VersionedAttributes) bool {
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
-	inputs := cel.OptionalVariableBindings{VersionedParams: parameters}
+	inputs := cel.OptionalVariableBindings{VersionedParams: parameters, Authorizer: tenant}
 	budget := int64(celconfig.RuntimeCELCostBudgetMatchConditions)
 	run := func(expressions cel.ConditionEvaluator) []cel.EvaluationResult {
 		results, left, err := expressions.ForInput(ctx, attributes, request, inputs, nil, budget)
