@@ -81,7 +81,11 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 // neverViolates reports whether no TrainJob of this test can violate a rule. Either the API server refuses a TrainJob
 // that violates the rule before it evaluates the policy, or the rule does not apply to the example acme.
 func (v version) neverViolates(rule guard.Rule) bool {
-	rules := []guard.Rule{guard.RuleUnknownManager, guard.RuleDisallowedVariableSource, guard.RuleUnencryptedRDMA}
+	rules := []guard.Rule{
+		guard.RuleUnknownManager, guard.RuleDisallowedVariableSource, guard.RuleUnencryptedRDMA,
+		// The user of this test may set the metadata of controllers. TestTenantsCannotSetMetadataOfControllers uses other users.
+		guard.RuleReservedMetadata, guard.RuleOrphaningDeletion,
+	}
 	if v.trainer == "trainer-2.3" {
 		rules = append(rules, guard.RuleMissingResources)
 	}
@@ -164,6 +168,7 @@ func (d dice) trainer() string {
 	add(d.rarely(), "image", d.of("quay.io/acme/openmpi:4.1.6", "quay.io/acme/openmpi-cuda:4.1.6", "other"))
 	add(d.IntN(3) == 0, "resourcesPerNode", "{limits: "+d.amounts()+", requests: "+d.amounts()+d.of("", "", "", "", ", claims: [{name: a}]")+"}")
 	add(d.IntN(3) == 0, "env", d.env())
+	add(d.rarely(), "args", "[x"+strings.Repeat("x", d.IntN(2)*130000)+", y"+strings.Repeat("y", d.IntN(2000))+"]")
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 

@@ -49,6 +49,7 @@ var (
 	}
 	trainPermissions = append([]string{
 		"create trainjobs.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org", "delete trainjobs.trainer.kubeflow.org",
+		"delete jobsets.jobset.x-k8s.io",
 	}, viewPermissions...)
 	managePermissions = append([]string{
 		"create trainingruntimes.trainer.kubeflow.org", "patch trainingruntimes.trainer.kubeflow.org",

@@ -1,0 +1,138 @@
+package controlplane_test
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// Patches of metadata that only controllers may set, as JSON.
+const (
+	finalizerPatch  = `{"metadata": {"finalizers": ["orphan"]}}`
+	controllerPatch = `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b", "controller": true}]}}`
+	ownerPatch      = `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b"}]}}`
+	labelPatch      = `{"metadata": {"labels": {"a": "b"}}}`
+)
+
+// TestTenantsCannotSetMetadataOfControllers checks that an editor can neither keep a TrainJob by a finalizer, nor hide it from Kueue behind a
+// controlling owner. An administrator can, because finalizers must be removable.
+func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		editor, admin := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, "root", "system:masters")
+		for patch, refused := range map[string]bool{finalizerPatch: true, controllerPatch: true, ownerPatch: false, labelPatch: false} {
+			job := suspendedJob("created")
+			if err := job.UnmarshalJSON([]byte(merged(t, job, patch))); err != nil {
+				t.Fatal(err)
+			}
+			expectRefusal(t, "creating a TrainJob with "+patch, "reserved-metadata", refused, editor.Create(t.Context(), job.DeepCopy(), client.DryRunAll))
+			expectRefusal(t, "creating a TrainJob as administrator with "+patch, "", false, admin.Create(t.Context(), job.DeepCopy(), client.DryRunAll))
+
+			existing := createSuspended(t, editor)
+			change := client.RawPatch(types.MergePatchType, []byte(patch))
+			expectRefusal(t, "patching a TrainJob with "+patch, "reserved-metadata", refused, editor.Patch(t.Context(), existing.DeepCopy(), change, client.DryRunAll))
+			expectRefusal(t, "patching a TrainJob as administrator with "+patch, "", false, admin.Patch(t.Context(), existing.DeepCopy(), change, client.DryRunAll))
+		}
+	})
+}
+
+// TestTenantsCannotOrphanPods checks that an editor can only delete a TrainJob, or a JobSet that is left over, together with its pods.
+func TestTenantsCannotOrphanPods(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
+		orphan := true
+		options := map[string]struct {
+			option  client.DeleteOption
+			refused bool
+		}{
+			"orphaning":             {client.PropagationPolicy(metav1.DeletePropagationOrphan), true},
+			"the deprecated option": {&client.DeleteOptions{Raw: &metav1.DeleteOptions{OrphanDependents: &orphan}}, true}, //nolint:staticcheck // the API server still accepts it
+			"background":            {client.PropagationPolicy(metav1.DeletePropagationBackground), false},
+			"foreground":            {client.PropagationPolicy(metav1.DeletePropagationForeground), false},
+		}
+		job := createSuspended(t, editor)
+		jobSet := leftover(t, cp)
+		for name, tc := range options {
+			for _, obj := range []client.Object{job, jobSet} {
+				expectRefusal(t, name+" of a "+obj.GetObjectKind().GroupVersionKind().Kind, "orphaning-deletion", tc.refused, editor.Delete(t.Context(), obj, tc.option, client.DryRunAll))
+			}
+		}
+		if err := editor.Delete(t.Context(), jobSet); err != nil {
+			t.Errorf("an editor cannot delete a JobSet that is left over: %v", err)
+		}
+	})
+}
+
+func suspendedJob(name string) *unstructured.Unstructured {
+	job := trainJob(name, "team-vision", "mpi-openmpi-cpu")
+	job["spec"].(map[string]any)["suspend"] = true
+	return &unstructured.Unstructured{Object: job}
+}
+
+// createSuspended creates a TrainJob that does not start, until the test ends.
+func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructured {
+	t.Helper()
+	job := suspendedJob("")
+	job.SetGenerateName("suspended-")
+	if err := editor.Create(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = editor.Delete(t.Context(), job) })
+	return job
+}
+
+// leftover creates a JobSet whose TrainJob does not exist.
+func leftover(t *testing.T, cp *controlplane.ControlPlane) *unstructured.Unstructured {
+	t.Helper()
+	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "a", "image": "a"}}}
+	jobSet := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+		"metadata": map[string]any{"name": "leftover", "namespace": "team-vision"},
+		"spec": map[string]any{"suspend": true, "replicatedJobs": []any{map[string]any{
+			"name": "node", "template": map[string]any{"spec": map[string]any{"template": map[string]any{"spec": pod}}},
+		}}},
+	}}
+	if err := cp.Client().Create(t.Context(), jobSet); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	return jobSet
+}
+
+// merged returns an object with a JSON merge patch.
+func merged(t *testing.T, obj *unstructured.Unstructured, patch string) string {
+	t.Helper()
+	var change unstructured.Unstructured
+	if err := change.UnmarshalJSON([]byte(strings.Replace(patch, "{", `{"apiVersion": "v1", "kind": "Patch", `, 1))); err != nil {
+		t.Fatal(err)
+	}
+	result := obj.DeepCopy()
+	for key, value := range change.Object["metadata"].(map[string]any) {
+		if err := unstructured.SetNestedField(result.Object, value, "metadata", key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := result.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// expectRefusal checks whether a rule refuses a request.
+func expectRefusal(t *testing.T, request, rule string, refused bool, err error) {
+	t.Helper()
+	switch {
+	case refused && (err == nil || !strings.Contains(err.Error(), ": "+rule+": ")):
+		t.Errorf("%s: got %v, want it refused by rule %s", request, err, rule)
+	case !refused && err != nil:
+		t.Errorf("%s: %v", request, err)
+	}
+}
