@@ -17,7 +17,8 @@ type Constraint struct {
 	Enum         []any    // the allowed values, if they are listed
 	Min          *bound
 	Max          *bound
-	Patterns     []string
+	Patterns     []string     // the value matches all of them
+	Refused      []string     // patterns, none of which the value matches
 	MaxLength    json.Number  // in characters
 	Alternatives []Constraint // alternatives that are not single values
 	Unsupported  []string     // expressions of CUE that this package cannot read
@@ -57,6 +58,9 @@ func (c *Constraint) read(v cue.Value) {
 	case op == cue.RegexMatchOp:
 		pattern, _ := args[0].String() // a pattern is always a string
 		c.Patterns = append(c.Patterns, pattern)
+	case op == cue.NotRegexMatchOp:
+		pattern, _ := args[0].String()
+		c.Refused = append(c.Refused, pattern)
 	case op == cue.CallOp && fmt.Sprint(args[0]) == "strings.MaxRunes":
 		c.MaxLength = number(args[1])
 	case op == cue.SelectorOp:

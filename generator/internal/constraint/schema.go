@@ -31,6 +31,9 @@ func (c Constraint) JSONSchema() *jsonschema.Schema {
 			s.AllOf = append(s.AllOf, &jsonschema.Schema{Pattern: jsonschema.Pattern(pattern)})
 		}
 	}
+	for _, pattern := range c.Refused {
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{Not: &jsonschema.Schema{Pattern: jsonschema.Pattern(pattern)}})
+	}
 	c.Min.write(&s.Minimum, &s.ExclusiveMinimum)
 	c.Max.write(&s.Maximum, &s.ExclusiveMaximum)
 	return s

@@ -44,6 +44,7 @@ type Schema struct {
 	AdditionalProperties *Schema     `json:"additionalProperties,omitempty"`
 	AllOf                []*Schema   `json:"allOf,omitempty"`
 	AnyOf                []*Schema   `json:"anyOf,omitempty"`
+	Not                  *Schema     `json:"not,omitempty"`
 	If                   *Schema     `json:"if,omitempty"`
 	Then                 *Schema     `json:"then,omitempty"`
 	Else                 *Schema     `json:"else,omitempty"`
