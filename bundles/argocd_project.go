@@ -14,16 +14,38 @@ type groupKind struct {
 }
 
 // project returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain. The
-// AppProject allows these kinds even if the platform has no object of the kind now. Otherwise, Argo CD could not delete
-// the last object of a kind, because Argo CD ignores objects that an AppProject forbids.
+// AppProject allows the namespaces of all teams, and each of these kinds, even if the platform has no object of the kind now.
+// Otherwise, Argo CD could not delete the last object of a kind, or the objects of a removed team, because Argo CD
+// ignores objects that an AppProject forbids.
 func (a argocdWriter) project() fields {
 	return a.resource("AppProject", a.name(), nil, fields{
 		"description":                "Objects that trainyard generates for the platform " + a.name(),
 		"sourceRepos":                []string{a.RepoURL},
-		"destinations":               a.destinations("*"),
+		"destinations":               a.platformDestinations(),
 		"clusterResourceWhitelist":   a.kinds(true),
 		"namespaceResourceWhitelist": a.kinds(false),
 	})
+}
+
+// openShiftNamespaces are patterns for the namespaces of OpenShift, except openshift-config-managed, which contains the
+// dashboards of OpenShift's console.
+var openShiftNamespaces = []string{
+	"openshift", "openshift-[!c]*", "openshift-c[!o]*", "openshift-co[!n]*", "openshift-con[!f]*", "openshift-config", "openshift-config-operator",
+}
+
+// platformDestinations returns all namespaces except those of Argo CD and of the cluster. A RoleBinding there would give rights over
+// Argo CD or the cluster to everybody who can write to the repository of the platform. A destination with an exclamation mark forbids
+// a namespace in all clusters.
+func (a argocdWriter) platformDestinations() []fields {
+	forbidden := []string{a.Namespace, "kube-*"}
+	if a.Delivery.Target.OpenShift {
+		forbidden = append(forbidden, openShiftNamespaces...)
+	}
+	all := a.destinations("*")
+	for _, namespace := range forbidden {
+		all = append(all, a.destinations("!" + namespace)[0])
+	}
+	return all
 }
 
 // kinds returns the cluster-scoped or the namespaced kinds of objects that a platform can contain.
@@ -38,7 +60,8 @@ func (a argocdWriter) kinds(cluster bool) []groupKind {
 	return kinds
 }
 
-// tenantProject lets the Applications of a team apply only TrainJobs and ConfigMaps, only to the team's namespace.
+// tenantProject returns the AppProject for the Applications of a team. These Applications can apply only TrainJobs, and only to
+// the team's namespace. ConfigMaps are not allowed, because Trainer 2.3 stores the runtime of a job in a ConfigMap.
 func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 	project := a.tenantName(name)
 	spec := fields{
@@ -46,7 +69,7 @@ func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 		"sourceRepos":                tenant.Repositories,
 		"destinations":               a.destinations(name),
 		"clusterResourceWhitelist":   []groupKind{},
-		"namespaceResourceWhitelist": []groupKind{{"", "ConfigMap"}, {v1alpha1.TrainerGroup, "TrainJob"}},
+		"namespaceResourceWhitelist": []groupKind{{v1alpha1.TrainerGroup, "TrainJob"}},
 	}
 	roles := slices.Concat(
 		role(project, "editor", "Sync Applications of the team", tenant.Editors, "get", "sync", "action/*"),
