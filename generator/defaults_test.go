@@ -23,7 +23,7 @@ var plain = map[string]string{
       {from: intel-mpi, image: "a/b:1", resources: {}, launcher: {resources: {}}, tolerations: [{key: a, value: b}], preflight: {}, limits: {},
        storage: {d: {claim: c}, m: {claim: e}}, initializers: {dataset: {storage: d, resources: {}}, model: {storage: m, resources: {}}}}
   tenants:
-    team-a: {runtimes: [mpi], namespace: {}, editors: {groups: [a]}, repositories: ["https://git.example/b.git"], applications: {folders: [c]}}
+    team-a: {runtimes: [mpi], namespace: {}, quota: {pods: 100}, editors: {groups: [a]}, repositories: ["https://git.example/b.git"], applications: {folders: [c]}}
   network: {apiServer: {cidrs: [10.0.0.1/32]}}
   admission: {}
   grafana: {delivery: operator, rules: {}}
