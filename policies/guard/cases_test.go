@@ -122,7 +122,7 @@ var cases = map[string]ruleCase{
 	},
 	"a large program": {
 		rule: RuleOversizedProgram, at: "spec", says: "want at most 131072 characters in command, args and env, got",
-		accepts: specs(`{trainer: {command: [sh, -c], args: ["`+strings.Repeat("x", 131000)+`"], env: [{name: A, value: b}]}}`),
+		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 131000) + `"], env: [{name: A, value: b}]}}`),
 		refuses: specs(`{trainer: {args: ["`+strings.Repeat("x", 131073)+`"]}}`, `{trainer: {command: ["`+strings.Repeat("x", 70000)+`"], args: ["`+strings.Repeat("x", 70000)+`"]}}`,
 			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131072)+`"}]}}`),
 	},
