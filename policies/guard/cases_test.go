@@ -118,7 +118,7 @@ var cases = map[string]ruleCase{
 		refuses: pods(`{spec: {volumes: [{name: a, emptyDir: {sizeLimit: 1e999}}]}}`,
 			`{spec: {volumes: [{name: a, downwardAPI: {items: [{path: b, resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}]}}]}}`,
 			`{spec: {volumes: [{name: a, projected: {sources: [{downwardAPI: {items: [{path: b, resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}]}}]}}]}}`,
-			`{spec: {containers: [{name: node, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
+			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
 	"a large program": {
 		rule: RuleOversizedProgram, at: "spec", says: "want at most 131072 characters in command, args and env, got",
@@ -128,12 +128,21 @@ var cases = map[string]ruleCase{
 	},
 	"large variables of patches": {
 		rule: RuleOversizedProgram, at: "spec", says: "got 131073",
-		refuses: pods(`{spec: {containers: [{name: node, env: [{name: A, value: "` + strings.Repeat("x", 131072) + `"}]}]}}`),
+		refuses: pods(`{spec: {initContainers: [{name: identity, env: [{name: A, value: "` + strings.Repeat("x", 131072) + `"}]}]}}`),
 	},
 	"metadata of controllers": {
 		rule: RuleReservedMetadata, at: "metadata.",
 		accepts: []submitted{{metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b}]}`}},
 		refuses: []submitted{{metadata: `{name: a, finalizers: [orphan]}`}, {metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b, controller: true}]}`}},
+	},
+	"patched jobs and containers": {
+		rule: RuleUnknownPatchTarget, at: "spec.", says: "cannot be patched",
+		accepts: pods(`{spec: {containers: [{name: node, volumeMounts: [{name: a, mountPath: /a}]}], initContainers: [{name: preflight, env: [{name: A, value: b}]}]}}`),
+		refuses: pods(`{spec: {containers: [{name: sidecar}]}}`, `{spec: {initContainers: [{name: setup}]}}`, `{spec: {containers: [{name: node, env: [{name: A, value: b}]}]}}`),
+	},
+	"patched jobs of a runtime of the tenant": {
+		rule: RuleUnknownPatchTarget, data: with("ownRuntimes", "true"),
+		accepts: []submitted{{spec: `{runtimeRef: {name: ours, kind: TrainingRuntime}}`, pod: `{spec: {containers: [{name: sidecar}]}}`}},
 	},
 	"amounts of 0": {
 		rule: RuleZeroAmount, at: "spec.trainer.resourcesPerNode.", says: "want more than 0",
@@ -181,9 +190,9 @@ var cases = map[string]ruleCase{
 	"sources of variables": {
 		rule: RuleDisallowedVariableSource, at: "spec", says: "not among",
 		accepts: append(specs(`{trainer: {env: [{name: A, valueFrom: {configMapKeyRef: {name: a, key: b}}}, {name: B, valueFrom: {secretKeyRef: {name: a, key: b}}}]}}`),
-			pods(`{spec: {containers: [{name: sidecar, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]}}`)...),
+			pods(`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]}}`)...),
 		refuses: append(specs(`{trainer: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}`, `{initializer: {model: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}}`),
-			pods(`{spec: {initContainers: [{name: sidecar, env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}]}}`)...),
+			pods(`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}]}}`)...),
 	},
 	"managers": {
 		rule: RuleUnknownManager, at: "spec.managedBy", says: "want trainer.kubeflow.org/trainjob-controller, or none, got",
@@ -200,15 +209,15 @@ var cases = map[string]ruleCase{
 			`{trainer: {env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}}`),
 			pods(`{spec: {volumes: [{name: a, secret: {secretName: other-mpi-ssh-auth}}]}}`,
 				`{spec: {volumes: [{name: a, projected: {sources: [{configMap: {name: a}}, {secret: {name: other-mpi-ssh-auth}}]}}]}}`,
-				`{spec: {containers: [{name: a, env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}]}}`)...),
+				`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}]}}`)...),
 	},
 	"allowed fields of patches": {
 		rule: RuleDisallowedPatchField, at: "spec.", says: "leave it out",
-		accepts: pods(`{metadata: {}, spec: {containers: [{name: a, env: [{name: A, value: b}], volumeMounts: [{name: a, mountPath: /a, subPath: b, readOnly: true}]}]}}`, `{spec: null}`),
+		accepts: pods(`{metadata: {}, spec: {initContainers: [{name: identity, env: [{name: A, value: b}], volumeMounts: [{name: a, mountPath: /a, subPath: b, readOnly: true}]}]}}`, `{spec: null}`),
 		refuses: pods(`{spec: {affinity: {}}}`, `{spec: {tolerations: []}}`, `{spec: {schedulingGates: [{name: a}]}}`, `{spec: {serviceAccountName: a}}`,
 			`{spec: {imagePullSecrets: [{name: a}]}}`, `{spec: {hostNetwork: true}}`, `{spec: {securityContext: {}}}`, `{spec: {terminationGracePeriodSeconds: 1}}`,
-			`{spec: {containers: [{name: a, image: b}]}}`, `{spec: {initContainers: [{name: a, securityContext: {}}]}}`,
-			`{spec: {containers: [{name: a, volumeMounts: [{name: a, mountPath: /a, mountPropagation: Bidirectional}]}]}}`,
+			`{spec: {containers: [{name: node, image: b}]}}`, `{spec: {initContainers: [{name: identity, securityContext: {}}]}}`,
+			`{spec: {containers: [{name: node, volumeMounts: [{name: a, mountPath: /a, mountPropagation: Bidirectional}]}]}}`,
 			`{metadata: {name: a}}`, `{metadata: {finalizers: [a]}}`, `{other: a}`),
 	},
 	"allowed fields of patches above pods": {

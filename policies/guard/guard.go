@@ -27,6 +27,7 @@ const (
 	RuleUnknownManager           Rule = "unknown-manager"
 	RuleSSHKeyAccess             Rule = "ssh-key-access"
 	RuleDisallowedPatchField     Rule = "disallowed-patch-field"
+	RuleUnknownPatchTarget       Rule = "unknown-patch-target"
 	RuleDisallowedVolume         Rule = "disallowed-volume"
 	RuleRuntimeVolumeMount       Rule = "runtime-volume-mount"
 	RuleUnlistedLabel            Rule = "unlisted-label"
@@ -63,6 +64,7 @@ func Rules() []Definition {
 		{RuleUnknownManager, "A TrainJob may only be managed by a controller that runs TrainJobs", unknownManager},
 		{RuleSSHKeyAccess, "A TrainJob may not read the SSH keys of jobs, because such a key gives access to all pods of a job", sshKeyAccess},
 		{RuleDisallowedPatchField, "Patches may only set fields that trainyard has reviewed", disallowed(RuleDisallowedPatchField)},
+		{RuleUnknownPatchTarget, "Patches may only name jobs and containers that the runtime has", unknownPatchTarget},
 		{RuleDisallowedVolume, "Patches may only add volumes from the TrainJob's own namespace, under names that the runtime does not use", disallowedVolume},
 		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
 		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},

@@ -44,6 +44,8 @@ type Job struct {
 	// Labels and Annotations are the keys that Trainer sets on the JobSet, Jobs and pods. NodeLabels are the keys
 	// of node selectors.
 	Labels, Annotations, NodeLabels []Named
+	// PatchTargets are the jobs and containers that patches name, and the variables of main containers that patches set.
+	PatchTargets []PatchTarget
 	// Volumes are the names of the volumes that patches add.
 	Volumes []Named
 	// Mounts are the names of the volumes that patches mount.
@@ -59,6 +61,12 @@ type RuntimeRef struct{ Group, Kind, Name string }
 type Named struct {
 	Name string
 	Path *field.Path
+}
+
+// PatchTarget is a job or container that a patch names.
+type PatchTarget struct {
+	Named
+	Kind string // job, container, initContainer, or "env of container"
 }
 
 // DisallowedField is a field that a TrainJob must not set.

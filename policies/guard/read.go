@@ -24,8 +24,8 @@ type Reader struct {
 	patches func(spec value) patches
 }
 
-// patches are the patched pod specs, and the patched metadata of pods, Jobs and the JobSet.
-type patches struct{ metadata, pods []value }
+// patches are the patched jobs and pod specs, and the patched metadata of pods, Jobs and the JobSet.
+type patches struct{ metadata, jobs, pods []value }
 
 // readers are the constructors of readers, by minor version of Trainer.
 var readers = map[string]func() Reader{"2.1": trainer21, "2.2": trainer22, "2.3": trainer23}
@@ -62,6 +62,7 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	patches := r.patches(spec)
 	metadata := append([]value{spec}, patches.metadata...)
 	job.Labels, job.Annotations = keysOf(each(metadata, "labels")), keysOf(each(metadata, "annotations"))
+	job.addTargets("job", patches.jobs)
 	job.readPods(patches.pods, spec)
 	return job, f.typeErrors
 }
@@ -151,16 +152,30 @@ func (j *Job) amounts(v value) map[string]resource.Quantity {
 	return found
 }
 
+// addTargets adds jobs or containers that patches name.
+func (j *Job) addTargets(kind string, targets []value) {
+	for _, name := range namesIn(each(targets, "name")) {
+		j.PatchTargets = append(j.PatchTargets, PatchTarget{name, kind})
+	}
+}
+
 // readPods reads the patched pod specs, and the Secrets of the trainer and the initializers.
 func (j *Job) readPods(pods []value, spec value) {
 	j.NodeLabels = keysOf(each(pods, "nodeSelector"))
 	volumes := itemsOf(each(pods, "volumes"))
 	j.Volumes = namesIn(each(volumes, "name"))
+	containers, initContainers := itemsOf(each(pods, "containers")), itemsOf(each(pods, "initContainers"))
+	j.addTargets("container", containers)
+	j.addTargets("initContainer", initContainers)
+	for _, c := range containers {
+		if c.get("env").exists() {
+			j.PatchTargets = append(j.PatchTargets, PatchTarget{Named{c.get("name").text(), c.get("env").path}, "env of container"})
+		}
+	}
 	initializers := append(each([]value{spec}, "initializer", "dataset"), each([]value{spec}, "initializer", "model")...)
-	patched := append(itemsOf(each(pods, "initContainers")), itemsOf(each(pods, "containers"))...)
+	patched := slices.Concat(initContainers, containers)
 	j.Mounts = namesIn(each(itemsOf(each(patched, "volumeMounts")), "name"))
-	containers := slices.Concat(initializers, each([]value{spec}, "trainer"), patched)
-	variables := itemsOf(each(containers, "env"))
+	variables := itemsOf(each(slices.Concat(initializers, each([]value{spec}, "trainer"), patched), "env"))
 	j.addSize(each(variables, "name"))
 	j.addSize(each(variables, "value"))
 	j.Secrets = namesIn(slices.Concat(

@@ -1,10 +1,13 @@
 package guard
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. If a patch could add a volume with
@@ -22,6 +25,31 @@ func isRuntimeVolume(volume string) bool {
 func disallowedVolume(job Job, p Parameters) field.ErrorList {
 	return append(disallowed(RuleDisallowedVolume)(job, p), forbidEach(job.Volumes, isRuntimeVolume,
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
+}
+
+// patchTargets are the names of the jobs and containers of the shipped runtimes, by kind. Trainer refuses variables in patches of all
+// main containers, so there are no targets of that kind.
+var patchTargets = map[string][]string{
+	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
+	"container":     {"dataset-initializer", "model-initializer", "node"},
+	"initContainer": {"identity", "preflight"},
+}
+
+// unknownPatchTarget: Trainer 2.3 silently ignores a patch of a job that its runtime does not have. Runtimes of tenants can have jobs
+// and containers with any names.
+func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
+	if listed, ok := p.Runtimes[job.Runtime.Name]; !ok || listed.Kind != job.Runtime.Kind || job.Runtime.Group != v1alpha1.TrainerGroup {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, target := range job.PatchTargets {
+		if !slices.Contains(patchTargets[target.Kind], target.Name) {
+			errs = append(errs, field.Forbidden(target.Path, fmt.Sprintf("%s %s cannot be patched: leave it out, and use a name of the runtime (jobs %s; containers %s; "+
+				"initContainers %s) and spec.trainer.env", target.Kind, printable(target.Name), strings.Join(patchTargets["job"], ", "),
+				strings.Join(patchTargets["container"], ", "), strings.Join(patchTargets["initContainer"], ", "))))
+		}
+	}
+	return errs
 }
 
 // runtimeVolumeMount: the runtime can limit the mount of a volume to one folder, or make it read-only. Another mount of

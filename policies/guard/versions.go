@@ -15,7 +15,7 @@ func trainer21() Reader {
 		}),
 		patches: func(spec value) patches {
 			overrides := spec.get("podTemplateOverrides").items()
-			return patches{metadata: each(overrides, "metadata"), pods: each(overrides, "spec")}
+			return patches{metadata: each(overrides, "metadata"), jobs: itemsOf(each(overrides, "targetJobs")), pods: each(overrides, "spec")}
 		},
 	}
 }
@@ -59,11 +59,12 @@ func patchedTrainJob(podFields fields) fieldSchema {
 
 func runtimePatches(spec value) patches {
 	jobSets := each(spec.get("runtimePatches").items(), "trainingRuntimeSpec", "template")
-	jobs := each(itemsOf(each(jobSets, "spec", "replicatedJobs")), "template")
+	replicated := itemsOf(each(jobSets, "spec", "replicatedJobs"))
+	jobs := each(replicated, "template")
 	pods := each(jobs, "spec", "template")
 	var metadata []value
 	for _, level := range [][]value{jobSets, jobs, pods} {
 		metadata = append(metadata, each(level, "metadata")...)
 	}
-	return patches{metadata: metadata, pods: each(pods, "spec")}
+	return patches{metadata: metadata, jobs: replicated, pods: each(pods, "spec")}
 }

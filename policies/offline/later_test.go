@@ -43,7 +43,7 @@ var later = map[string]struct{ rule, spec string }{
 	"a key of a Secret":            {"disallowed-field", `trainer: {env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: a, LATER: a}}}]}`},
 	"an initializer's Secret":      {"disallowed-field", `initializer: {dataset: {secretRef: {name: a, LATER: a}}}`},
 	"a target of an override":      {"disallowed-patch-field", `podTemplateOverrides: [{targetJobs: [{name: node, LATER: a}]}]`},
-	"a patched variable":           {"disallowed-patch-field", ofPod(`spec: {containers: [{name: node, env: [{name: A, LATER: a}]}]}`)},
+	"a patched variable":           {"disallowed-patch-field", ofPod(`spec: {initContainers: [{name: identity, env: [{name: A, LATER: a}]}]}`)},
 	"a patched field of a pod":     {"disallowed-patch-field", ofPod(`spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {fieldRef: {fieldPath: a, LATER: a}}}]}]}`)},
 	"a claim":                      {"disallowed-patch-field", ofPod(`spec: {volumes: [{name: a, persistentVolumeClaim: {claimName: a, LATER: a}}]}`)},
 	"a volume of a Secret":         {"disallowed-patch-field", ofPod(`spec: {volumes: [{name: a, secret: {secretName: a, LATER: a}}]}`)},
