@@ -107,6 +107,7 @@ var published = []string{
 	"unused-rules-setting",
 	"unverified-encryption",
 	"variables-without-object-store",
+	"visible-nfs-server",
 	"wireguard-on-openshift",
 }
 
