@@ -8,6 +8,13 @@
 {{- with .Values.commonAnnotations }}{{ toYaml . }}{{ end }}
 {{- end }}
 
+{{/* The names of the admission policies' bindings in the cluster, each between spaces, or "*" without a cluster, as in helm template. */}}
+{{- define "vanilla.inForce" -}}
+{{- with lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicyBinding" "" "" }}
+  {{- range .items }} {{ .metadata.name }} {{ end }}
+{{- else }}*{{ end }}
+{{- end }}
+
 {{/* The quoted name of an image. If the values name a mirror, the image is taken from the mirror. Argument: a list of the root context and the image. */}}
 {{- define "vanilla.image" -}}
 {{- $values := (index . 0).Values }}
