@@ -66,7 +66,7 @@ func (b *bench) revise() error {
 }
 
 // moveAside renames a folder, if it exists. It does not delete the folder, because deletions make later writes slow:
-// for minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. When 2,500 files were
+// for minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. When 2,600 files were
 // written, this examination took half of the time.
 func (b *bench) moveAside(dir string) error {
 	b.aside++
