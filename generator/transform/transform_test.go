@@ -78,12 +78,12 @@ func TestApply(t *testing.T) {
 		"a sync wave by kind": {
 			`{argocd: true}`,
 			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a}\n",
-			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a, annotations: {argocd.argoproj.io/sync-options: 'Prune=confirm,SkipDryRunOnMissingResource=true', argocd.argoproj.io/sync-wave: \"0\"}}\n",
+			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a, annotations: {argocd.argoproj.io/sync-options: 'Prune=confirm,PruneLast=true,SkipDryRunOnMissingResource=true', argocd.argoproj.io/sync-wave: \"0\"}}\n",
 		},
 		"a sync wave is not overwritten": {
 			`{argocd: true}`,
 			"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    argocd.argoproj.io/sync-wave: \"7\"\n",
-			"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    argocd.argoproj.io/sync-wave: \"7\"\n",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    argocd.argoproj.io/sync-wave: \"7\"\n    argocd.argoproj.io/sync-options: PruneLast=true\n",
 		},
 		"a kind of another group":       {`{argocd: true}`, "apiVersion: example.com/v1\nkind: ConfigMap\n", "apiVersion: example.com/v1\nkind: ConfigMap\n"},
 		"argocd: false changes nothing": {`{argocd: false}`, "apiVersion: v1\nkind: ConfigMap\n", "apiVersion: v1\nkind: ConfigMap\n"},

@@ -37,7 +37,7 @@ func Sizes() map[string]Size {
 
 // perTenant is the number of objects that each tenant has in addition to its runtimes: a ServiceAccount for
 // its jobs, and two Roles with their RoleBindings.
-const perTenant = 5
+const perTenant = 6
 
 // Objects returns the number of objects of the document, in all environments together.
 func (s Size) Objects() int { return s.OfTenant() * s.Tenants * s.Environments }
