@@ -36,7 +36,7 @@ func Sizes() map[string]Size {
 }
 
 // perTenant is the number of objects that each tenant has in addition to its runtimes: a ServiceAccount for
-// its jobs, and two Roles with their RoleBindings.
+// its jobs, two Roles with their RoleBindings, and a ResourceQuota.
 const perTenant = 6
 
 // Objects returns the number of objects of the document, in all environments together.
