@@ -29,23 +29,23 @@ func TestResourceQuotaBoundary(t *testing.T) {
 		refusal        string // the message for a pod of one more node
 	}{
 		"a launcher that is a node": {
-			"{from: openmpi-cpu, image: a, resources: {cpu: 1500m, memory: 3Gi}}", "{cpu: 6, memory: 12Gi, pods: 4}", 4,
+			"{from: openmpi-cpu, image: a, resources: {cpu: 1500m, memory: 3Gi}}", "{cpu: 6, memory: 12Gi, pods: 4, trainJobs: 1}", 4,
 			"requested: limits.cpu=1500m,limits.memory=3Gi,pods=1,requests.cpu=1500m,requests.memory=3Gi, " +
 				"used: limits.cpu=6,limits.memory=12Gi,pods=4,requests.cpu=6,requests.memory=12Gi, " +
 				"limited: limits.cpu=6,limits.memory=12Gi,pods=4,requests.cpu=6,requests.memory=12Gi",
 		},
 		"a launcher with resources of its own": {
 			"{from: intel-mpi, image: a, resources: {cpu: 1500m, memory: 3Gi}, runLauncherAsNode: false, launcher: {resources: {cpu: 250m, memory: 1Gi}}}",
-			"{cpu: 4750m, memory: 10Gi, pods: 4}", 3, "exceeded quota: trainyard, requested:",
+			"{cpu: 4750m, memory: 10Gi, pods: 4, trainJobs: 1}", 3, "exceeded quota: trainyard, requested:",
 		},
 		"devices": {
-			"{from: openmpi-gpu, image: a, resources: {nvidia.com/gpu: 2}}", "{nvidia.com/gpu: 6}", 3,
+			"{from: openmpi-gpu, image: a, resources: {nvidia.com/gpu: 2}}", "{nvidia.com/gpu: 6, trainJobs: 1}", 3,
 			"requested: requests.nvidia.com/gpu=2, used: requests.nvidia.com/gpu=6, limited: requests.nvidia.com/gpu=6",
 		},
 		"an initializer that ends before the others start": {
 			`{from: openmpi-cpu, image: a, resources: {cpu: 2, memory: 4Gi}, storage: {data: {claim: data}},
 			  initializers: {dataset: {storage: data, uri: "s3://data/set", resources: {cpu: 3, memory: 8Gi}}}}`,
-			"{cpu: 4, memory: 8Gi, pods: 2}", 2, "exceeded quota: trainyard, requested:",
+			"{cpu: 4, memory: 8Gi, pods: 2, trainJobs: 1}", 2, "exceeded quota: trainyard, requested:",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
