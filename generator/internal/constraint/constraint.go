@@ -55,12 +55,8 @@ func (c *Constraint) read(v cue.Value) {
 		c.Min = &bound{number(args[0]), op == cue.GreaterThanOp}
 	case op == cue.LessThanOp, op == cue.LessThanEqualOp:
 		c.Max = &bound{number(args[0]), op == cue.LessThanOp}
-	case op == cue.RegexMatchOp:
-		pattern, _ := args[0].String() // a pattern is always a string
-		c.Patterns = append(c.Patterns, pattern)
-	case op == cue.NotRegexMatchOp:
-		pattern, _ := args[0].String()
-		c.Refused = append(c.Refused, pattern)
+	case op == cue.RegexMatchOp, op == cue.NotRegexMatchOp:
+		c.readPattern(op, args[0])
 	case op == cue.CallOp && fmt.Sprint(args[0]) == "strings.MaxRunes":
 		c.MaxLength = number(args[1])
 	case op == cue.SelectorOp:
@@ -70,6 +66,15 @@ func (c *Constraint) read(v cue.Value) {
 		c.Unsupported = append(c.Unsupported, fmt.Sprint(v))
 	case isValue(v):
 		c.Enum = append(c.Enum, decoded(v))
+	}
+}
+
+func (c *Constraint) readPattern(op cue.Op, v cue.Value) {
+	pattern, _ := v.String() // a pattern is always a string
+	if op == cue.RegexMatchOp {
+		c.Patterns = append(c.Patterns, pattern)
+	} else {
+		c.Refused = append(c.Refused, pattern)
 	}
 }
 
