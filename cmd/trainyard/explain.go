@@ -114,7 +114,7 @@ func required(one field) string {
 	return ""
 }
 
-// maxShownPath is the maximum number of characters that a message repeats from a path. Real paths are shorter.
+// maxShownPath is the maximum number of characters of a path that a message shows. Real paths are shorter.
 const maxShownPath = 200
 
 func unknownField(given string) error {

@@ -100,7 +100,8 @@ func (o Object) ID() ID { return o.id }
 // Origin returns the positions in the document and in CUE from which the object comes.
 func (o Object) Origin() Origin { return o.origin }
 
-// Shape returns the shape of the object, and the values of its parameters in the same order. Both must not be changed.
+// Shape returns the object with placeholders for its parameters, and the values of the parameters in the order of the
+// placeholders. Callers must change neither.
 func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
 
 // Label returns the value of one of the object's labels, or "".

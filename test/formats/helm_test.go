@@ -152,9 +152,8 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 	})
 }
 
-// refusedParameters sets all parameters of a document to one value, and returns the parameters for which the document
-// refuses it. It then sets only the admitted parameters a second time, because some rules are skipped if any value is
-// refused.
+// refusedParameters sets every parameter of a document to the same value, and returns the parameters that do not accept the
+// value. A second run sets only the other parameters, because some rules are skipped if any value is refused.
 func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
