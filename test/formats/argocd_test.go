@@ -2,8 +2,10 @@ package formats
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -56,17 +58,43 @@ func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	return p
 }
 
+// permits reports whether an AppProject permits a namespace. A destination that begins with an exclamation mark forbids the
+// namespaces that match the rest. Source: Argo CD, Projects, "Negating destinations".
+func (p project) permits(t *testing.T, namespace string) bool {
+	t.Helper()
+	permitted := false
+	for _, destination := range p.Spec.Destinations {
+		pattern, forbids := strings.CutPrefix(destination.Namespace, "!")
+		matches, err := path.Match(strings.ReplaceAll(pattern, "[!", "[^"), namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if forbids && matches {
+			return false
+		}
+		permitted = permitted || matches
+	}
+	return permitted
+}
+
 // expectAllowed checks that the AppProject allows the kind of each object. Kinds of cluster-scoped objects must be in
 // clusterResourceWhitelist, and kinds of namespaced objects in namespaceResourceWhitelist.
 func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 	t.Helper()
-	for _, destination := range p.Spec.Destinations {
-		if destination.Namespace != "*" {
-			t.Errorf("the AppProject allows namespace %s, want all namespaces", destination.Namespace)
+	forbidden := []string{"kube-system", "kube-public", "argocd"}
+	if bundle.Delivery.Target.OpenShift {
+		forbidden = []string{"kube-system", "openshift-gitops", "openshift", "openshift-config", "openshift-ingress", "openshift-console", "openshift-cluster-version"}
+	}
+	for _, namespace := range forbidden {
+		if p.permits(t, namespace) {
+			t.Errorf("the AppProject allows the namespace %s", namespace)
 		}
 	}
 	for o := range bundle.Objects.All() {
 		id := o.ID()
+		if id.Namespace != "" && !p.permits(t, id.Namespace) {
+			t.Errorf("the AppProject forbids the namespace of %s", id)
+		}
 		allowed, others := p.Spec.ClusterResourceWhitelist, p.Spec.NamespaceResourceWhitelist
 		if id.Namespace != "" {
 			allowed, others = others, allowed
