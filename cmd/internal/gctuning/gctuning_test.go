@@ -5,42 +5,42 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"testing"
 	"time"
 )
-
-// sink forces an allocation onto the heap.
-var sink []byte
 
 func TestMain(m *testing.M) {
 	Tune()
 	os.Exit(m.Run())
 }
 
-// collections allocates the given number of MiB as garbage, and returns the number of collections that run meanwhile.
-func collections(megabytes int) uint32 {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for range megabytes {
-		sink = make([]byte, 1<<20)
+// eventually collects garbage until the GC percentage, which adjust sets after a collection, is in a range.
+func eventually(t *testing.T, low, high uint64) {
+	t.Helper()
+	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+		metrics.Read(percent)
+		got := percent[0].Value.Uint64()
+		if got >= low && got <= high {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the GC percentage is %d, want %d to %d", got, low, high)
+		}
 	}
-	runtime.ReadMemStats(&after)
-	return after.NumGC - before.NumGC
 }
 
 func TestCollectsWhenTheHeapReachesItsMinimum(t *testing.T) {
-	// A collection does not free objects that are allocated during the collection, so the number of collections varies.
-	if n := collections(40 * minHeap >> 20); n < 5 || n > 80 {
-		t.Errorf("%d collections for 40 times minHeap of garbage, want 5 to 80", n)
-	}
+	eventually(t, maxPercent/3, maxPercent) // the tests themselves have a few megabytes
 }
 
 func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {
 	live := make([]byte, 2*minHeap)
-	if n := collections(20 * minHeap >> 20); n < 3 || n > 20 {
-		t.Errorf("%d collections for ten times the live heap of garbage, want 3 to 20", n)
-	}
+	eventually(t, 100, 130)
 	runtime.KeepAlive(live)
 }
 
