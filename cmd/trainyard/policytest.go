@@ -48,7 +48,7 @@ DIR contains cases:
     says: want 1 to 16       # part of the first message; optional
 
 "user" is the user who submits the TrainJob, "somebody" by default. "before" is the TrainJob that an update
-changes.
+changes. "namespaceLabels" are the labels of the tenant's namespace, by default those that the rules require.
 
 Each case is one line with its position. For a failed case, this is the position of the expectation. The
 line also includes the positions of the values in the TrainJob that rules refuse.

@@ -31,7 +31,7 @@ var cases = map[string]ruleCase{
 	"listed runtimes": {
 		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: "name one of: mpi, team-mpi",
 		accepts: specs(`{runtimeRef: {name: mpi}}`, `{runtimeRef: {name: team-mpi, kind: TrainingRuntime, apiGroup: trainer.kubeflow.org}}`),
-		refuses: specs(`{runtimeRef: {name: torch}}`, `{runtimeRef: {}}`, `{runtimeRef: {name: own, kind: TrainingRuntime}}`, `{runtimeRef: {name: Exempt}}`),
+		refuses: specs(`{runtimeRef: {name: torch}}`, `{runtimeRef: {name: own, kind: TrainingRuntime}}`, `{runtimeRef: {name: Exempt}}`),
 	},
 	"a misspelled runtime is suggested": {
 		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: "did you mean team-mpi?", refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
@@ -130,6 +130,26 @@ var cases = map[string]ruleCase{
 		rule: RuleOversizedProgram, at: "spec", says: "got 131073",
 		refuses: pods(`{spec: {initContainers: [{name: identity, env: [{name: A, value: "` + strings.Repeat("x", 131072) + `"}]}]}}`),
 	},
+	"queues": {
+		rule: RuleUnlistedQueue, data: with("queues", "fast slow"), at: "metadata.labels", says: "want fast or slow",
+		accepts: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: slow}}`}},
+		refuses: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: ""}}`}},
+	},
+	"a default queue": {
+		rule: RuleUnlistedQueue, data: with("queues", "default slow"), at: "metadata.labels", says: "got fast",
+		accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}},
+		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: fast}}`}},
+	},
+	"no queues": {rule: RuleUnlistedQueue, accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: any}}`}}},
+	"priority classes": {
+		rule: RuleUnlistedPriorityClass, data: with("priorityClasses", "high low"), at: "metadata.labels", says: "name one of: high, low",
+		accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: low}}`}},
+		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
+	},
+	"no priority classes": {
+		rule: RuleUnlistedPriorityClass, at: "metadata.labels", says: "urgent is not a priority class of this namespace: leave it out",
+		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
+	},
 	"metadata of controllers": {
 		rule: RuleReservedMetadata, at: "metadata.",
 		accepts: []submitted{{metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b}]}`}},
@@ -143,6 +163,14 @@ var cases = map[string]ruleCase{
 	"patched jobs of a runtime of the tenant": {
 		rule: RuleUnknownPatchTarget, data: with("ownRuntimes", "true"),
 		accepts: []submitted{{spec: `{runtimeRef: {name: ours, kind: TrainingRuntime}}`, pod: `{spec: {containers: [{name: sidecar}]}}`}},
+	},
+	"initializers": {
+		rule: RuleMissingInitializer, data: with("mpi.initializers", "dataset"), at: "spec.initializer.model", says: "leave it out",
+		accepts: specs(`{initializer: {dataset: {storageUri: "hf://a/b"}}}`), refuses: specs(`{initializer: {model: {storageUri: "hf://a/b"}}}`),
+	},
+	"initializers of a runtime of the tenant": {
+		rule: RuleMissingInitializer, data: with("ownRuntimes", "true"),
+		accepts: specs(`{runtimeRef: {name: ours, kind: TrainingRuntime}, initializer: {model: {}}}`),
 	},
 	"amounts of 0": {
 		rule: RuleZeroAmount, at: "spec.trainer.resourcesPerNode.", says: "want more than 0",
@@ -222,11 +250,11 @@ var cases = map[string]ruleCase{
 	},
 	"allowed fields of patches above pods": {
 		rule: RuleDisallowedPatchField, only: "2.2 2.3", at: "spec.runtimePatches[0]", says: "leave it out",
-		accepts: specs(`{runtimePatches: [{manager: a, time: "2026-01-31T12:00:00Z", trainingRuntimeSpec: {template: {metadata: {labels: {team: a}}}}}]}`),
-		refuses: specs(`{runtimePatches: [{other: a}]}`, `{runtimePatches: [{trainingRuntimeSpec: {mlPolicy: {}}}]}`,
-			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {network: {}}}}}]}`,
-			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, replicas: 4}]}}}}]}`,
-			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {parallelism: 4}}}]}}}}]}`),
+		accepts: specs(`{runtimePatches: [{manager: a.example/b, time: "2026-01-31T12:00:00Z", trainingRuntimeSpec: {template: {metadata: {labels: {team: a}}}}}]}`),
+		refuses: specs(`{runtimePatches: [{manager: a.example/b, other: a}]}`, `{runtimePatches: [{manager: a.example/b, trainingRuntimeSpec: {mlPolicy: {}}}]}`,
+			`{runtimePatches: [{manager: a.example/b, trainingRuntimeSpec: {template: {spec: {network: {}}}}}]}`,
+			`{runtimePatches: [{manager: a.example/b, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, replicas: 4}]}}}}]}`,
+			`{runtimePatches: [{manager: a.example/b, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {parallelism: 4}}}]}}}}]}`),
 	},
 	"volumes of the namespace": {
 		rule: RuleDisallowedVolume, at: "spec", says: "",
@@ -254,8 +282,8 @@ var cases = map[string]ruleCase{
 	},
 	"listed labels of the JobSet and of Jobs": {
 		rule: RuleUnlistedLabel, only: "2.2 2.3", at: "spec.runtimePatches[0].trainingRuntimeSpec.template", says: `app is not among`,
-		refuses: specs(`{runtimePatches: [{trainingRuntimeSpec: {template: {metadata: {labels: {app: a}}}}}]}`,
-			`{runtimePatches: [{trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {annotations: {app: a}}}}]}}}}]}`),
+		refuses: specs(`{runtimePatches: [{manager: a.example/b, trainingRuntimeSpec: {template: {metadata: {labels: {app: a}}}}}]}`,
+			`{runtimePatches: [{manager: a.example/b, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {annotations: {app: a}}}}]}}}}]}`),
 	},
 	"listed node labels": {
 		rule: RuleUnlistedNodeLabel, at: "spec", says: `gpu is not among the node labels`,

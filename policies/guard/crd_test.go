@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
@@ -62,10 +64,17 @@ func compareFields(t *testing.T, path string, guarded fieldSchema, schema apiext
 			t.Errorf("%s is a list in this package, but not in the CRD of Trainer", path)
 			return
 		}
+		if diff := cmp.Diff(schema.XListMapKeys, slices.DeleteFunc([]string{guarded.key}, func(key string) bool { return key == "" }), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: keys of the list: -Trainer +guard:\n%s", path, diff)
+		}
 		compareFields(t, path+"[]", guarded.of, *schema.Items.Schema)
 	case mapping:
 		if schema.AdditionalProperties == nil {
 			t.Errorf("%s is a mapping in this package, but not in the CRD of Trainer", path)
+		}
+	case scalar:
+		if guarded.valid("") != (schema.MinLength == nil) && guarded.wanted == name.wanted {
+			t.Errorf("%s: want a name that is not empty in Trainer, too", path)
 		}
 	case object:
 		compareObject(t, path, guarded, schema)
@@ -74,6 +83,9 @@ func compareFields(t *testing.T, path string, guarded fieldSchema, schema apiext
 
 func compareObject(t *testing.T, path string, guarded object, schema apiextensions.JSONSchemaProps) {
 	t.Helper()
+	if diff := cmp.Diff(schema.Required, slices.Sorted(slices.Values(guarded.required)), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: required fields: -Trainer +guard:\n%s", path, diff)
+	}
 	for _, key := range guarded.allowed() {
 		below, ok := schema.Properties[key]
 		if !ok {

@@ -8,16 +8,16 @@ import "maps"
 // of one version.
 func trainJob(versionFields fields) object {
 	spec := fields{
-		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": text}),
+		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).requiring("name"),
 		"initializer": jobObject(fields{"dataset": initializer(), "model": initializer()}),
 		"suspend":     boolean,
 		"managedBy":   text,
 	}
 	maps.Copy(spec, versionFields)
-	return jobObject(fields{"apiVersion": text, "kind": text, "metadata": jobMetadata(), "status": anything, "spec": jobObject(spec)})
+	return jobObject(fields{"apiVersion": text, "kind": text, "metadata": jobMetadata(), "status": anything, "spec": jobObject(spec).requiring("runtimeRef")})
 }
 
-func jobObject(f fields) object { return object{RuleDisallowedField, f} }
+func jobObject(f fields) object { return object{rule: RuleDisallowedField, fields: f} }
 
 // jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most of these fields.
 func jobMetadata() fieldSchema {
@@ -35,7 +35,7 @@ func initializer() fieldSchema {
 // trainer returns the schema of spec.trainer, in which the type of numProcPerNode depends on the version of Trainer.
 func trainer(numProcPerNode fieldSchema) object {
 	return jobObject(fields{
-		"image": text, "command": list{text}, "args": list{text}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
+		"image": text, "command": list{of: text}, "args": list{of: text}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
 			"claims": forbidden("the limits of this platform do not count devices of claims: leave it out, and request the devices in limits"),
@@ -46,20 +46,21 @@ func trainer(numProcPerNode fieldSchema) object {
 // variables returns the schema of a container's environment variables. Unknown fields of a variable break the given
 // rule. Unknown sources of a variable break RuleDisallowedVariableSource.
 func variables(rule Rule) fieldSchema {
-	key := object{rule, fields{"name": text, "key": text, "optional": boolean}}
-	return list{object{rule, fields{
+	key := object{rule: rule, fields: fields{"name": text, "key": text, "optional": boolean}}.requiring("key")
+	variable := object{rule: rule, fields: fields{
 		"name": text, "value": text,
-		"valueFrom": object{RuleDisallowedVariableSource, fields{
+		"valueFrom": object{rule: RuleDisallowedVariableSource, fields: fields{
 			"configMapKeyRef": key, "secretKeyRef": key,
 			"fieldRef": podField(rule), "resourceFieldRef": containerResource(rule),
 		}},
-	}}}
+	}}
+	return list{variable.requiring("name"), "name"}
 }
 
 func podField(rule Rule) fieldSchema {
-	return object{rule, fields{"apiVersion": text, "fieldPath": text}}
+	return object{rule: rule, fields: fields{"apiVersion": text, "fieldPath": text}}.requiring("fieldPath")
 }
 
 func containerResource(rule Rule) fieldSchema {
-	return object{rule, fields{"containerName": text, "resource": text, "divisor": quantity}}
+	return object{rule: rule, fields: fields{"containerName": text, "resource": text, "divisor": quantity}}.requiring("resource")
 }

@@ -2,7 +2,7 @@ package guard
 
 import "maps"
 
-func patchObject(f fields) object { return object{RuleDisallowedPatchField, f} }
+func patchObject(f fields) object { return object{rule: RuleDisallowedPatchField, fields: f} }
 
 const orOtherRuntime = ": leave it out, or use a runtime that has it"
 
@@ -19,7 +19,7 @@ func patchMetadata() fieldSchema {
 // podSpec returns the schema of a patched pod spec. Some fields are forbidden only in some versions of Trainer.
 func podSpec(versionFields fields) fieldSchema {
 	spec := fields{
-		"volumes": list{volume()}, "containers": list{container(versionFields)}, "initContainers": list{container(versionFields)}, "nodeSelector": mapping{text},
+		"volumes": list{volume(), "name"}, "containers": list{container(versionFields), "name"}, "initContainers": list{container(versionFields), "name"}, "nodeSelector": mapping{text},
 		"affinity":           forbidden("a patch would replace the whole affinity of the runtime" + orOtherRuntime),
 		"tolerations":        forbidden("a patch would replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
 		"schedulingGates":    forbidden("only Kueue sets scheduling gates: leave it out"),
@@ -31,11 +31,11 @@ func podSpec(versionFields fields) fieldSchema {
 }
 
 func container(versionFields fields) fieldSchema {
-	f := fields{"name": text, "env": variables(RuleDisallowedPatchField), "volumeMounts": list{volumeMount()}}
+	f := fields{"name": name, "env": variables(RuleDisallowedPatchField), "volumeMounts": list{volumeMount(), "name"}}
 	if schema, ok := versionFields["securityContext"]; ok {
 		f["securityContext"] = schema
 	}
-	return patchObject(f)
+	return patchObject(f).requiring("name")
 }
 
 func volumeMount() fieldSchema {
@@ -44,7 +44,7 @@ func volumeMount() fieldSchema {
 		"mountPropagation":  forbidden("no training needs this field: leave it out"),
 		"subPathExpr":       forbidden("no training needs this field: write subPath, or leave it out"),
 		"recursiveReadOnly": forbidden("no training needs this field: leave it out"),
-	})
+	}).requiring("name", "mountPath")
 }
 
 const orClaim = ": use a persistentVolumeClaim, or ask an admin to add the volume to a runtime"
@@ -53,16 +53,16 @@ const orClaim = ": use a persistentVolumeClaim, or ask an admin to add the volum
 func volume() fieldSchema {
 	const defaultMode = "defaultMode" // a key of several volumes
 	const noIdentity = forbidden("pods of runtimes have no identity in the cluster: leave it out")
-	return object{RuleDisallowedVolume, fields{
+	return object{rule: RuleDisallowedVolume, required: []string{"name"}, fields: fields{
 		"name":                  text,
-		"persistentVolumeClaim": patchObject(fields{"claimName": text, "readOnly": boolean}),
+		"persistentVolumeClaim": patchObject(fields{"claimName": text, "readOnly": boolean}).requiring("claimName"),
 		"configMap":             volumeFiles(fields{"name": text, defaultMode: integer32}),
 		"secret":                volumeFiles(fields{"secretName": text, defaultMode: integer32}),
 		"emptyDir":              patchObject(fields{"medium": text, "sizeLimit": quantity}),
 		"downwardAPI":           patchObject(fields{"items": podFieldFiles(), defaultMode: integer32}),
-		"projected": object{RuleDisallowedVolume, fields{
+		"projected": object{rule: RuleDisallowedVolume, fields: fields{
 			defaultMode: integer32,
-			"sources": list{object{RuleDisallowedVolume, fields{
+			"sources": list{of: object{rule: RuleDisallowedVolume, fields: fields{
 				"configMap": volumeFiles(fields{"name": text}), "secret": volumeFiles(fields{"name": text}), "downwardAPI": patchObject(fields{"items": podFieldFiles()}),
 				"serviceAccountToken": noIdentity, "clusterTrustBundle": noIdentity, "podCertificate": noIdentity,
 			}}},
@@ -76,13 +76,13 @@ func volume() fieldSchema {
 
 // volumeFiles returns the schema of a volume with the files of a ConfigMap or Secret.
 func volumeFiles(f fields) fieldSchema {
-	f["items"], f["optional"] = list{patchObject(fields{"key": text, "path": text, "mode": integer32})}, boolean
+	f["items"], f["optional"] = list{of: patchObject(fields{"key": text, "path": text, "mode": integer32}).requiring("key", "path")}, boolean
 	return patchObject(f)
 }
 
 // podFieldFiles returns the schema of the files of a downwardAPI volume.
 func podFieldFiles() fieldSchema {
-	return list{patchObject(fields{
+	return list{of: patchObject(fields{
 		"path": text, "mode": integer32, "fieldRef": podField(RuleDisallowedPatchField), "resourceFieldRef": containerResource(RuleDisallowedPatchField),
-	})}
+	}).requiring("path")}
 }

@@ -13,6 +13,7 @@ type Rule string
 const (
 	RuleInvalidQuantity          Rule = "invalid-quantity"
 	RuleUnlistedRuntime          Rule = "unlisted-runtime"
+	RuleMissingInitializer       Rule = "missing-initializer"
 	RuleJobNameLength            Rule = "job-name-length"
 	RuleDisallowedField          Rule = "disallowed-field"
 	RuleNodeLimit                Rule = "node-limit"
@@ -33,6 +34,9 @@ const (
 	RuleUnlistedLabel            Rule = "unlisted-label"
 	RuleUnlistedNodeLabel        Rule = "unlisted-node-label"
 	RuleOversizedProgram         Rule = "oversized-program"
+	RuleUnlistedQueue            Rule = "unlisted-queue"
+	RuleUnlistedPriorityClass    Rule = "unlisted-priority-class"
+	RuleUnmanagedNamespace       Rule = "unmanaged-namespace"
 	RuleReservedMetadata         Rule = "reserved-metadata"
 	RuleOrphaningDeletion        Rule = "orphaning-deletion"
 )
@@ -50,6 +54,7 @@ func Rules() []Definition {
 	return []Definition{
 		{RuleInvalidQuantity, "A TrainJob may only contain quantities that are cheap to parse", disallowed(RuleInvalidQuantity)},
 		{RuleUnlistedRuntime, "A TrainJob may only use runtimes that its tenant lists", unlistedRuntime},
+		{RuleMissingInitializer, "A TrainJob may only configure initializers that its runtime has", withRuntime(missingInitializer)},
 		{RuleJobNameLength, "A TrainJob's name must be short enough for the names of its pods", withRuntime(jobNameLength)},
 		{RuleDisallowedField, "A TrainJob may only set fields that trainyard has reviewed", disallowed(RuleDisallowedField)},
 		{RuleNodeLimit, "A TrainJob may not request more nodes than its runtime allows", withRuntime(nodeLimit)},
@@ -70,6 +75,9 @@ func Rules() []Definition {
 		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},
 		{RuleUnlistedNodeLabel, "Patches may only select cluster nodes by labels that the platform lists", unlistedNodeLabel},
 		{RuleOversizedProgram, "The command, args and environment variables of a TrainJob may have at most 131072 characters in total", oversizedProgram},
+		{RuleUnlistedQueue, "A TrainJob must use a queue of its tenant, if the tenant has queues", unlistedQueue},
+		{RuleUnlistedPriorityClass, "A TrainJob may only use priority classes that its tenant lists", unlistedPriorityClass},
+		{RuleUnmanagedNamespace, "The namespace of a TrainJob must have the label that Kueue requires", unmanagedNamespace},
 		{RuleReservedMetadata, "Only controllers may set finalizers of a TrainJob, and owners that control it", reservedMetadata},
 		{RuleOrphaningDeletion, "The deletion of a TrainJob or its JobSet must delete the pods, too", noDeletion},
 	}

@@ -15,8 +15,8 @@ import (
 // limits are the default parameters of the tests.
 var limits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
-	"managers": v1alpha1.TrainJobController, "encryption": "none",
-	"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": "8", "mpi.maxProcPerNode": "4",
+	"managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "",
+	"mpi.kind": "ClusterTrainingRuntime", "mpi.initializers": "dataset model", "team-mpi.initializers": "", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": "8", "mpi.maxProcPerNode": "4",
 	"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "nvidia.com/gpu=2", "mpi.maxName": "44",
 	"team-mpi.kind": "TrainingRuntime", "team-mpi.image": "quay.io/acme/mpi:2", "team-mpi.maxNodes": "2", "team-mpi.maxProcPerNode": "4",
 	"team-mpi.maxGPUsPerNode": "0", "team-mpi.numProcPerNode": "4", "team-mpi.gpus": "", "team-mpi.maxName": "44",
@@ -120,7 +120,7 @@ func TestRules(t *testing.T) {
 		tested[tc.rule] = true
 	}
 	for _, rule := range Rules() {
-		if !tested[rule.Rule] && rule.Rule != RuleOrphaningDeletion {
+		if !tested[rule.Rule] && rule.Rule != RuleOrphaningDeletion && rule.Rule != RuleUnmanagedNamespace {
 			t.Errorf("no case is about the rule %s", rule.Rule)
 		}
 	}
@@ -191,6 +191,9 @@ func TestTypeErrorsAreNotDenials(t *testing.T) {
 		"a mapping for a list":               {`{trainer: {env: {A: b}}}`, "spec.trainer.env"},
 		"a list with a null item":            {`{trainer: {env: [null]}}`, "spec.trainer.env[0]"},
 		"a word for a boolean":               {`{suspend: "yes"}`, "spec.suspend"},
+		"a missing name of a variable":       {`{trainer: {env: [{value: a}]}}`, "spec.trainer.env[0].name"},
+		"a variable that is set twice":       {`{trainer: {env: [{name: A}, {name: A}]}}`, "spec.trainer.env[1].name"},
+		"an empty name":                      {`{runtimeRef: {name: ""}}`, "spec.runtimeRef.name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -229,6 +232,12 @@ func TestExemptRequests(t *testing.T) {
 	suspended := submitted{spec: `{suspend: true, trainer: {numNodes: 9}}`}
 	patched := submitted{pod: `{spec: {tolerations: [{operator: Exists}]}}`}
 	running := submitted{spec: `{trainer: {numNodes: 2}}`, pod: `{spec: {tolerations: [{operator: Exists}]}}`}
+	queued := submitted{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}
+	urgent := submitted{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default, kueue.x-k8s.io/priority-class: urgent}}`}
+	unqueued := submitted{metadata: `{name: a}`}
+	final := submitted{metadata: `{name: a, finalizers: [a]}`}
+	otherFinal := submitted{metadata: `{name: a, finalizers: [b]}`}
+	finalOver := submitted{metadata: `{name: a, finalizers: [a]}`, spec: over.spec}
 	cases := map[string]struct {
 		user        string
 		before, now *submitted
@@ -241,8 +250,15 @@ func TestExemptRequests(t *testing.T) {
 		"an existing patch":                      {"eve", &patched, &running, nil},
 		"a new patch":                            {"eve", &submitted{}, &running, []Rule{RuleDisallowedPatchField}},
 		"a new patch of an exempt user":          {"kueue", &submitted{}, &running, nil},
+		"an update that removes the queue":       {"eve", &queued, &unqueued, []Rule{RuleUnlistedQueue}},
+		"an update of a TrainJob without queue":  {"eve", &unqueued, &final, []Rule{RuleReservedMetadata}},
+		"an update to a priority class":          {"eve", &queued, &urgent, []Rule{RuleUnlistedPriorityClass}},
+		"an update that keeps a priority class":  {"eve", &urgent, &urgent, nil},
+		"an update that changes a finalizer":     {"eve", &final, &otherFinal, []Rule{RuleReservedMetadata}},
+		"an update that removes a finalizer":     {"eve", &final, &unqueued, []Rule{RuleReservedMetadata}},
+		"an update that keeps a finalizer":       {"eve", &final, &finalOver, []Rule{RuleNodeLimit}},
 	}
-	p := parameters(t, with("exempt", "trainer kueue"))
+	p := parameters(t, with("exempt", "trainer kueue", "queues", "default other"))
 	for name, tc := range cases {
 		for _, version := range versions {
 			t.Run(name+" in Trainer "+version, func(t *testing.T) {

@@ -14,6 +14,12 @@ import (
 type Job struct {
 	// Name is metadata.name. If only generateName is set, Name is a text of the same length as the generated name.
 	Name string
+	// Exists is whether the TrainJob was created earlier. Kueue's webhook sets a default queue only on new TrainJobs.
+	Exists bool
+	// Queue and PriorityClass are the labels by which the TrainJob selects its queue and its priority in Kueue.
+	Queue, PriorityClass string
+	// NamespaceLabels are the labels of the TrainJob's namespace, or nil if they are unknown.
+	NamespaceLabels map[string]string
 	// Runtime is spec.runtimeRef, with the API server's defaults.
 	Runtime RuntimeRef
 	// ManagedBy is spec.managedBy.
@@ -36,7 +42,9 @@ type Job struct {
 	// ProgramSize is the number of characters in command, args, and the names and values of all variables.
 	ProgramSize int
 	// Reserved are the finalizers and the controlling owners in the metadata.
-	Reserved []*field.Path
+	Reserved []Named
+	// Initializers are the initializers that the TrainJob configures: dataset or model.
+	Initializers []Named
 	// Env are the names of the trainer's variables.
 	Env []Named
 	// Secrets are the names of all Secrets that the job reads, from volumes, variables and initializers.

@@ -23,6 +23,11 @@ type Parameters struct {
 	Labels, Annotations, NodeLabels []string
 	// Managers are the allowed values of managedBy.
 	Managers []string
+	// Queues are the LocalQueues of the tenant, and PriorityClasses are the WorkloadPriorityClasses that its TrainJobs may
+	// name. Without Queues, TrainJobs may name any queue or none.
+	Queues, PriorityClasses []string
+	// NamespaceLabel is the label that the tenant's namespace needs, as KEY=VALUE, or empty if it needs none.
+	NamespaceLabel string
 	// Encryption is the method that encrypts the pod network: ipsec, wireguard or none.
 	Encryption string
 }
@@ -37,6 +42,8 @@ type Runtime struct {
 	GPUs           map[string]int64
 	// Resources are the amounts of CPU and memory that the runtime gives to each node, by resource name.
 	Resources map[string]string
+	// Initializers are the initializers of the runtime. They are unknown for a runtime that the tenant created.
+	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
 }
@@ -54,11 +61,13 @@ func ReadParameters(data map[string]string) (Parameters, error) {
 		Runtimes: map[string]Runtime{},
 		Exempt:   r.list("exempt"), Labels: r.list("labels"), Annotations: r.list("annotations"), NodeLabels: r.list("nodeLabels"),
 		Managers: r.list("managers"), Encryption: r.text("encryption"),
+		Queues: r.list("queues"), PriorityClasses: r.list("priorityClasses"), NamespaceLabel: r.text("namespaceLabel"),
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if name, ok := strings.CutSuffix(key, ".kind"); ok {
 			runtime := r.runtime(name)
 			runtime.Kind, runtime.Image = r.text(key), r.text(name+".image")
+			runtime.Initializers = r.list(name + ".initializers")
 			p.Runtimes[name] = runtime
 		}
 	}

@@ -16,15 +16,18 @@ func TestReadParameters(t *testing.T) {
 			"mpi": {
 				Kind: "ClusterTrainingRuntime", Image: "quay.io/acme/mpi:1", MaxNodes: 8, MaxProcPerNode: 4, MaxGPUsPerNode: 4,
 				NumProcPerNode: 1, GPUs: map[string]int64{"nvidia.com/gpu": 2}, Resources: map[string]string{}, MaxName: 44,
+				Initializers: []string{"dataset", "model"},
 			},
 			"team-mpi": {
 				Kind: "TrainingRuntime", Image: "quay.io/acme/mpi:2", MaxNodes: 2, MaxProcPerNode: 4,
 				NumProcPerNode: 4, GPUs: map[string]int64{}, Resources: map[string]string{}, MaxName: 44,
+				Initializers: []string{},
 			},
 		},
 		Own:    &Runtime{MaxNodes: 3, MaxProcPerNode: 4, MaxGPUsPerNode: 1, NumProcPerNode: 1, GPUs: map[string]int64{}, Resources: map[string]string{}, MaxName: 44},
 		Exempt: []string{}, Labels: []string{"team", "cost.acme.example/centre"}, Annotations: []string{"kueue.x-k8s.io/podset-group-name"},
 		NodeLabels: []string{"zone"}, Managers: []string{v1alpha1.TrainJobController}, Encryption: "none",
+		Queues: []string{}, PriorityClasses: []string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ReadParameters(): -want +got:\n%s", diff)

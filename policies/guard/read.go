@@ -56,6 +56,11 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	}
 	job.readMetadata(root.get("metadata"))
 	job.readTrainer(spec.get("trainer"))
+	for _, name := range []string{"dataset", "model"} {
+		if initializer := spec.get("initializer", name); initializer.exists() {
+			job.Initializers = append(job.Initializers, Named{name, initializer.path})
+		}
+	}
 	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").exists() || resources.get("requests").exists() {
 		job.Replaces = r.replaces
 	}
@@ -112,14 +117,15 @@ func (j *Job) readTrainer(trainer value) {
 	j.addSize(trainer.get("args").items())
 }
 
-// readMetadata reads the metadata that only controllers may set.
+// readMetadata reads the labels for Kueue, and the metadata that only controllers may set.
 func (j *Job) readMetadata(metadata value) {
-	if finalizers := metadata.get("finalizers"); len(finalizers.items()) > 0 {
-		j.Reserved = append(j.Reserved, finalizers.path)
+	j.Queue, j.PriorityClass = metadata.get("labels", queueLabel).text(), metadata.get("labels", priorityClassLabel).text()
+	for _, finalizer := range metadata.get("finalizers").items() {
+		j.Reserved = append(j.Reserved, Named{finalizer.text(), finalizer.path})
 	}
 	for _, owner := range metadata.get("ownerReferences").items() {
 		if controller := owner.get("controller"); controller.content == true {
-			j.Reserved = append(j.Reserved, controller.path)
+			j.Reserved = append(j.Reserved, Named{fmt.Sprint(owner.content), controller.path})
 		}
 	}
 }

@@ -14,17 +14,42 @@ type Request struct {
 	User string
 	// TrainJob is the new object. Before is the object that an update replaces, or nil for a new TrainJob.
 	TrainJob, Before map[string]any
+	// NamespaceLabels are the labels of the TrainJob's namespace, or nil if they are unknown.
+	NamespaceLabels map[string]string
 }
 
-// Check evaluates the rules for a request. It allows all requests of exempt users, and all updates that change no field
-// of spec except suspend. It ignores patches that the TrainJob had before an update. It also returns an error for each
-// value of a wrong type.
+// Check evaluates the rules for a request. It allows all requests of exempt users. For an update, it only evaluates rules
+// about fields that the update changes, and ignores patches that the TrainJob had before. It also returns an error for
+// each value of a wrong type.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
-	if slices.Contains(p.Exempt, request.User) || request.Before != nil && request.keepsSpec() {
+	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
 	}
-	job, typeErrors := r.Read(request.withoutOldPatches())
-	return Check(job, p), typeErrors
+	_, typeErrors := r.Read(request.TrainJob)
+	job, _ := r.Read(request.withoutOldPatches())
+	job.NamespaceLabels, job.Exists = request.NamespaceLabels, request.Before != nil
+	denials := Check(job, p)
+	if request.Before != nil {
+		before, _ := r.Read(request.Before)
+		if len(job.Reserved) < len(before.Reserved) {
+			denials = append(denials, Denial{RuleReservedMetadata, "metadata", "only controllers may remove finalizers and controlling owners"})
+		}
+		denials = slices.DeleteFunc(denials, func(d Denial) bool { return !request.changes(d.Rule, before, job) })
+	}
+	return denials, typeErrors
+}
+
+// changes reports whether an update changes a field that a rule is about.
+func (r Request) changes(rule Rule, before, job Job) bool {
+	switch rule {
+	case RuleUnlistedQueue:
+		return before.Queue != job.Queue
+	case RuleUnlistedPriorityClass:
+		return before.PriorityClass != job.PriorityClass
+	case RuleReservedMetadata:
+		return !reflect.DeepEqual(before.Reserved, job.Reserved)
+	}
+	return !r.keepsSpec()
 }
 
 // keepsSpec reports whether an update changes no field of spec except suspend.

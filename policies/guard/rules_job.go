@@ -37,6 +37,20 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	return forbid(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printable(job.Runtime.Kind), printable(job.Runtime.Name), offer)
 }
 
+// missingInitializer: Trainer's webhook refuses an initializer for which the runtime has no job.
+func missingInitializer(job Job, runtime Runtime) field.ErrorList {
+	if runtime.Kind == "" { // a runtime that the tenant created
+		return nil
+	}
+	var errs field.ErrorList
+	for _, initializer := range job.Initializers {
+		if !slices.Contains(runtime.Initializers, initializer.Name) {
+			errs = append(errs, field.Forbidden(initializer.Path, fmt.Sprintf("%s has no %s initializer: leave it out", printable(job.Runtime.Name), initializer.Name)))
+		}
+	}
+	return errs
+}
+
 // imageMismatch: up to Trainer 2.3, only the launcher runs the image of a TrainJob, and the nodes run the image of the
 // runtime.
 func imageMismatch(job Job, runtime Runtime) field.ErrorList {
@@ -82,8 +96,8 @@ func oversizedProgram(job Job, _ Parameters) field.ErrorList {
 // controls.
 func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	var errs field.ErrorList
-	for _, path := range job.Reserved {
-		errs = append(errs, field.Forbidden(path, "only controllers may set this field: leave it out"))
+	for _, reserved := range job.Reserved {
+		errs = append(errs, field.Forbidden(reserved.Path, "only controllers may set this field: leave it out"))
 	}
 	return errs
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trainyard/trainyard/api/message"
@@ -33,14 +35,26 @@ type findings struct {
 // object describes an object with a fixed set of fields. All fields outside this set break the rule that the object
 // names.
 type object struct {
-	rule   Rule
-	fields fields
+	rule     Rule
+	fields   fields
+	required []string // the fields without which the API server refuses the object
+}
+
+// requiring returns the object with required fields.
+func (o object) requiring(fields ...string) object {
+	o.required = fields
+	return o
 }
 
 func (o object) check(v value, f *findings) {
 	if !is[map[string]any](v.content) {
 		f.typeError(v, "a mapping")
 		return
+	}
+	for _, key := range o.required {
+		if below := v.get(key); !below.exists() {
+			f.typeErrors = append(f.typeErrors, field.Required(below.path, "Kubernetes requires this field: add it"))
+		}
 	}
 	for _, key := range v.keys() {
 		below := v.get(key)
@@ -77,17 +91,30 @@ type forbidden string
 func (forbidden) check(value, *findings) {}
 
 // list describes a list in which all items have the same schema.
-type list struct{ of fieldSchema }
+type list struct {
+	of  fieldSchema
+	key string // the field that must differ between items, or empty if items may be equal
+}
 
 func (l list) check(v value, f *findings) {
 	if !is[[]any](v.content) {
 		f.typeError(v, "a list")
 	}
+	seen := map[string]bool{}
 	for _, item := range v.items() {
-		if item.exists() {
-			l.of.check(item, f)
-		} else {
+		if !item.exists() {
 			f.typeError(item, "a value, or remove the item")
+			continue
+		}
+		l.of.check(item, f)
+		if name := item.get(l.key); l.key != "" && is[string](name.content) {
+			if seen[name.text()] {
+				f.typeErrors = append(f.typeErrors, &field.Error{
+					Type: field.ErrorTypeDuplicate, Field: name.path.String(), BadValue: name.text(),
+					Detail: fmt.Sprintf("the API server refuses a second item with the %s %s: rename or remove it", l.key, printable(name.text())),
+				})
+			}
+			seen[name.text()] = true
 		}
 	}
 }
@@ -130,11 +157,13 @@ func (f *findings) disallow(v value, rule Rule, reason string) {
 var (
 	anything    = scalar{func(any) bool { return true }, ""}
 	text        = scalar{is[string], "text, in quotes if it looks like another type"}
+	name        = scalar{func(v any) bool { return is[string](v) && v != "" }, "a name"}
 	boolean     = scalar{is[bool], "true or false, without quotes"}
-	integer     = scalar{func(v any) bool { _, ok := wholeNumber(v); return ok }, "a whole number, without quotes"}
 	integer32   = scalar{isInt32, "a whole number, without quotes and up to 2147483647"}
+	positive    = scalar{func(v any) bool { n, ok := wholeNumber(v); return ok && n > 0 }, "a whole number from 1, without quotes"}
 	intOrString = scalar{func(v any) bool { return is[string](v) || isInt32(v) }, "a whole number, or a word"}
 	quantity    = amount{}
+	manager     = scalar{isManager, "a name with a domain, such as acme.example/launcher"}
 	timestamp   = scalar{isTimestamp, "a time such as 2026-01-31T12:00:00Z"}
 )
 
@@ -146,6 +175,12 @@ func is[T any](v any) bool {
 func isInt32(v any) bool {
 	n, ok := wholeNumber(v)
 	return ok && n >= math.MinInt32 && n <= math.MaxInt32
+}
+
+// isManager reports whether Trainer's webhook accepts the manager of a patch.
+func isManager(v any) bool {
+	text, _ := v.(string)
+	return len(validation.IsDomainPrefixedPath(nil, text)) == 0
 }
 
 func isTimestamp(v any) bool {

@@ -7,9 +7,9 @@ func trainer21() Reader {
 		replaces: "2.1",
 		trainJob: trainJob(fields{
 			"trainer": trainer(intOrString), "labels": mapping{text}, "annotations": mapping{text},
-			"podTemplateOverrides": list{patchObject(fields{
-				"targetJobs": list{patchObject(fields{"name": text})}, "metadata": patchMetadata(), "spec": podSpec(nil),
-			})},
+			"podTemplateOverrides": list{of: patchObject(fields{
+				"targetJobs": list{of: patchObject(fields{"name": name}).requiring("name")}, "metadata": patchMetadata(), "spec": podSpec(nil),
+			}).requiring("targetJobs")},
 			"runtimePatches":        forbidden("Trainer has this field since 2.2: write podTemplateOverrides"),
 			"activeDeadlineSeconds": forbidden("Trainer has this field since 2.2: leave it out"),
 		}),
@@ -45,14 +45,14 @@ const runtimesSecurityContext = forbidden("the security context of the runtime s
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})
-	jobs := list{patchObject(fields{"name": text, "template": job})}
+	jobs := list{patchObject(fields{"name": name, "template": job}).requiring("name"), "name"}
 	jobSet := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"replicatedJobs": jobs})})
 	const removed = forbidden("Trainer removed this field in 2.2: write it into runtimePatches")
 	return trainJob(fields{
-		"trainer": trainer(integer32), "activeDeadlineSeconds": integer,
+		"trainer": trainer(integer32), "activeDeadlineSeconds": positive,
 		"runtimePatches": list{patchObject(fields{
-			"manager": text, "time": timestamp, "trainingRuntimeSpec": patchObject(fields{"template": jobSet}),
-		})},
+			"manager": manager, "time": timestamp, "trainingRuntimeSpec": patchObject(fields{"template": jobSet}),
+		}).requiring("manager"), "manager"},
 		"podTemplateOverrides": removed, "labels": removed, "annotations": removed,
 	})
 }

@@ -93,7 +93,7 @@ func broken(t *testing.T, policies *offline.Policies, spec, field string) string
 		t.Fatal(err)
 	}
 	rename(c.TrainJob, field)
-	ref := map[string]any{"name": "mpi-openmpi-cpu"}
+	ref := map[string]any{"name": "mpi-openmpi-gpu-data", "kind": "TrainingRuntime"} // a runtime with both initializers
 	if inner := c.TrainJob["spec"].(map[string]any); inner["runtimeRef"] == nil {
 		inner["runtimeRef"] = ref
 	}

@@ -5,8 +5,10 @@ package offline
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,6 +24,9 @@ type Request struct {
 	User string
 	// Object is the new object. Before is the object that an update replaces, or nil for a new object.
 	Object, Before map[string]any
+	// NamespaceLabels are the labels of the object's namespace. If they are nil, the namespace has the label that the
+	// parameters of the policy require.
+	NamespaceLabels map[string]string
 	// Resource is the plural name of the kind in URLs, such as trainjobs.
 	Resource string
 }
@@ -94,7 +99,7 @@ func (p *Policies) Evaluate(ctx context.Context, r Request) ([]Denial, error) {
 		if !selected {
 			continue
 		}
-		messages, err := p.evaluate(ctx, binding, attributes)
+		messages, err := p.evaluate(ctx, binding, attributes, r.NamespaceLabels)
 		if err != nil {
 			return nil, fmt.Errorf("evaluating binding %s: %w", binding.Name, err)
 		}
@@ -106,7 +111,8 @@ func (p *Policies) Evaluate(ctx context.Context, r Request) ([]Denial, error) {
 }
 
 // evaluate evaluates the policy of one binding.
-func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.ValidatingAdmissionPolicyBinding, attributes *admission.VersionedAttributes) ([]string, error) {
+func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.ValidatingAdmissionPolicyBinding, attributes *admission.VersionedAttributes,
+	namespaceLabels map[string]string) ([]string, error) {
 	policy, found := p.compiled[binding.Spec.PolicyName]
 	if !found {
 		return nil, fmt.Errorf("no policy %s", binding.Spec.PolicyName)
@@ -122,7 +128,22 @@ func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.Validating
 		}
 		parameters = configMap
 	}
-	return policy.evaluate(ctx, attributes, parameters), nil
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: attributes.GetNamespace(), Labels: namespaceLabels}}
+	if namespaceLabels == nil {
+		namespace.Labels = requiredLabels(parameters)
+	}
+	return policy.evaluate(ctx, attributes, parameters, namespace), nil
+}
+
+// requiredLabels returns the label that the parameters require of the namespace.
+func requiredLabels(parameters runtime.Object) map[string]string {
+	configMap, ok := parameters.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	required, _, _ := unstructured.NestedString(configMap.Object, "data", "namespaceLabel")
+	key, value, _ := strings.Cut(required, "=")
+	return map[string]string{key: value}
 }
 
 // selects reports whether a binding selects a namespace. The labels of the namespace are unknown, except for

@@ -10,6 +10,7 @@ import (
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -93,13 +94,13 @@ func (p *policy) matches(attributes *admission.VersionedAttributes) bool {
 
 // evaluate returns the messages of all validations that deny a request. A validation that cannot be evaluated also
 // denies the request, as failurePolicy Fail demands.
-func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object) []string {
+func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object, namespace *corev1.Namespace) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
 	inputs := cel.OptionalVariableBindings{VersionedParams: parameters, Authorizer: tenant}
 	budget := int64(celconfig.RuntimeCELCostBudgetMatchConditions)
 	run := func(expressions cel.ConditionEvaluator) []cel.EvaluationResult {
-		results, left, err := expressions.ForInput(ctx, attributes, request, inputs, nil, budget)
+		results, left, err := expressions.ForInput(ctx, attributes, request, inputs, namespace, budget)
 		if err != nil {
 			return []cel.EvaluationResult{{Error: err}}
 		}

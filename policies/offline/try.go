@@ -53,7 +53,7 @@ func (p *Policies) Run(ctx context.Context, c cases.Case) (cases.Outcome, error)
 	if !p.Bound(c.Tenant) {
 		return cases.Outcome{Unbound: true}, nil
 	}
-	denials, err := p.Evaluate(ctx, Request{User: c.User, Object: c.TrainJob, Before: c.Before, Resource: "trainjobs"})
+	denials, err := p.Evaluate(ctx, Request{User: c.User, Object: c.TrainJob, Before: c.Before, Resource: "trainjobs", NamespaceLabels: c.NamespaceLabels})
 	if err != nil {
 		return cases.Outcome{}, fmt.Errorf("evaluating case %q: %w", c.Name, err)
 	}

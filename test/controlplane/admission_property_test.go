@@ -1,13 +1,18 @@
 package controlplane_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
@@ -18,78 +23,131 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// randomJobs is the number of TrainJobs submitted to each version of Trainer. At least minOutcome TrainJobs must be
-// admitted, and at least minOutcome TrainJobs must be refused.
+// randomJobs is the number of TrainJobs submitted to each version of Trainer and each platform. At least minOutcome of
+// them must be admitted, and at least minOutcome must be refused.
 const (
-	randomJobs = 220
+	randomJobs = 200
 	minOutcome = 20
 )
 
-// TestPolicyEvaluatorsAgree checks random TrainJobs with three evaluators. The API server with the generated policy
-// and the offline evaluator must return exactly the same message, and package guard must find the same violated
-// rules.
+// withoutKueue is a layer for the example acme that removes Kueue and encrypts the network. Some rules apply only to such
+// a platform.
+const withoutKueue = `
+spec:
+  target: {gang: none, kueue: null}
+  queues: null
+  runtimes: {mpi-horovod-gpu: {gang: null}}
+  network: {encryption: ipsec}
+  tenants: {team-vision: {queues: null, priorityClasses: null}, team-speech: {queues: null}, team-physics: {queues: null}}
+`
+
+// TestPolicyEvaluatorsAgree checks random TrainJobs of editors with three evaluators. The API server with the generated
+// policy and the offline evaluator must return exactly the same message, and package guard must find the same violated
+// rules. Each rule must refuse some of the TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
-		objs := applyPolicies(t, cp, v)
-		var objects []map[string]any
-		for _, obj := range objs {
-			objects = append(objects, fieldsOf(t, obj))
-		}
-		policies, err := offline.Compile(objects)
-		if err != nil {
-			t.Fatal(err)
-		}
 		seen := map[string]int{}
-		for seed := range uint64(randomJobs) {
-			c := randomCase(t, seed, v)
-			text, _ := yaml.Marshal(c.TrainJob)
-			outcome, err := policies.Run(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parameters, reader, err := guard.FindParameters(objects, c.Tenant)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rules := guardtest.Rules(t, reader, parameters, c)
-			if diff := cmp.Diff(outcome.Rules, rules); diff != "" {
-				t.Fatalf("seed %d: -offline +guard:\n%s\n%s", seed, diff, text)
-			}
-			want := append(outcome.Messages, "")[0]
-			if got, err := submit(t, cp, c); got != want {
-				t.Fatalf("seed %d: the API server returns %v\nthe offline evaluator returns %q\n%s", seed, err, want, text)
-			}
-			if want == "" {
-				rules = []string{"admitted"}
-			}
-			for _, rule := range rules {
-				seen[rule]++
-			}
+		for platform, layer := range map[string]string{"with Kueue": "", "without Kueue": withoutKueue} {
+			t.Run(platform, func(t *testing.T) {
+				e := newEvaluators(t, cp, v, layer)
+				removeKueueLabel(t, cp, "team-speech")
+				admissions := 0
+				for seed := range uint64(randomJobs) {
+					rules := e.expectSameRules(t, randomCase(t, seed, v))
+					for _, rule := range rules {
+						seen[rule]++
+					}
+					if len(rules) == 0 {
+						admissions++
+					}
+				}
+				if admissions < minOutcome || admissions > randomJobs-minOutcome {
+					t.Errorf("%d of %d TrainJobs are admitted, want at least %d admitted and refused", admissions, randomJobs, minOutcome)
+				}
+			})
 		}
 		t.Log(seen)
-		if seen["admitted"] < minOutcome || seen["admitted"] > randomJobs-minOutcome {
-			t.Errorf("%d of %d TrainJobs are admitted, want at least %d admitted and refused", seen["admitted"], randomJobs, minOutcome)
-		}
 		for _, rule := range guard.Rules() {
-			if seen[string(rule.Rule)] == 0 && !v.neverViolates(rule.Rule) {
-				t.Errorf("no TrainJob violates rule %s", rule.Rule)
+			if (seen[string(rule.Rule)] == 0) != v.neverViolates(rule.Rule) {
+				t.Errorf("%d TrainJobs violate rule %s", seen[string(rule.Rule)], rule.Rule)
 			}
 		}
 	})
 }
 
-// neverViolates reports whether no TrainJob of this test can violate a rule. Either the API server refuses a TrainJob
-// that violates the rule before it evaluates the policy, or the rule does not apply to the example acme.
+// neverViolates reports whether no TrainJob of a version of Trainer can violate a rule.
 func (v version) neverViolates(rule guard.Rule) bool {
-	rules := []guard.Rule{
-		guard.RuleUnknownManager, guard.RuleDisallowedVariableSource, guard.RuleUnencryptedRDMA,
-		// The user of this test may set the metadata of controllers. TestTenantsCannotSetMetadataOfControllers uses other users.
-		guard.RuleReservedMetadata, guard.RuleOrphaningDeletion,
+	switch rule {
+	case guard.RuleOrphaningDeletion: // the rule is about deletions
+		return true
+	case guard.RuleMissingResources: // since Trainer 2.3, a TrainJob keeps the resources of its runtime
+		return v.trainer == "trainer-2.3"
 	}
-	if v.trainer == "trainer-2.3" {
-		rules = append(rules, guard.RuleMissingResources)
+	return false
+}
+
+// evaluators are the three implementations of the rules.
+type evaluators struct {
+	cp      *controlplane.ControlPlane
+	offline *offline.Policies
+	objects []map[string]any
+}
+
+// newEvaluators applies the example acme with a layer, which can be empty.
+func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) evaluators {
+	t.Helper()
+	e := evaluators{cp: cp}
+	for _, obj := range applyPlatform(t, cp, v, layer) {
+		e.objects = append(e.objects, fieldsOf(t, obj))
 	}
-	return slices.Contains(rules, rule)
+	var err error
+	if e.offline, err = offline.Compile(e.objects); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// guard returns the reader and the parameters of package guard for a tenant.
+func (e evaluators) guard(t *testing.T, tenant string) (guard.Reader, guard.Parameters) {
+	t.Helper()
+	parameters, reader, err := guard.FindParameters(e.objects, tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reader, parameters
+}
+
+// expectSameRules submits the TrainJob of a case as an editor of its tenant, and returns the rules that refuse it.
+func (e evaluators) expectSameRules(t *testing.T, c cases.Case) []string {
+	t.Helper()
+	text, _ := yaml.Marshal(c.TrainJob)
+	outcome, err := e.offline.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, parameters := e.guard(t, c.Tenant)
+	if diff := cmp.Diff(outcome.Rules, guardtest.Rules(t, reader, parameters, c)); diff != "" {
+		t.Fatalf("%s: -offline +guard:\n%s\n%s", c.Name, diff, text)
+	}
+	want := append(outcome.Messages, "")[0]
+	if got, err := submitAs(t, e.cp, c, strings.TrimPrefix(c.Tenant, "team-"), "system:authenticated"); got != want {
+		t.Fatalf("%s: the API server returns %v\nthe offline evaluator returns %q\n%s", c.Name, err, want, text)
+	}
+	return outcome.Rules
+}
+
+// removeKueueLabel removes the label without which Red Hat's build of Kueue ignores a namespace, until the test ends.
+func removeKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
+	t.Helper()
+	set := func(value string) {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))
+		if err := cp.Client().Patch(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("null")
+	t.Cleanup(func() { set(`"true"`) })
+	time.Sleep(time.Second) // the API server reads labels of namespaces from a cache
 }
 
 // dice generates random TrainJobs that the API of one version of Trainer accepts.
@@ -123,15 +181,30 @@ func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	if d.rarely() {
 		size = []int{33, 34, 44, 45}[d.IntN(4)]
 	}
-	text := fmt.Sprintf("{metadata: {name: %s}, spec: {%s}}", strings.Repeat("j", size), strings.Join(fields, ", "))
-	c := cases.Case{Name: text, Tenant: "team-vision"}
-	if d.IntN(4) == 0 {
+	text := fmt.Sprintf("{metadata: {name: %s%s}, spec: {%s}}", strings.Repeat("j", size), d.jobMetadata(), strings.Join(fields, ", "))
+	c := cases.Case{Name: fmt.Sprintf("seed %d", seed), Tenant: "team-vision"}
+	switch d.IntN(8) {
+	case 0, 1:
 		c.Tenant = "team-physics" // a tenant with TrainingRuntimes of its own
+	case 2:
+		c.Tenant, c.NamespaceLabels = "team-speech", map[string]string{} // removeKueueLabel removes the label
 	}
 	if err := yaml.Unmarshal([]byte(text), &c.TrainJob); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return c.Completed()
+}
+
+// jobMetadata returns further fields of the metadata of a TrainJob.
+func (d dice) jobMetadata() string {
+	text := ""
+	if d.IntN(3) == 0 {
+		text += ", labels: {kueue.x-k8s.io/queue-name: " + d.of("default", "default", "leftover", `""`) + ", kueue.x-k8s.io/priority-class: " + d.of("training-high", "urgent", `""`) + "}"
+	}
+	if d.rarely() {
+		text += d.of(", finalizers: [a/b]", ", ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b, controller: "+d.of("true", "false")+"}]")
+	}
+	return text
 }
 
 func (d dice) rarely() bool               { return d.IntN(8) == 0 }
@@ -178,7 +251,7 @@ func (d dice) amounts() string {
 	if d.IntN(4) > 0 {
 		fields = append(fields, "cpu: "+d.of("1", "1", "1", "1", "1", "0"), "memory: "+d.of("1Gi", "1Gi", "1Gi", "1Gi", `"1e999"`)) // required by Trainer up to 2.2
 	}
-	for _, name := range d.some("nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb", "example.com/myGPU") {
+	for _, name := range d.some("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "nvidia.com/mig-1g.5gb", "example.com/myGPU") {
 		fields = append(fields, name+": "+d.of("0", "1", "2", `"4"`, "500m", "8000m", "8001m", "9", "-4", "1e1", "1Ki", "16", "17"))
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
@@ -189,7 +262,7 @@ func (d dice) env() string {
 	for _, name := range d.some("EPOCHS", "NCCL_DEBUG", "OMPI_MCA_orte_default_hostfile", "I_MPI_PERHOST", "ORTE") {
 		source := "value: a"
 		if d.rarely() {
-			source = d.of("valueFrom: {secretKeyRef: {name: "+d.secret()+", key: a}}", "valueFrom: {fieldRef: {fieldPath: metadata.name}}")
+			source = d.of("valueFrom: {secretKeyRef: {name: "+d.secret()+", key: a}}", "valueFrom: {fieldRef: {fieldPath: metadata.name}}", "valueFrom: {fileKeyRef: {volumeName: a, path: a, key: a}}")
 		}
 		if name == "OMPI_MCA_orte_default_hostfile" && d.usually() {
 			continue

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/test/controlplane"
@@ -68,7 +69,9 @@ func casesOf(t *testing.T, v version) []cases.Case {
 	}
 	var found []cases.Case
 	for _, c := range slices.Concat(all[filepath.Join(folder, "any.yaml")], all[filepath.Join(folder, patches)]) {
-		found = append(found, c.Case)
+		if c.NamespaceLabels == nil { // TestNamespacesNeedTheLabelOfKueue changes labels of namespaces
+			found = append(found, c.Case)
+		}
 	}
 	return found
 }
@@ -77,7 +80,17 @@ func casesOf(t *testing.T, v version) []cases.Case {
 // deletes all objects at the end of the test.
 func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []client.Object {
 	t.Helper()
-	objs := generated(t, "acme", v, "")["prod"]
+	return applyPlatform(t, cp, v, "")
+}
+
+// applyPlatform is like applyPolicies, with a layer on top of the example. The layer can be empty.
+func applyPlatform(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) []client.Object {
+	t.Helper()
+	var layers []generator.Input
+	if layer != "" {
+		layers = append(layers, generator.Input{Name: "layer.yaml", Text: []byte(layer)})
+	}
+	objs := generatedWith(t, "acme", v, layers...)["prod"]
 	createNamespaces(t, cp, objs)
 	apply(t, cp, objs...)
 	for _, obj := range mpiRuntimes(objs) {
@@ -119,11 +132,17 @@ func trainJob(name, namespace, runtime string) map[string]any {
 // admits the TrainJob. The returned error can also come from other parts of the API server than the policy.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
+	return submitAs(t, cp, c, "system:masters")
+}
+
+// submitAs is like submit, for a user in some groups.
+func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups ...string) (string, error) {
+	t.Helper()
 	user := c.User
 	if user == "" {
 		user = "ann"
 	}
-	submitter := clientAs(t, cp, user, "system:masters")
+	submitter := clientAs(t, cp, user, groups...)
 	job := (&unstructured.Unstructured{Object: c.TrainJob}).DeepCopy()
 	var err error
 	if c.Before == nil {

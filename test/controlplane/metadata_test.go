@@ -2,9 +2,11 @@ package controlplane_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -140,4 +142,61 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	case !refused && err != nil:
 		t.Errorf("%s: %v", request, err)
 	}
+}
+
+// TestNamespacesNeedTheLabelOfKueue removes the label of a namespace without which Red Hat's build of Kueue ignores the
+// namespace. The API server must refuse the namespace's TrainJobs until the label is back.
+func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
+		for _, step := range []struct{ label, rule string }{{`null`, "unmanaged-namespace"}, {`"true"`, ""}} {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-vision"}}
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+step.label+`}}}`))
+			if err := cp.Client().Patch(t.Context(), namespace, patch); err != nil {
+				t.Fatal(err)
+			}
+			controlplane.Eventually(t, func(ctx context.Context) error { // the API server reads labels of namespaces from a cache
+				err := editor.Create(ctx, suspendedJob("labelled"), client.DryRunAll)
+				if refused := err != nil; refused != (step.rule != "") || !strings.Contains(fmt.Sprint(err), step.rule) {
+					return fmt.Errorf("with the label %s: got %w, want a refusal by %q", step.label, err, step.rule)
+				}
+				return nil
+			})
+		}
+	})
+}
+
+// TestTenantsCannotEscapeQueues checks that an editor can neither submit a TrainJob outside the tenant's queues, nor with
+// a priority class of others, nor change the labels of a TrainJob to this end.
+func TestTenantsCannotEscapeQueues(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
+		existing := suspendedJob("")
+		existing.SetGenerateName("queued-")
+		existing.SetLabels(map[string]string{"kueue.x-k8s.io/queue-name": "default"})
+		if err := editor.Create(t.Context(), existing); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := editor.Delete(context.Background(), existing); err != nil {
+				t.Errorf("cleaning up: %v", err)
+			}
+		})
+		for name, tc := range map[string]struct {
+			labels string
+			rule   string
+		}{
+			"a queue of another tenant": {`{"kueue.x-k8s.io/queue-name": "leftover"}`, "unlisted-queue"},
+			"no queue":                  {`{"kueue.x-k8s.io/queue-name": null}`, "unlisted-queue"},
+			"an empty queue":            {`{"kueue.x-k8s.io/queue-name": ""}`, "unlisted-queue"},
+			"an unlisted priority":      {`{"kueue.x-k8s.io/priority-class": "urgent"}`, "unlisted-priority-class"},
+			"a listed priority":         {`{"kueue.x-k8s.io/priority-class": "training-high"}`, ""},
+			"other labels":              {`{"a": "b"}`, ""},
+		} {
+			change := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": `+tc.labels+`}}`))
+			expectRefusal(t, "changing a TrainJob to "+name, tc.rule, tc.rule != "", editor.Patch(t.Context(), existing.DeepCopy(), change, client.DryRunAll))
+		}
+	})
 }

@@ -84,11 +84,14 @@ func readObjects(t *testing.T, file string) []client.Object {
 	return objs
 }
 
+// kueueLabel is the label that Red Hat's build of Kueue requires of namespaces.
+const kueueLabel = "kueue.openshift.io/managed"
+
 // createNamespaces creates the namespaces of objects, if they are missing.
 func createNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
 	t.Helper()
 	for _, obj := range objs {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obj.GetNamespace()}}
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obj.GetNamespace(), Labels: map[string]string{kueueLabel: "true"}}}
 		if namespace.Name == "" {
 			continue
 		}

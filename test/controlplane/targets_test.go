@@ -100,6 +100,21 @@ func generated(t *testing.T, example string, v version, gang string) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
+	return byEnvironment(platforms)
+}
+
+// generatedWith generates the objects of an example with layers on top, by environment.
+func generatedWith(t *testing.T, example string, v version, layers ...generator.Input) map[string][]client.Object {
+	t.Helper()
+	all := append([]generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}, layers...)
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return byEnvironment(platforms)
+}
+
+func byEnvironment(platforms []generator.Platform) map[string][]client.Object {
 	sets := map[string][]client.Object{}
 	for _, p := range platforms {
 		for o := range p.Objects.All() {

@@ -81,7 +81,7 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 // type, the test fails, because the API server refuses such a TrainJob before it evaluates a rule.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
-	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before}, parameters)
+	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before, NamespaceLabels: c.NamespaceLabels}, parameters)
 	if len(typeErrors) > 0 {
 		t.Fatalf("the TrainJob has values of wrong types: %v", typeErrors)
 	}

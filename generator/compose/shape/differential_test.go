@@ -282,7 +282,7 @@ func platformOf(target string, runtimes map[string]string) string {
 	b.WriteString("  tenants:\n")
 	for i := 0; i < len(names); i += 64 { // 64 is the maximum length of the list
 		list := strings.Join(names[i:min(i+64, len(names))], ", ")
-		fmt.Fprintf(&b, "    team-%d-a: {runtimes: [%s]}\n    team-%d-b: {runtimes: [%s]}\n", i, list, i, list)
+		fmt.Fprintf(&b, "    team-%d-a: {runtimes: [%s], quota: {pods: 9}}\n    team-%d-b: {runtimes: [%s], quota: {pods: 9}}\n", i, list, i, list)
 	}
 	if len(names) > 20 {
 		return b.String()

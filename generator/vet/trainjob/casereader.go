@@ -21,7 +21,7 @@ var (
 
 var (
 	fileKeys = []string{"apiVersion", "kind", "cases"}
-	caseKeys = []string{"name", "tenant", "user", "before", "trainJob", "admitted", "refused", "says"}
+	caseKeys = []string{"name", "tenant", "user", "namespaceLabels", "before", "trainJob", "admitted", "refused", "says"}
 )
 
 type caseReader struct {
@@ -75,7 +75,7 @@ func (r *caseReader) readCase(n *document.Node) {
 	before := len(r.problems)
 	r.checkKeys(n, caseKeys)
 	c := cases.Case{Name: r.text(n, "name"), Tenant: r.text(n, "tenant"), User: r.text(n, "user"), Says: r.text(n, "says")}
-	c.Before, c.TrainJob = r.mapping(n, "before"), r.mapping(n, "trainJob")
+	c.Before, c.TrainJob, c.NamespaceLabels = r.mapping(n, "before"), r.mapping(n, "trainJob"), r.labels(n.Get("namespaceLabels"))
 	c.Admitted, c.Refused = r.boolean(n, "admitted"), r.rules(n.Get("refused"))
 	if len(r.problems) == before {
 		r.checkComplete(n, c)
@@ -117,6 +117,21 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 			r.add(field.value.Position, "want %[1]s: %[2]s, or no %[1]s, because the rules of %[3]s apply to nothing else", field.key, field.want, tenant)
 		}
 	}
+}
+
+// labels reads a mapping of texts. It returns nil if the mapping is missing.
+func (r *caseReader) labels(n *document.Node) map[string]string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != document.Mapping {
+		r.add(n.Position, "want a mapping of labels")
+	}
+	labels := map[string]string{}
+	for _, f := range n.Fields {
+		labels[f.Key] = r.text(n, f.Key)
+	}
+	return labels
 }
 
 func (r *caseReader) text(n *document.Node, key string) string {

@@ -83,7 +83,7 @@ func (c Case) TypeErrors(p Platform) problem.List {
 		}
 		_, errs := rules.reader.Read(fields)
 		for _, err := range errs {
-			found = append(found, problemAt(c.node.Get(key), err.Field, wrongType, err.Detail))
+			found = append(found, invalidAt(c.node.Get(key), err))
 		}
 	}
 	return found

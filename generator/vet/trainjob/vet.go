@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -25,6 +27,7 @@ type Report struct {
 // Rules that do not depend on a tenant.
 var (
 	wrongType      = problem.Rule{Name: "wrong-type", Doc: "A value has a different type than the field, so the API server refuses the TrainJob"}
+	invalidValue   = problem.Rule{Name: "invalid-value", Doc: "The API server refuses a value of a TrainJob, independent of the platform's rules"}
 	misplacedJob   = problem.Rule{Name: "misplaced-trainjob", Doc: "A TrainJob needs a file separate from the platform document"}
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules for the TrainJob"}
 )
@@ -124,6 +127,15 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
+// invalidAt converts an error about a value that the API server refuses.
+func invalidAt(job *document.Node, err *field.Error) problem.Problem {
+	rule := invalidValue
+	if err.Type == field.ErrorTypeTypeInvalid {
+		rule = wrongType
+	}
+	return problemAt(job, err.Field, rule, err.Detail)
+}
+
 func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *findings) error {
 	rules, ok := p.tenants[tenant]
 	if !ok {
@@ -132,7 +144,7 @@ func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *fin
 	fields, _ := job.Plain().(map[string]any)
 	read, errs := rules.reader.Read(fields)
 	for _, err := range errs {
-		invalid.add(p.environment, problemAt(job, err.Field, wrongType, err.Detail))
+		invalid.add(p.environment, invalidAt(job, err))
 	}
 	for _, d := range guard.Check(read, rules.Parameters) {
 		forbidden.add(p.environment, problemAt(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))

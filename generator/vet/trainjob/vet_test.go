@@ -23,7 +23,7 @@ func parametersOf(t testing.TB, trainer, tenant, nodes string) object.Object {
 			"name": "trainyard-" + tenant, "namespace": v1alpha1.SystemNamespace, "labels": map[string]any{v1alpha1.TenantLabel: tenant},
 		},
 		"data": map[string]any{
-			"trainer": trainer, "runtimes": "mpi", "ownRuntimes": "false", "exempt": "", "labels": "", "annotations": "", "nodeLabels": "", "managers": v1alpha1.TrainJobController, "encryption": "none",
+			"trainer": trainer, "runtimes": "mpi", "ownRuntimes": "false", "exempt": "", "labels": "", "annotations": "", "nodeLabels": "", "managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "", "mpi.initializers": "",
 			"mpi.kind": "ClusterTrainingRuntime", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": nodes, "mpi.maxProcPerNode": "4",
 			"mpi.maxGPUsPerNode": "4", "mpi.numProcPerNode": "1", "mpi.gpus": "", "mpi.maxName": "44",
 		},
@@ -62,8 +62,8 @@ func TestVetReportsPositions(t *testing.T) {
 		"too many nodes":                     {strings.Replace(good, "numNodes: 2", "numNodes: 9", 1), "", "6:23 node-limit"},
 		"an unknown field":                   {good + "  runtime: x\n", "", "7:12 disallowed-field"},
 		"an unknown field with a mapping":    {good + "  other:\n    a: 1\n", "", "7:3 disallowed-field"},
-		"a label":                            {good + "  podTemplateOverrides:\n  - metadata: {labels: {acme.example/team: a}}\n", "", "8:44 unlisted-label"},
-		"an item in a list":                  {good + "  podTemplateOverrides:\n  - spec: {volumes: [{name: a, emptyDir: {}}, {name: shm, emptyDir: {}}]}\n", "", "8:54 disallowed-volume"},
+		"a label":                            {good + "  podTemplateOverrides:\n  - metadata: {labels: {acme.example/team: a}}\n    targetJobs: [{name: node}]\n", "", "8:44 unlisted-label"},
+		"an item in a list":                  {good + "  podTemplateOverrides:\n  - spec: {volumes: [{name: a, emptyDir: {}}, {name: shm, emptyDir: {}}]}\n    targetJobs: [{name: node}]\n", "", "8:54 disallowed-volume"},
 		"a value with a wrong type":          {strings.Replace(good, "numNodes: 2", `numNodes: "2"`, 1), "6:23 wrong-type", ""},
 		"another version":                    {strings.Replace(good, "v1alpha1", "v2", 1), "1:13 wrong-type", ""},
 		"another namespace":                  {strings.Replace(good, "team-a", "team-b", 1), "3:36 wrong-namespace", ""},
@@ -72,8 +72,8 @@ func TestVetReportsPositions(t *testing.T) {
 		"a forbidden value and a wrong type": {strings.Replace(good, "numNodes: 2", "numNodes: 9, image: 3", 1), "6:33 wrong-type", "6:23 node-limit"},
 		"empty documents":                    {good + "---\n---\n", "", ""},
 		"a patch of Trainer 2.2":             {good + "  runtimePatches: []\n", "", "7:3 disallowed-field"},
-		"a label in quotes":                  {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n        fine: a\n        \"acme.example/te]am\": a\n", "", "10:15 unlisted-label, 11:31 unlisted-label"},
-		"a label with a space":               {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n\n        \"a b\": a\n", "", "11:16 unlisted-label"},
+		"a label in quotes":                  {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n        fine: a\n        \"acme.example/te]am\": a\n    targetJobs: [{name: node}]\n", "", "10:15 unlisted-label, 11:31 unlisted-label"},
+		"a label with a space":               {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n\n        \"a b\": a\n    targetJobs: [{name: node}]\n", "", "11:16 unlisted-label"},
 		"a mapping for a boolean":            {good + "  suspend: {a: b}\n", "7:3 wrong-type", ""},
 	}
 	for name, tc := range cases {

@@ -99,11 +99,13 @@ type spec struct {
 // tenant has no settings beyond the required ones, because W measures the generation of TrainingRuntimes.
 type tenant struct {
 	Runtimes  []string `json:"runtimes"`
+	Quota     mapping  `json:"quota,omitempty"` // a tenant without queues needs a quota
 	Isolation string   `json:"isolation,omitempty"`
 }
 
 func (s Size) spec() spec {
 	var names []string
+	quota := mapping{"pods": 1000}
 	whole := spec{
 		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
 		Ceilings:     atMost(64),
@@ -117,11 +119,11 @@ func (s Size) spec() spec {
 		whole.Runtimes[Runtime(i)] = settings(i)
 	}
 	for i := range s.Tenants {
-		whole.Tenants[Tenant(i)] = tenant{names, "none"}
+		whole.Tenants[Tenant(i)] = tenant{names, quota, "none"}
 	}
 	// Outside of the environments, the first tenant lists only half of the runtimes. Each environment replaces this
 	// list with a list of all runtimes.
-	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], "none"}
+	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environment(i, names)
 	}

@@ -1,0 +1,200 @@
+package controlplane_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/policies/cases"
+	"github.com/trainyard/trainyard/policies/guard"
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/guardtest"
+)
+
+// TestEvaluatorsAgreeOnEveryField submits TrainJobs that set one field of Trainer's API each, with right and wrong values.
+// The fields come from Trainer's CRD. The API server, the offline evaluator and guard must agree on each TrainJob.
+func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
+	skipUnlessAllTrainers(t) // thousands of TrainJobs
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		e := newEvaluators(t, cp, v, "")
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := cp.Client().Get(t.Context(), client.ObjectKey{Name: "trainjobs.trainer.kubeflow.org"}, crd); err != nil {
+			t.Fatal(err)
+		}
+		verdicts := map[string]int{}
+		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		for s := range fieldSamples(schema) {
+			if !v.controllers && strings.Contains(s.path, ".manager") {
+				continue // Trainer's webhook checks managers, but not in a control plane with CRDs only
+			}
+			verdicts[e.expectAgreement(t, s)]++
+		}
+		t.Log(verdicts)
+		if verdicts[admitted] < 20 || verdicts[invalid] < 20 || len(verdicts) < 6 {
+			t.Errorf("the TrainJobs have too few kinds of verdicts: %v", verdicts)
+		}
+	})
+}
+
+// Verdicts on a TrainJob, beside the names of rules: it is admitted, or the API server refuses it independent of rules.
+const (
+	admitted = "admitted"
+	invalid  = "invalid"
+)
+
+// expectAgreement submits a TrainJob with one field, and returns the API server's verdict.
+func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
+	t.Helper()
+	job := trainJob("field", "team-vision", "mpi-openmpi-cpu")
+	maps.Copy(job["spec"].(map[string]any), s.spec)
+	c := cases.Case{Name: s.path, Tenant: "team-vision", TrainJob: job}.Completed()
+	message, err := submitAs(t, e.cp, c, "vision", "system:authenticated")
+	verdict := admitted
+	switch {
+	case message != "":
+		verdict = strings.SplitN(message, ": ", 3)[1]
+	case err != nil:
+		verdict = invalid
+	}
+	reader, parameters := e.guard(t, c.Tenant)
+	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
+	if verdict == admitted {
+		// Trainer's webhook writes missing texts of patches as empty texts. The TrainJob is admitted, and its pods are refused.
+		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
+	}
+	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
+		t.Errorf("%s: guard finds %v %v, the API server says %s (%v): %v", s.path, typeErrors, denials, verdict, err, s.spec)
+	}
+	if _, all := reader.Read(c.TrainJob); verdict == invalid || len(all) > 0 { // the offline evaluator needs a TrainJob without type errors
+		return verdict
+	}
+	outcome, err := e.offline.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(append(outcome.Messages, "")[0], message); diff != "" {
+		t.Errorf("%s: -offline +API server:\n%s", s.path, diff)
+	}
+	if diff := cmp.Diff(outcome.Rules, guardtest.Rules(t, reader, parameters, c)); diff != "" {
+		t.Errorf("%s: -offline +guard:\n%s", s.path, diff)
+	}
+	return verdict
+}
+
+// fieldSample is the spec of a TrainJob that sets the field at a path.
+type fieldSample struct {
+	path string
+	spec map[string]any
+}
+
+// fieldSamples returns specs that set each field of a schema to right and wrong values.
+func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldSample) bool) {
+	return func(yield func(fieldSample) bool) {
+		w := fieldWalker{yield: yield}
+		w.fields("spec", schema, func(spec any) any { return spec }, map[string]any{})
+	}
+}
+
+// fieldWalker walks through a schema.
+type fieldWalker struct{ yield func(fieldSample) bool }
+
+// placement puts the value of a field into a spec.
+type placement func(any) any
+
+func (w fieldWalker) put(path string, value any, place placement) {
+	if spec, ok := runtime.DeepCopyJSONValue(place(value)).(map[string]any); ok {
+		w.yield(fieldSample{path, spec})
+	}
+}
+
+// fields walks through the fields of an object. The base has the required fields of the object.
+func (w fieldWalker) fields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
+		w.value(path+"."+key, schema.Properties[key], func(v any) any {
+			object := maps.Clone(base)
+			object[key] = v
+			return place(object)
+		})
+	}
+	for _, key := range schema.Required {
+		if _, given := base[key]; given {
+			object := maps.Clone(base)
+			delete(object, key)
+			w.put(path+" without "+key, object, place)
+		}
+	}
+}
+
+func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, place placement) {
+	switch {
+	case len(schema.Properties) > 0:
+		base, _ := rightValue(path, schema).(map[string]any)
+		w.put(path, base, place)
+		w.put(path+" as text", "a", place)
+		w.fields(path, schema, place, base)
+	case schema.Items != nil:
+		items := *schema.Items.Schema
+		item := rightValue(path+"[]", items)
+		w.put(path+" twice", []any{item, item}, place)
+		w.put(path+" as text", "a", place)
+		w.value(path+"[]", items, func(v any) any { return place([]any{v}) })
+	case schema.AdditionalProperties != nil:
+		w.put(path+" as text", "a", place)
+		w.value(path+"{}", *schema.AdditionalProperties.Schema, func(v any) any { return place(map[string]any{"a": v}) })
+	default:
+		values := []any{rightValue(path, schema), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
+		if schema.Format == "" {
+			values = append(values, []any{"a"}) // without Trainer's webhook, the API server accepts a list for a time
+		}
+		for _, v := range values {
+			w.put(fmt.Sprintf("%s = %v", path, v), v, place)
+		}
+	}
+}
+
+// knownValues are values of fields whose schema does not state which texts are right, by the end of the field's path.
+var knownValues = []struct{ path, value string }{
+	{"runtimeRef.name", "mpi-openmpi-cpu"}, {"runtimeRef.apiGroup", "trainer.kubeflow.org"}, {"runtimeRef.kind", "ClusterTrainingRuntime"},
+	{"replicatedJobs[].name", "node"}, {"targetJobs[].name", "node"}, {"initContainers[].name", "preflight"}, {"containers[].name", "node"},
+	{".manager", "acme.example/me"}, {".managedBy", "kueue.x-k8s.io/multikueue"}, {".storageUri", "hf://acme/data"}, {".time", "2026-01-31T12:00:00Z"},
+	{".mountPath", "/data"}, {".fieldPath", "metadata.name"}, {".resource", "limits.cpu"},
+}
+
+// rightValue returns a value that a schema allows, with the required fields of objects.
+func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
+	for _, known := range knownValues {
+		if strings.HasSuffix(path, known.path) {
+			return known.value
+		}
+	}
+	switch {
+	case len(schema.Enum) > 0:
+		return strings.Trim(string(schema.Enum[0].Raw), `"`)
+	case schema.XIntOrString:
+		return int64(1)
+	case schema.Type == "integer":
+		return int64(1)
+	case schema.Type == "boolean":
+		return true
+	case schema.Type == "array":
+		return []any{}
+	case schema.Type == "object":
+		object := map[string]any{}
+		for _, key := range schema.Required {
+			object[key] = rightValue(path+"."+key, schema.Properties[key])
+		}
+		if strings.HasSuffix(path, ".projected") {
+			object["sources"] = []any{} // Trainer's webhook would write null, which the API server refuses
+		}
+		return object
+	}
+	return "a"
+}
