@@ -78,12 +78,13 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 	})
 }
 
-// neverViolates reports whether no TrainJob of this test can violate a rule. Either the API server refuses a TrainJob
-// that violates the rule before it evaluates the policy, or the rule does not apply to the example acme.
+// neverViolates reports whether no TrainJob of this test can violate a rule. For such a rule, the API server refuses
+// each violation before it evaluates the policy, or the rule does not apply to the example acme or to the user of
+// this test.
 func (v version) neverViolates(rule guard.Rule) bool {
 	rules := []guard.Rule{
 		guard.RuleUnknownManager, guard.RuleDisallowedVariableSource, guard.RuleUnencryptedRDMA,
-		// The user of this test may set the metadata of controllers. TestTenantsCannotSetMetadataOfControllers uses other users.
+		// The user of this test may set all metadata. TestTenantsCannotSetMetadataOfControllers uses other users.
 		guard.RuleReservedMetadata, guard.RuleOrphaningDeletion,
 	}
 	if v.trainer == "trainer-2.3" {
