@@ -78,9 +78,8 @@ bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (abou
 bench-docs: $(BENCH_TOOLS) ## Run bench, and write the figures into docs/benchmarks.md
 	go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
 
-# Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, minimizing
-# one input would take longer than finding new inputs, because coverage depends on caches that earlier inputs
-# have filled.
+# Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, minimizing one
+# input would take longer than finding new inputs.
 FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun
 FUZZTIME ?= 10m
 

@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// argocd is the format of a folder with the objects, and with the Argo CD resources that apply these objects.
+// argocd is the format of a folder with the objects, and with Argo CD resources that apply the objects.
 type argocd struct{}
 
 var _ Format = argocd{}

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// syncOptions are the sync options of Argo CD for platforms and TrainJobs. FailOnSharedResource is not set, because
-// platforms of one cluster share cluster roles and the namespace trainyard-system.
+// syncOptions are the sync options of Argo CD for platforms and TrainJobs. Platforms of one cluster share cluster
+// roles and the namespace trainyard-system, so FailOnSharedResource must not be set.
 var syncOptions = []string{
 	"ServerSideApply=true",    // Argo CD owns only the fields that the bundle sets
 	"ApplyOutOfSyncOnly=true", // faster, because a platform has thousands of objects
@@ -20,14 +20,16 @@ var syncOptions = []string{
 // serverSideDiff keeps Argo CD from reporting differences in fields that the API server or Trainer's webhooks set.
 var serverSideDiff = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
 
-// application sets no finalizer, so that the objects stay when somebody deletes the Application.
+// application returns the Application of the bundle. The Application has no finalizer, so the objects stay when
+// somebody deletes the Application.
 func (a argocdWriter) application() fields {
 	return a.resource("Application", a.name(), serverSideDiff, a.applicationSpec())
 }
 
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
-		// PruneLast is an annotation of objects, because it must not apply to RoleBindings (policies/delivery).
+		// As a sync option, PruneLast would also apply to RoleBindings. Instead, policies/delivery adds PruneLast to
+		// other objects as an annotation.
 		"syncOptions": syncOptions,
 		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},
@@ -54,8 +56,9 @@ func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
 
-// applicationSet returns an ApplicationSet. The ApplicationSet generates Applications whose names end with a full stop
-// and suffix. No other name in the bundle has this form. The generators do not set fields that grant permissions.
+// applicationSet returns an ApplicationSet. The ApplicationSet generates Applications whose names end with a full
+// stop and suffix. No other name in the bundle has this form. The generators set no fields that grant permissions,
+// such as the project.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -86,9 +89,9 @@ func (a argocdWriter) clusterSet() fields {
 	return a.applicationSet(a.name(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
 }
 
-// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does not
-// sync these Applications automatically, because Argo CD cannot queue TrainJobs. The project, the cluster and the
-// namespace do not depend on the names of folders, because the team chooses the names of its folders.
+// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does
+// not sync these Applications automatically, because Argo CD cannot queue TrainJobs. The team chooses the names of
+// its folders, so these names do not decide the project, the cluster or the namespace.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

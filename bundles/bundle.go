@@ -18,11 +18,12 @@ func (b Bundle) name() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// tenantName is unique, because the names of platforms, environments and tenants contain no full stop. With a dash as
-// the separator, the tenant eu of the environment prod would have the same name as the environment prod-eu.
+// tenantName joins the bundle's name and the tenant's name with a full stop. The result is unique, because the names
+// of platforms, environments and tenants contain no full stop. With a dash as the separator, the tenant eu of the
+// environment prod would have the same name as the environment prod-eu.
 func (b Bundle) tenantName(tenant string) string { return b.name() + "." + tenant }
 
-// MissingError reports that a field that a format needs is missing, or that a field exceeds a limit of the format.
+// MissingError reports that the document lacks a field that a format needs, or that a field exceeds a format's limit.
 type MissingError struct {
 	Path    string // of the field, such as spec.delivery.argocd
 	Message string // why the format needs it, and what is wanted

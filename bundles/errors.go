@@ -26,7 +26,8 @@ func rootCause(err error) error {
 	}
 }
 
-// wrapPath adds a path relative to the bundle's folder to the root cause of a system error.
+// wrapPath reduces a system error to its cause, and puts a path before it. The path is relative to the bundle's
+// folder.
 func wrapPath(path string, err error) error {
 	if err == nil || path == "." {
 		return rootCause(err)

@@ -95,9 +95,9 @@ func (p *Plan) put(s *staging, f hashedFile) error {
 
 var errMounted = errors.New("lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount")
 
-// link lets the old and the new folder share a file, because only one of the two folders remains after the run. If
-// somebody edits a shared file during the run, the edit is not lost. Changed files are always written as new files, so
-// the old folder stays intact until the swap.
+// link lets the old and the new folder share a file. If somebody edits a shared file during the run, both folders
+// contain the edit, so the edit is not lost. The run writes changed files only as new files, so the old folder stays
+// intact until the swap.
 func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
 }

@@ -173,8 +173,9 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// unchanged returns an error if the folder, whose present name is name, has changed since the plan read it. unchanged
-// does not compare the contents of files, so it is about ten times as fast as reading the folder again.
+// unchanged returns an error if the folder has changed since the plan read it. The parameter name is the folder's
+// present name. unchanged does not compare the contents of files, so it is about ten times as fast as reading the
+// folder again.
 func (p *Plan) unchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)
@@ -205,7 +206,8 @@ func changed(path string) error {
 	return fmt.Errorf("%s was changed by another program during the run: run the command again", path)
 }
 
-// same ignores the times of folders, because the caller compares the files in a folder one by one.
+// same reports whether a file or folder is unchanged. same ignores the times of folders, because the caller compares
+// the files in a folder one by one.
 func same(a, b fs.FileInfo) bool {
 	if !os.SameFile(a, b) || a.Mode() != b.Mode() {
 		return false

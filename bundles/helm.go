@@ -25,7 +25,8 @@ var _ Format = helm{}
 func (helm) Name() string { return "helm" }
 func (helm) Doc() string  { return "a chart, for helm install and for Argo CD" }
 
-// helmFiles are files of every chart. In them, CHART and PLATFORM stand for the names of the chart and the platform.
+// helmFiles are files of every chart. CHART and PLATFORM in these files stand for the names of the chart and the
+// platform.
 //
 //go:embed helm
 var helmFiles embed.FS

@@ -36,7 +36,7 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// variable returns the number of the template variable for a sum. Bounds with the same sum share its variable.
+// variable returns the number of the template variable for a sum. Bounds with the same sum share one variable.
 func (c *helmChart) variable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
@@ -46,8 +46,8 @@ func (c *helmChart) variable(sum *object.Sum) int {
 }
 
 // bounds returns templates/bounds.yaml, which fails if the values of the release violate a bound. Components that the
-// release omits request nothing, so the template does not check their bounds. The template assigns each sum to a
-// variable to stay short, because Helm does not read files of more than 5 MiB.
+// release omits request nothing, so the template does not check their bounds. The template computes each sum only
+// once, in a variable. Without variables, the template could exceed 5 MiB, Helm's limit for a file.
 func (c *helmChart) bounds() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
@@ -69,8 +69,8 @@ func (c *helmChart) bounds() []byte {
 	return b.Bytes()
 }
 
-// included returns a template expression that is true if the release includes a component that uses the value or a value
-// below it. The expression is always true for a value that no component uses.
+// included returns a template expression. The expression is true if the release includes a component that uses the
+// value or a value below it. For a value that no component uses, the expression is always true.
 func (v *helmValue) included() string {
 	components := map[string]bool{}
 	if v != nil {

@@ -23,8 +23,9 @@ type HelmPackage struct {
 	Artifact      artifact.Artifact
 }
 
-// PackHelm packs the chart of a bundle. The given annotations replace annotations of the artifact with the same name,
-// except the name and version of the chart, because Helm needs these two annotations to find the chart.
+// PackHelm packs the chart of a bundle. A given annotation replaces the artifact's annotation with the same name. The
+// annotations with the chart's name and version are never replaced, because Helm finds the chart by these two
+// annotations.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

@@ -58,7 +58,8 @@ func (v *helmValue) schema() any {
 	return schema
 }
 
-// closedSchema requires all properties and admits no others, so that users cannot set a value to null to remove it.
+// closedSchema returns a schema that requires all given properties and admits no other property. Helm removes a value
+// that a user sets to null, and the schema then reports the missing value.
 func closedSchema(properties map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": properties, "additionalProperties": false,
@@ -74,7 +75,8 @@ func (c *helmChart) componentsSchema() map[string]any {
 	return closedSchema(properties)
 }
 
-// addedSchema refuses keys of the objects' own labels or annotations, because YAML forbids duplicate keys.
+// addedSchema returns the schema of labels or annotations that users add to all objects. The schema refuses keys that
+// the objects already have, because YAML forbids duplicate keys.
 func (c *helmChart) addedSchema(field string) map[string]any {
 	value := map[string]any{"type": "string"}
 	if field == "labels" {

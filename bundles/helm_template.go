@@ -40,9 +40,10 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// condition returns the condition on which a release contains an object, or nothing. Helm orders objects by kind, and creates
-// RoleBindings before admission policies. So a release contains the RoleBindings of a tenant only if the cluster already has
-// the binding of the tenant's policy. The template of a component sets $inForce.
+// condition returns the condition on which a release contains an object. For most objects, the condition is empty.
+// Helm creates RoleBindings before admission policies, so a new tenant would have rights before its policy is in
+// force. A release therefore contains the tenant's RoleBindings only if the cluster already has the binding of the
+// tenant's policy. The template of a component sets $inForce.
 func (c *helmChart) condition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -51,7 +52,8 @@ func (c *helmChart) condition(o object.Object) string {
 	return fmt.Sprintf(`or (eq $inForce "*") (contains " %s " $inForce)`, v1alpha1.TenantObjectName(tenant))
 }
 
-// add adds the text of an object, which a release contains only on a condition, if there is one.
+// add adds the text of an object. If the condition is not empty, a release contains the object only on this
+// condition.
 func (c *helmComponent) add(text, condition string) {
 	if condition != "" {
 		c.conditional = true
@@ -62,8 +64,8 @@ func (c *helmComponent) add(text, condition string) {
 	c.content = append(c.content, []byte(text))
 }
 
-// publishedComponents maps CUE folders to the names of their components in charts. These folders were renamed after
-// charts with the components had been published. The values of existing releases use the published names.
+// publishedComponents maps renamed CUE folders to their former names. Charts still use the former names for
+// components, because values of existing releases contain them.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
 // componentOf returns the folder of the object's CUE file, such as quota for policies/quota/resource_quota.cue.
@@ -105,8 +107,9 @@ func escaped(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// keepAnnotation makes Helm keep an object when it deletes a release. Helm must keep namespaces, because they contain
-// objects of other owners, and objects with the label trainyard.dev/keep, because they belong to several platforms.
+// keepAnnotation returns the annotation with which Helm keeps an object when a release is deleted. Helm must keep
+// namespaces, because they contain objects of other owners. Helm must also keep objects with the label
+// trainyard.dev/keep, because several platforms share these objects.
 func keepAnnotation(o object.Object) string {
 	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"
@@ -146,8 +149,9 @@ func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	}
 }
 
-// templateFields returns the fields of an object that its template fills in: the parameters, and the images of all
-// containers, because a release can use a mirror. templateFields also adds the parameters to the values of the chart.
+// templateFields returns the fields of an object that its template fills in: the parameters and the images of all
+// containers. The template fills in images because a release can load them from a mirror. templateFields also adds
+// the parameters to the chart's values.
 func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
 	var filled []templateField
 	for _, p := range o.Parameters() {
@@ -185,7 +189,8 @@ func imagesIn(node any, at []any) (found [][]any) {
 	return found
 }
 
-// expression returns a template expression for a parameter. The result is text if the value in the object is text.
+// expression returns a template expression for a parameter. The expression evaluates to text if the value in the
+// object is text.
 func (c *helmChart) expression(p object.Parameter, value any) string {
 	reference := valueReference(keysOf(p.Key))
 	_, isText := value.(string)

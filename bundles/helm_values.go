@@ -51,7 +51,8 @@ func (v helmValues) at(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter and its value in an object of a component. A number written as text becomes a number.
+// add adds a parameter, with its value in an object of the component. If the value is a number written as text, the
+// chart contains a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := keysOf(p.Key)
 	last := len(keys) - 1

@@ -80,7 +80,7 @@ func immutableFields(fields map[string]any) map[string]string {
 }
 
 func fingerprint(value any) string {
-	text, _ := json.Marshal(value) // decoded JSON always marshals
+	text, _ := json.Marshal(value) // encoding decoded JSON cannot fail
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 

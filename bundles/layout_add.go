@@ -62,7 +62,8 @@ func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) 
 	return all, nil
 }
 
-// readLayout does not verify the digests of blobs, because the folder's manifest contains the digests of all files.
+// readLayout reads the artifacts in a folder. readLayout does not verify the digests of blobs, because layoutIn has
+// already compared all files with the digests in the manifest.
 func readLayout(dir string) (imageLayout, error) {
 	all := imageLayout{}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))

@@ -15,7 +15,8 @@ type lockTimeout struct {
 
 var defaultLockTimeout = lockTimeout{note: 2 * time.Second, total: time.Minute}
 
-// retryInterval is the time between two attempts to lock. Ctrl-C can end the wait, but not a system call that waits.
+// retryInterval is the time between two attempts to lock. lock tries again and again, because Ctrl-C could not
+// interrupt a system call that waits for the lock.
 const retryInterval = 20 * time.Millisecond
 
 var errLocked = errors.New("locked by another process")

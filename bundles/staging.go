@@ -72,8 +72,8 @@ func (s *staging) remove() error {
 }
 
 // recover restores the target if an earlier run was killed, and removes the staging folders of killed runs. No active
-// run uses these folders, because this run holds the lock. On file systems without locks, another active run fails when
-// recover removes its staging folder. A read-only Writer removes nothing.
+// run uses the removed folders, because this run holds the lock. On a file system without locks, recover can remove
+// the staging folder of another active run, and the other run then fails. A read-only Writer removes nothing.
 func (p *parentDir) recover(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil

@@ -51,7 +51,8 @@ func (s *staging) restore() error {
 	return s.save(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// save returns nil if err is nil. Otherwise, the rollback failed: save protects the previous folder from later runs.
+// save protects the previous folder from later runs if a rollback failed with the given error. If err is nil, save
+// does nothing.
 func (s *staging) save(err error) error {
 	if err == nil {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// ManifestName is the file that lists the generated files. Argo CD does not read it, because it has no extension.
+// ManifestName is the file that lists the generated files. Argo CD does not read this file, because its name has no
+// extension.
 const ManifestName = ".trainyard-manifest"
 
 // File is one file of a bundle.

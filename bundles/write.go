@@ -46,7 +46,7 @@ type Plan struct {
 	listing  hashedFile       // the new manifest
 }
 
-// Plan reads a folder. Plan changes nothing, but first recovers the folder if an earlier run was killed.
+// Plan compares a folder with a tree. If an earlier run was killed, Plan first recovers the folder.
 func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
 	parent, name, err := split(dir)
@@ -69,7 +69,8 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split resolves a path that ends with "." or ".." as the operating system does: these names cannot be replaced.
+// split returns the parent directory and the name of a folder. A path that ends with "." or ".." does not contain the
+// folder's name, so split first resolves this path as the operating system does.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -89,7 +90,8 @@ func split(dir string) (parent, name string, err error) {
 // Inventory returns the inventory of the present bundle. The inventory is empty if there is no bundle.
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
-// Differences lists how the folder differs from the tree, by path, without unknown files that the Writer keeps.
+// Differences lists how the folder differs from the tree, sorted by path. Differences ignores unknown files that the
+// Writer keeps.
 func (p *Plan) Differences() []string {
 	var found []string
 	for _, f := range p.tree.files {

@@ -42,7 +42,6 @@ func BenchmarkReplace(b *testing.B) {
 	}
 }
 
-// synthetic is the number of files in a synthetic tree.
 const synthetic = 3000
 
 // syntheticTree returns a tree of files that are filled with the letter a. If every

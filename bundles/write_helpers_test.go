@@ -28,7 +28,6 @@ func edit(path string) func(*testing.T, string) {
 	}
 }
 
-// removeFile removes a file.
 func removeFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -54,7 +53,6 @@ func pad(path string) func(*testing.T, string) {
 	}
 }
 
-// link creates a symbolic link.
 func link(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -92,7 +90,6 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// noSiblings checks that nothing lies next to a folder.
 func noSiblings(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(dir))

@@ -13,7 +13,6 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// thing returns an object that contains a value.
 func thing(t testing.TB, value any) object.Object {
 	t.Helper()
 	o, err := object.New(map[string]any{

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// plain holds short documents, by name. Together, these documents contain every mapping that has a field with a
+// plain holds short documents, by name. Together, the documents contain every mapping that has a field with a
 // default.
 var plain = map[string]string{
 	"no queues": `
@@ -106,7 +106,6 @@ func put(node any, path []string, value any) (done bool) {
 	return done
 }
 
-// objectsOf generates the objects of a document.
 func objectsOf(t *testing.T, document map[string]any) map[object.ID]map[string]any {
 	t.Helper()
 	text, err := json.Marshal(document)

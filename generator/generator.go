@@ -6,8 +6,8 @@
 // determine the content of objects, and Go code runs the stages.
 //
 // The check stage reports all problems of the user's input together, as a problem.List. The verify stage compares the
-// generated objects with the Go types of their upstream projects. If an object does not fit its Go type, this is a
-// mistake of trainyard itself, and the error is a problem.FaultError.
+// generated objects with the Go types of their upstream projects. An object that does not fit its Go type is a
+// mistake in trainyard itself, and the error is a problem.FaultError.
 package generator
 
 import (
@@ -46,9 +46,9 @@ type Platform struct {
 	Environment string // empty if the document has no environments
 	Objects     object.Set
 	Delivery    object.Delivery
-	Position    problem.Position // position of spec.delivery or, if that is not set, of the nearest mapping above it
+	Position    problem.Position // position of spec.delivery, or of spec if the document does not set spec.delivery
 	Sections    []string         // the runtimes and tenants of the document, such as runtime/mpi and tenant/team-a
-	Notes       problem.List     // remarks about valid input with a consequence that the author may not expect
+	Notes       problem.List     // remarks about valid input whose effect the author may not expect
 }
 
 // Pipeline generates objects with one module of CUE definitions.
@@ -67,7 +67,8 @@ func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	return &copied
 }
 
-// WriteEvaluated writes an evaluated CUE document to w, in the child process that a load.CUEEvaluator starts.
+// WriteEvaluated evaluates a CUE document, and writes the result to w. It runs in the child process that a
+// load.CUEEvaluator starts.
 func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) error {
 	loader := p.loader
 	loader.AllowImports = allowImports
@@ -77,12 +78,13 @@ func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) e
 type documents struct {
 	all      []*load.Document
 	pool     *evaluate.Pool
-	runtimes int // number of runtimes in all environments, not counting runtimes that only one environment adds
+	runtimes int // number of runtimes in all environments together, without runtimes that an environment adds
 }
 
 // Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a
-// problem.List, and the result lists the environments without problems, but no objects. For an unknown environment, the
-// error is a load.EnvironmentError. Any other error is a fault, which is a mistake of trainyard itself.
+// problem.List, and the result contains the environments that have no problems, but not their objects. For an unknown
+// environment, the error is a load.EnvironmentError. Any other error is a fault, which is a mistake of trainyard
+// itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -120,7 +122,8 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan checks each document, and plans its objects with the same evaluator, which already contains the document.
+// plan checks each document, and then plans its objects. The same evaluator runs both steps, so that CUE evaluates
+// the document only once.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {

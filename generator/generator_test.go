@@ -98,7 +98,6 @@ func TestParametersCanBeFilledIn(t *testing.T) {
 	}
 }
 
-// set writes a value at a path of keys and indexes.
 func set(root any, path []any, value any) {
 	for i, step := range path {
 		last := i == len(path)-1
@@ -117,7 +116,6 @@ func set(root any, path []any, value any) {
 	}
 }
 
-// withValue returns the platform with one more setting.
 func withValue(t *testing.T, key string, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -172,7 +170,6 @@ func TestVerifyReportsFaults(t *testing.T) {
 	}
 }
 
-// patched returns our CUE with one change.
 func patched(t *testing.T, file, old, replacement string) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -226,8 +223,8 @@ spec:
 	}
 }
 
-// TestInterruptDoesNotWaitForCUE checks that an interrupted run ends soon. At the end of the run, CUE still evaluates
-// a large document, because CUE cannot be interrupted.
+// TestInterruptDoesNotWaitForCUE checks that an interrupted run ends soon, even while CUE evaluates a large document.
+// CUE itself cannot be interrupted.
 func TestInterruptDoesNotWaitForCUE(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  runtimes:\n")

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxShared is the number of documents after which the tests create new evaluators, because an evaluator of CUE never
-// frees memory.
+// maxShared is the number of documents after which the tests create new evaluators, because an evaluator never frees
+// memory.
 const maxShared = 100
 
 // sharedPool generates up to maxShared documents with the same evaluators.
@@ -53,8 +53,8 @@ var (
 )
 
 // wellFormed fails the test unless an error is nil or a list of problems. Each problem must be one line without
-// internals of Go or CUE, and its position must be in one of the layers. The user's input may contain any text, so
-// parts of a message in quotes are not checked.
+// internals of Go or CUE, and its position must be in one of the layers. Parts of a message in quotes are not
+// checked, because they can repeat any text of the user's input.
 func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	t.Helper()
 	var list problem.List

@@ -54,7 +54,7 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 }
 
 // mistakes returns copies of a value, each with one mistake. The key of a copy is the path of the mistake, followed
-// by refused or mistyped.
+// by "refused" or "mistyped".
 func mistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {

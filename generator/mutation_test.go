@@ -233,7 +233,6 @@ func (m *mutant) indent(line int, by string) {
 	m.around(line)
 }
 
-// swap exchanges a value with the value of another line.
 func (m *mutant) swap(random *rand.Rand, line int, value []int) {
 	other := random.IntN(len(m.lines))
 	found := keyAndValue.FindStringSubmatchIndex(m.lines[other])
@@ -247,7 +246,6 @@ func (m *mutant) swap(random *rand.Rand, line int, value []int) {
 	m.words = append(m.words, m.lines[other][found[2]:found[3]])
 }
 
-// misspell returns a word with one random typing error.
 func misspell(random *rand.Rand, word string) string {
 	at := random.IntN(len(word))
 	switch random.IntN(3) {

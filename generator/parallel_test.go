@@ -41,9 +41,8 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// described returns everything that can be read from a platform, except the parameter values that a shape contains.
-// The values in a shape are those of the object that was composed first, and that object can belong to another
-// environment.
+// described returns everything that can be read from a platform, except the parameter values that a shape contains. A
+// shape contains the values of the object that was composed first, which can belong to another environment.
 func described(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

@@ -31,7 +31,7 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	var all problem.List
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
-		// All values that a YAML alias repeats have the same position, so the same problem in several of them is one mistake.
+		// The values that YAML aliases repeat share a position, so equal problems at one position are one mistake.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

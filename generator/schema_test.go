@@ -95,7 +95,7 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 }
 
 // inSchema reports whether the JSON Schema can find a problem. The JSON Schema cannot check most rules about several
-// values, references to names elsewhere in the document, and values that are invalid although their form is valid.
+// values, references to names elsewhere in the document, or values that are invalid although their form is valid.
 func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
@@ -216,7 +216,7 @@ func TestLayerSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaHasRelations checks those rules about several fields that JSON Schema can express.
+// TestJSONSchemaHasRelations checks the rules about several fields that JSON Schema can express.
 func TestJSONSchemaHasRelations(t *testing.T) {
 	schemas := newComparison(t)
 	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n"

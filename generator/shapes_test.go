@@ -42,8 +42,8 @@ var choices = map[string][]string{
 	"scope":                  {"namespace", "cluster"},
 }
 
-// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. Each object must equal
-// the object that is generated if the object's runtime is the only runtime in the document.
+// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. Each object must
+// equal the object that is generated from a document with only this object's runtime.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
@@ -107,7 +107,6 @@ func TestTenantsShareShapes(t *testing.T) {
 	}
 }
 
-// tenantsOf returns the tenants as the last section of a document.
 func tenantsOf(tenants map[string]string) string {
 	var b strings.Builder
 	b.WriteString("  tenants:\n")
@@ -162,7 +161,7 @@ func TestSizeIncludesComponents(t *testing.T) {
 	}
 }
 
-// randomRuntime returns a runtime that differs from others in its image and perhaps in some settings.
+// randomRuntime returns a runtime with its own image and, at random, other settings.
 func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
 	base := bases[random.IntN(len(bases))]

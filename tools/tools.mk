@@ -9,8 +9,8 @@ TRAINER_TOOLS := trainer-2.3 trainer-2.1
 # Each folder pins one version of Trainer. Tests read only the manifests of these versions.
 TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 
-# The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and last the
-# slow linter.
+# The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and last
+# the slow linter.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
@@ -38,7 +38,7 @@ QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOO
 ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kustomize argocd argocd-types trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
 # $(call build-tool,package,time of the first build,more arguments of go build)
-# The touch is needed, because go build does not write a binary that has not changed, so make would build it again.
+# go build does not write a binary that has not changed, so make would build it again each time without touch.
 define build-tool
 	@echo "building $(@:$(TOOLS_BIN)/%=%) (about $2 the first time)"
 	@mkdir -p $(@D)

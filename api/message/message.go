@@ -25,7 +25,8 @@ func Shorten(text string, length int) string {
 // Number returns a number as the user wrote it, shortened to 60 characters.
 func Number(text string) string { return Shorten(text, maxLength) }
 
-// Plain reports whether a key needs no quotes in a path: 1 to 60 ASCII letters, digits, "_", "/" and "-".
+// Plain reports whether a key needs no quotes in a path. Such a key consists of 1 to 60 ASCII letters, digits, "_",
+// "/" and "-".
 func Plain(key string) bool {
 	return key != "" && len(key) <= maxLength && !strings.ContainsFunc(key, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_/-", r)

@@ -7,7 +7,7 @@ import "unicode/utf8"
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/4+2
 	for _, candidate := range candidates {
-		if lengthDifference(word, candidate) >= least { // the distance is at least this difference, and takes longer to compute
+		if lengthDifference(word, candidate) >= least { // a quick check: the distance is at least this difference
 			continue
 		}
 		if d := distance(word, candidate); d < least {
@@ -17,7 +17,6 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// lengthDifference returns the difference between the lengths of two words, in letters.
 func lengthDifference(a, b string) int {
 	n := utf8.RuneCountInString(a) - utf8.RuneCountInString(b)
 	return max(n, -n)

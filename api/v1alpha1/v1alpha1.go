@@ -36,16 +36,16 @@ const (
 const (
 	// LimitsAnnotation holds a runtime's limits for TrainJobs, as JSON.
 	LimitsAnnotation = Group + "/limits"
-	// GangAnnotation holds the name of the scheduler that starts all pods of a job together.
+	// GangAnnotation holds a runtime's settings for gang scheduling, as JSON.
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"
-	// EnvironmentKey holds the name of an environment of the platform document. EnvironmentKey is the key of an
-	// annotation in a KRM function's configuration, and of a label on OLM payloads.
+	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and of a label on OLM payloads.
+	// Its value is the name of an environment of the platform document.
 	EnvironmentKey = Group + "/environment"
-	// FunctionAnnotation selects what the KRM function does, such as validate.
+	// FunctionAnnotation selects the task of the KRM function, such as validate.
 	FunctionAnnotation = Group + "/function"
 )
 

@@ -9,7 +9,6 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// text is the content of a file.
 type text string
 
 func (t text) Len() int { return len(t) }

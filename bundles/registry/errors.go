@@ -22,7 +22,8 @@ type DeniedError struct{ text string }
 // Error describes the response of the registry, and what the user can do.
 func (d *DeniedError) Error() string { return d.text }
 
-// explain returns the cause and the next step on one line. The library's errors contain URLs and complete responses.
+// explain replaces an error of the library with one line that names the cause and the next step. The library's errors
+// contain URLs and complete responses.
 func (r Repository) explain(ctx context.Context, err error) error {
 	var response *transport.Error
 	switch {

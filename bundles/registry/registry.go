@@ -1,4 +1,5 @@
-// Package registry publishes artifacts to OCI registries. Package bundles is separate, because it needs no network.
+// Package registry publishes artifacts to OCI registries. The package is separate from bundles, so that bundles needs
+// no network.
 package registry
 
 import (
@@ -91,13 +92,10 @@ type image struct{ artifact.Packed }
 
 var _ partial.CompressedImageCore = image{}
 
-// RawManifest implements partial.CompressedImageCore.
 func (i image) RawManifest() ([]byte, error) { return i.Blobs[i.Manifest.Digest].Content, nil }
 
-// MediaType implements partial.CompressedImageCore.
 func (i image) MediaType() (types.MediaType, error) { return i.Manifest.MediaType, nil }
 
-// RawConfigFile implements partial.CompressedImageCore.
 func (i image) RawConfigFile() ([]byte, error) {
 	m, err := partial.Manifest(i)
 	if err != nil {
@@ -106,7 +104,6 @@ func (i image) RawConfigFile() ([]byte, error) {
 	return i.Blobs[m.Config.Digest].Content, nil
 }
 
-// LayerByDigest implements partial.CompressedImageCore.
 func (i image) LayerByDigest(h v1.Hash) (partial.CompressedLayer, error) {
 	blob, ok := i.Blobs[h]
 	if !ok {

@@ -89,7 +89,7 @@ func (l *resourceList) request() (generator.Request, error) {
 	return request, err
 }
 
-// platforms returns an error if the document has environments and the request names no environment.
+// platforms generates the requested platform. If the document has environments, the request must name one of them.
 func (l *resourceList) platforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if err != nil {

@@ -13,7 +13,6 @@ const document = `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata:
 
 const changes = `{apiVersion: trainyard.dev/v1alpha1, kind: Transformer, metadata: {name: a}, spec: {labels: {a: b}, images: {mirrors: {docker.io: a.b}}, argocd: true}}`
 
-// seeds contains valid and invalid ResourceLists.
 var seeds = []string{
 	"", "{", "a: b", "- a", "null", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n",
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig: " + document + "\n",

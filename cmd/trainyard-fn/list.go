@@ -97,7 +97,8 @@ func parseHeader(text []byte) (head header, err error) {
 	return head, nil
 }
 
-// read replaces each alias by a copy, because an alias can refer to text outside the items.
+// read reads the items and the functionConfig. It replaces each alias by a copy, because an alias can refer to text
+// outside its item.
 func (l *resourceList) read(items int) error {
 	var err error
 	if l.Items, err = l.stream.Read(); err != nil {

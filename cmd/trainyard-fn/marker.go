@@ -8,14 +8,14 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// isGenerator reports whether kustomize runs a generator. The items of a generator contain only the functionConfig.
+// isGenerator reports whether kustomize runs the function as a generator. The only item is then the functionConfig.
 func (l *resourceList) isGenerator() bool {
 	return len(l.Items) > 0 && !slices.ContainsFunc(l.Items, func(item *yaml.RNode) bool { return !isLocal(item) })
 }
 
-// leaveMarker replaces the items with an object, the marker, that records which function ran. Without permission to run
-// a function, kustomize skips the function, and reports no error. A replacement in the kustomization then fails without
-// the marker. kustomize removes the marker at the end, because an annotation declares the marker as local.
+// leaveMarker replaces the items with a marker, an object that records which function ran. kustomize silently skips a
+// function that it may not run. A replacement in the kustomization reads the marker, so the build fails if kustomize
+// skipped the function. An annotation declares the marker as local, so kustomize removes it at the end.
 func (l *resourceList) leaveMarker(function string) int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "FunctionRun", "function": function,
@@ -27,8 +27,8 @@ func (l *resourceList) leaveMarker(function string) int {
 }
 
 // leaveMisplacedValidator replaces the items with one object of an unknown kind, which no API server accepts. If a
-// validator is listed below transformers by mistake, its output becomes the whole output of kustomize. Nobody can then
-// apply this output with pruning, which would delete all other objects.
+// user lists a validator below transformers by mistake, its output becomes the whole output of kustomize. Applied
+// with pruning, an empty output would delete all objects. The unknown kind makes this impossible.
 func (l *resourceList) leaveMisplacedValidator() int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",

@@ -37,7 +37,8 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow is reported for the layer that exceeds the time limit of all CUE layers together.
+// errLayersTooSlow reports that the CUE layers together exceed their time limit. The layer during which the time ends
+// has this error.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild runs this program with the command __evaluate.

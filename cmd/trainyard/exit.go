@@ -58,7 +58,6 @@ type exitError struct {
 	result report.Report
 }
 
-// Unwrap returns the cause.
 func (e *exitError) Unwrap() error { return e.error }
 
 func exitErrorf(code int, format string, args ...any) error {

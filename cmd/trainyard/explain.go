@@ -154,7 +154,8 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 	return depth, len(path) == 0
 }
 
-// nearestField shortens a path to the path of a field, without keys that the author of the document chose.
+// nearestField shortens a path until it is the path of a field. It removes only indexes of lists, and keys that the
+// author of the document chose.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {

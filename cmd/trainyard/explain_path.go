@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// In paths of the reference, each of these steps matches more than one key.
+// Steps in the paths of fields. Each of the two steps matches more than one key.
 const (
 	anyName = "NAME" // any key that the author of the document chose
 	anyItem = "[]"   // any item of a list
@@ -28,7 +28,8 @@ func matches(reference, given string) bool {
 	return !isBracket(given) && (reference == given || reference == anyName)
 }
 
-// maxPath is the maximum length of a path in bytes, because explain looks up each prefix. Real paths are shorter.
+// maxPath is the maximum length of a path in bytes. explain would take too long for longer paths, because it looks up
+// each prefix. Real paths are shorter.
 const maxPath = 2000
 
 // stepPattern matches one step of a path, such as ["key"], "key", [0], [] or key, and the dot before the step.

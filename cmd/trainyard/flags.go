@@ -71,10 +71,8 @@ type choiceFlag struct {
 	allowed choices
 }
 
-// String returns the current value.
 func (f *choiceFlag) String() string { return *f.target }
 
-// Type returns the type that help texts show.
 func (f *choiceFlag) Type() string { return "string" }
 
 // Set stores the value. It returns an error if the value is not allowed.
@@ -86,7 +84,8 @@ func (f *choiceFlag) Set(value string) error {
 	return err
 }
 
-// oneOf returns an error with the allowed values, and with the most similar one, if a value is not allowed.
+// oneOf returns an error if a value is not allowed. The error lists the allowed values, and suggests the most similar
+// value.
 func oneOf(value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
@@ -137,7 +136,8 @@ func wantArg(required bool, what string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs refuses positional arguments. It suggests -f where -f exists: the argument is most likely a file name.
+// noArgs refuses positional arguments. If the command has the flag -f, the error suggests it, because the argument is
+// most likely a file name.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:

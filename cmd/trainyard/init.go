@@ -64,7 +64,7 @@ objects with the function trainyard-fn; "trainyard doctor" checks whether it can
 	return cmd
 }
 
-// write checks the document before it creates any file.
+// write creates the files of the scaffold, after it has checked the document.
 func (d scaffold) write(ctx context.Context, s streams, file string) error {
 	if ext := filepath.Ext(file); ext != ".yaml" && ext != ".yml" {
 		return usageErrorf("file %s: want a YAML file with the extension .yaml", file)

@@ -18,7 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput is the maximum size of a file. The parser has a lower limit, and reports a file that exceeds it.
+// maxInput is the maximum number of bytes that readFrom reads from a file. The parser has a lower limit, and reports
+// each file that is too large.
 const maxInput = 2 << 20 // bytes
 
 type inputFlags struct {
@@ -96,7 +97,8 @@ func (f *inputFlags) request(in io.Reader) (generator.Request, error) {
 	return r, nil
 }
 
-// environmentGiven is true even for an empty --env, because a shell passes an empty value for an unset variable.
+// environmentGiven reports whether the command line contains --env, even with an empty value. A shell passes an empty
+// value if the variable in --env "$NAME" is not set.
 func (f *inputFlags) environmentGiven() bool {
 	return f.cmd.Flags().Changed("env")
 }

@@ -93,7 +93,8 @@ func inEnvironmentOf(r caseResult, where string) string {
 	return where + " in " + r.Environment
 }
 
-// JUnit XML. All CI systems support these elements and attributes, but only some support file and line.
+// The elements and attributes of JUnit XML that all CI systems support, and the attributes file and line, which only
+// some CI systems support.
 // Source: github.com/testmoapp/junitxml.
 type (
 	junitSuites struct {

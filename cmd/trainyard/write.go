@@ -82,7 +82,8 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, format bund
 	return targets, nil
 }
 
-// render returns a problem of the document if the document lacks a field that the format needs.
+// render converts a platform to the files of a format. If the document lacks a field that the format needs, the error
+// is a problem of the document.
 func render(ctx context.Context, format bundles.Format, p generator.Platform) (bundles.Tree, error) {
 	tree, err := format.Render(ctx, bundleOf(p))
 	if missing := (*bundles.MissingError)(nil); errors.As(err, &missing) {
@@ -118,7 +119,7 @@ func differences(s streams, targets []target) error {
 	return nil
 }
 
-// noteOtherBundles prints a note for each bundle in the output folder whose environment the document lacks.
+// noteOtherBundles prints a note for each bundle in the output folder that belongs to no environment of the document.
 func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 	if targets[0].dir == f.output {
 		return

@@ -36,7 +36,8 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sums maps each resource to sums of the amounts that pods of the smallest TrainJob request at the same time.
+// sums returns the amounts of each resource that the smallest TrainJob requests: one sum for the launcher and a node
+// together, and one sum for each initializer.
 func (d demand) sums(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {

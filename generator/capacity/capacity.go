@@ -25,7 +25,7 @@ var (
 	DefaultOverQuota = problem.Rule{Name: "default-job-over-quota", Doc: "The default TrainJob of a runtime fits into the quota of each tenant that lists the runtime"}
 )
 
-// demand is an entry of demands in demands.cue.
+// demand is an entry of the field demands in demands.cue.
 type demand struct {
 	Nodes          int               `json:"nodes"`
 	MaxNodes       int               `json:"maxNodes"`
@@ -37,7 +37,7 @@ type demand struct {
 		Amounts map[string]any `json:"amounts"`
 	} `json:"initializers"`
 	Launcher     map[string]any `json:"launcher"`
-	LauncherOnly []string       `json:"launcherOnly"` // resources of which the launcher has its own amount
+	LauncherOnly []string       `json:"launcherOnly"` // resources for which the launcher has its own amount
 	Node         map[string]any `json:"node"`
 	Processes    struct {
 		Default int `json:"default"`
@@ -72,7 +72,7 @@ type Record struct {
 	Queue       string  `json:"queue,omitempty"` // the LocalQueue; empty if Kueue does not admit jobs
 	Fits        Verdict `json:"fits"`
 	Nodes       int     `json:"nodes"`   // the maximum number of nodes if nothing else runs
-	Default     int     `json:"default"` // the number of nodes of a TrainJob that sets no number
+	Default     int     `json:"default"` // the number of nodes if a TrainJob does not set it
 	Bound       string  `json:"bound"`   // the value that limits nodes, such as quota.cpu or limits.maxNodes
 }
 
@@ -142,7 +142,7 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 	return &c.Result, nil
 }
 
-// tenant compares the demands of the runtimes that a tenant lists with the quota and the queues of the tenant.
+// tenant compares the demands of a tenant's runtimes with the tenant's quota and queues.
 func (c *comparison) tenant(name string, tenant map[string]any) error {
 	given := values.Mapping(tenant, "quota")
 	quota, err := sizing.ParseAmounts(given, 0)
@@ -182,8 +182,8 @@ func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Si
 	c.Records = append(c.Records, r)
 }
 
-// checkQuota reports a problem for each resource of which the smallest TrainJob requests too much, and a note for each
-// resource of which only the default TrainJob requests too much.
+// checkQuota reports a problem for each resource if the smallest TrainJob requests more than the quota. If only the
+// default TrainJob requests more, checkQuota reports a note.
 func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amounts, given map[string]any) {
 	exceeded := map[string]bool{}
 	for _, s := range job.Shortages(quota, 1) {
@@ -210,7 +210,7 @@ func (c *comparison) report(list *problem.List, path []string, rule problem.Rule
 	*list = append(*list, problem.Problem{Position: c.document.Root.Locate(path...), Rule: rule, Path: problem.Path(path), Message: message})
 }
 
-// runtimeBound is the field that limits the number of nodes if no quota or queue limits this number.
+// runtimeBound is the field that limits the number of nodes if neither a quota nor a queue does.
 const runtimeBound = "limits.maxNodes"
 
 func quotaBound(s sizing.Shortage) string {

@@ -22,7 +22,7 @@ type clusterQueue struct {
 	groups [][]flavorQuota
 }
 
-// flavorQuota is the quota for a flavor. A resource that is not in borrowing or lending has no such limit.
+// flavorQuota is the quota for a flavor. The fields borrowing and lending limit only the resources that they contain.
 type flavorQuota struct {
 	flavor                    string
 	quota, borrowing, lending sizing.Amounts
@@ -70,7 +70,7 @@ func (q flavorQuota) lends(resource string) int64 {
 
 type lendingKey struct{ cohort, flavor, resource string }
 
-// cohortLending maps each resource of a flavor in a cohort to the amount that all queues of the cohort lend together.
+// cohortLending holds, for each flavor and resource, the amount that all queues of a cohort lend together.
 type cohortLending map[lendingKey]int64
 
 func lendingOf(queues map[string]clusterQueue) cohortLending {
@@ -119,7 +119,8 @@ func availableIn(queues map[string]clusterQueue, flavors map[string]any) map[str
 	return available
 }
 
-// readQueues computes what each ClusterQueue could admit, and reports each ClusterQueue that lends more than its quota.
+// readQueues computes the resources that each ClusterQueue could admit, and reports each ClusterQueue that lends more
+// than its quota.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	queues, err := parseQueues(values.Mapping(spec, "clusterQueues"))

@@ -1,5 +1,5 @@
-// Package check compares a document with its schema, and checks the rules that combine several values. All problems are
-// reported together, each with its position, the allowed values, and what the author probably meant.
+// Package check compares a document with its schema, and checks the rules that combine several values. All problems
+// are reported together, each with its position, the allowed values, and a suggestion.
 package check
 
 import (
@@ -75,7 +75,7 @@ func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
 	definitions, _ := schema.ReferencePath()
 	w := checker{Check: c, schemas: evaluate.Local(e, newSchemas), evaluator: e, definitions: definitions, document: d.Root, problems: d.Problems, respelled: map[string]bool{}}
 	value, ok := w.value(schema, d.Root, d.Root.Position, nil)
-	document, _ := value.(map[string]any) // the schema is a mapping
+	document, _ := value.(map[string]any) // nil if the document is not a mapping
 	return walked{document, ok, w.problems, w.refused}
 }
 
@@ -101,8 +101,8 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check returns a problem.List with the given problems from the schema and the problems from the rules. Only if the
-// document matches its schema, check also compares the requests of TrainJobs with quotas and queues.
+// check returns the given problems of the schema together with the problems of the rules. If the document matches its
+// schema, check also compares the requests of TrainJobs with quotas and queues.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -128,7 +128,7 @@ type finding struct {
 	Allowed []string `json:"allowed"`
 }
 
-// evaluate returns the problems that rules report. The path is that of the CUE field problems or notes.
+// evaluate returns the problems that rules report. The argument path is problemsPath or notesPath.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`

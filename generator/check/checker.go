@@ -41,7 +41,8 @@ const (
 )
 
 // value checks a node and returns it as plain data, without the values that have problems. The result ok is false if
-// the data lacks a required key or an item of a list. A missing key is reported at the position key.
+// the data lacks a required key or an item of a list. The argument key is the position at which missing keys are
+// reported.
 func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -90,8 +91,9 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 	return valid, ok
 }
 
-// canonical returns a quantity in the spelling of Kubernetes. If generated objects used another spelling, a controller that
-// writes an object back, such as Trainer 2.1, would change 1024Mi to 1Gi, and would then own the field in server-side apply.
+// canonical returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. With another spelling, a
+// controller that writes objects back, such as Trainer 2.1, would change the field, and would then own it in
+// server-side apply.
 func canonical(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
@@ -203,8 +205,8 @@ func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping with the attribute @nonempty() or @nonempty(NOUN). A NOUN means that the
-// author chooses the names of the keys.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). In messages,
+// NOUN stands for a key whose name the author chooses.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
@@ -235,7 +237,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admits(schema, int64(whole)) {
-		rule = problem.Invalid // JSON Schema does not distinguish 2.0 from 2
+		rule = problem.Invalid // not WrongValue, because JSON Schema admits 2.0 as an integer
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}
 	c.breaks(rule, n.Position, path, "%s", complaint)

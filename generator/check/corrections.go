@@ -18,7 +18,7 @@ import (
 )
 
 // respell reports mistyped keys and replaces them by the probably intended keys, which would otherwise be reported as
-// missing. The values of replaced keys are not checked, because a guess may be wrong.
+// missing. The value of a replaced key is not checked, because the guess may be wrong.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {
@@ -46,7 +46,7 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 	}
 	slices.Sort(free)
 	nearest := message.Nearest(key, free)
-	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // for example gpu, which is not a misspelled cpu
+	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // gpu is probably not a misspelled cpu
 		return ""
 	}
 	return nearest
@@ -67,7 +67,7 @@ func (c *checker) unknown(schema cue.Value, key string) string {
 	for _, name := range known {
 		want += ", or " + name
 	}
-	if nearest := message.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // not for gpu, which is not a misspelled cpu
+	if nearest := message.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // gpu is probably not a misspelled cpu
 		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))
 	}
 	return want + wording.Lookalike(key)
@@ -79,13 +79,13 @@ func correct(text string, want constraint.Constraint) string {
 		return booleans[strings.ToLower(text)]
 	}
 	nearest := message.Nearest(text, want.Strings())
-	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // a version, which differs equally from all other versions
+	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // a similar version is probably not the intended version
 		return ""
 	}
 	return message.Quote(nearest)
 }
 
-// booleans maps the words of YAML 1.1 for true and false to true and false.
+// booleans maps YAML 1.1's words for booleans, such as yes and off, to true and false.
 var booleans = map[string]string{
 	"y": "true", "yes": "true", "on": "true", "true": "true",
 	"n": "false", "no": "false", "off": "false", "false": "false",

@@ -6,11 +6,12 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// sharedSections are the sections of spec that the rules about all other sections read. If a value in a shared section is left
-// out, the rules would read its default, and would report problems with a default that the author did not choose.
+// sharedSections are the sections of spec that rules about other sections also read. If a value in a shared section
+// is left out, these rules would read a default that the author did not choose, and would report wrong problems.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
-// refusals are the paths of the values that were left out of a document because a problem was reported for each value.
+// refusals are the paths of the refused values. Each refused value has a reported problem, and is left out of the
+// document.
 type refusals [][]string
 
 // decideAll reports whether every rule may depend on a value that was left out.
@@ -31,8 +32,8 @@ func (r refusals) filter(found []finding) []finding {
 	})
 }
 
-// related returns the paths of the entry or section that contains a value, and of other parts that rules may compare
-// with the value: the initializers for the storage of a runtime, and spec.tenants for spec.delivery.
+// related returns the path of the entry or section that contains a value. It adds a second path if rules compare the
+// value with another part: a runtime's initializers for its field storage, and spec.tenants for spec.delivery.
 func related(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -45,7 +46,8 @@ func related(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds a tenant to every runtime if the tenant's own list was left out, because that list may name any runtime.
+// listAll lets a tenant list every runtime if the tenant's field runtimes was left out, because this field may name
+// any runtime.
 func (r refusals) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

@@ -14,7 +14,8 @@ import (
 )
 
 // relations maps the NAME in an attribute @check(NAME) to a check that combines several fields of one mapping.
-// Kubernetes would accept most runtimes with such mistakes, and would later refuse the pods of their jobs.
+// Without these checks, Kubernetes would accept most runtimes with mistakes in these fields, and would later refuse
+// the pods of their jobs.
 var relations = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).requirement,
 	"fieldRequirement": (*checker).fieldRequirement,
@@ -65,7 +66,8 @@ func (c *checker) fieldRequirement(n *document.Node, path []string) {
 	}
 }
 
-// nodeTerm refuses an empty node selector term, which an author may expect to match all Kubernetes nodes.
+// nodeTerm refuses an empty node selector term. An author may expect that the term matches all Kubernetes nodes, but
+// it matches none.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
 		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
@@ -92,7 +94,8 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 	}
 }
 
-// maxAnnotations limits all annotations of an object, in bytes, with room for annotations that the cluster adds.
+// maxAnnotations limits the total size of an object's annotations, in bytes. The limit leaves room for annotations
+// that the cluster adds.
 // Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
 const maxAnnotations = 200 << 10
 

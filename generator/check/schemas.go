@@ -6,11 +6,11 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// schemas caches descriptions of schemas for one evaluator, because fields of definitions are checked many times.
+// schemas caches descriptions of schemas for one evaluator, because a document contains the same fields many times.
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
-	fields     map[cue.Value]field // the fields of these definitions
-	lastSchema cue.Value           // the schema that was described last, such as the schema of the items of a list
+	fields     map[cue.Value]field // descriptions of the definitions' fields
+	lastSchema cue.Value           // the schema that was described last; all items of a list have the same schema
 	lastField  field
 }
 
@@ -46,12 +46,13 @@ func (s *schemas) keysOf(schema cue.Value) keys {
 }
 
 type field struct {
-	name      string // the definition to which the field refers, or else the definition and key of the field; empty for neither
+	name      string // the field's definition, or else DEFINITION.KEY of the field; empty if unknown
 	anyString bool   // whether the field admits every string
 	quantity  bool   // whether the field is a quantity, which Kubernetes spells in its own way
 }
 
-// fieldOf describes a schema. The last description is cached too, because callers often repeat a schema.
+// fieldOf describes a schema. The last description is cached too, because callers often ask for the same schema
+// again.
 func (s *schemas) fieldOf(schema cue.Value) field {
 	if schema == s.lastSchema {
 		return s.lastField
@@ -64,7 +65,8 @@ func (s *schemas) fieldOf(schema cue.Value) field {
 	return known
 }
 
-// readField describes a schema. The name of a definition to which the schema refers replaces the argument name.
+// readField describes a schema. If the schema refers to a definition, the definition's name replaces the argument
+// name.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

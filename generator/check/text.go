@@ -51,7 +51,8 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// ruleOf returns the rule for a forbidden character or spelling: Invalid if the schema admits the value, or WrongValue.
+// ruleOf returns the rule for a forbidden character or spelling: Invalid if the schema admits the value, and
+// WrongValue otherwise.
 func (c *checker) ruleOf(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admits(schema, n.Scalar) {
 		return problem.Invalid

@@ -63,7 +63,8 @@ func (e *Evaluator) Root() cue.Value { return e.root }
 // Schema returns the schema of a whole document.
 func (e *Evaluator) Schema() cue.Value { return e.root.LookupPath(schemaPath) }
 
-// Fill returns the root package with the given fields filled in. For example, a field contains a document as plain data.
+// Fill returns the root package with values for some fields. For example, the field document gets a document as plain
+// data.
 func (e *Evaluator) Fill(fields map[string]any) cue.Value {
 	return e.root.FillPath(cue.Path{}, fields)
 }
@@ -76,7 +77,8 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 	return schema.Unify(e.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 }
 
-// Local returns the value of type T that is stored in an evaluator. The first call stores the result of create.
+// Local returns the value of type T that is stored in an evaluator. The first call stores the result of the function
+// create.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {
@@ -87,7 +89,7 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode reads plain data from trainyard's CUE, which must be complete. An error is a mistake in trainyard itself.
+// Decode reads plain data from a complete value in trainyard's CUE. An error is a mistake in trainyard itself.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -99,7 +101,8 @@ func Decode(v cue.Value, into any, what string) error {
 	return nil
 }
 
-// Fields iterates over the regular, optional and required fields of a struct. For other values, the iterator is empty.
+// Fields iterates over the regular, optional and required fields of a struct. If the value is not a struct, the
+// iterator is empty.
 func Fields(v cue.Value) *cue.Iterator {
 	fields, err := v.Fields(cue.Optional(true))
 	if err != nil {
@@ -108,7 +111,8 @@ func Fields(v cue.Value) *cue.Iterator {
 	return fields
 }
 
-// Descend returns the schema at a path of keys below a schema. For a missing key, Exists of the result returns false.
+// Descend returns the schema at a path of keys below a schema. If a key is missing, the method Exists of the result
+// returns false.
 func Descend(schema cue.Value, keys ...string) cue.Value {
 	for _, key := range keys {
 		schema = schema.LookupPath(cue.MakePath(cue.Str(key).Optional()))
@@ -132,8 +136,8 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of the values in a mapping in which the author chooses the keys. The attribute
-// @keys(FORM,SAMPLE) marks such mappings. For all other mappings, the method Exists of the result returns false.
+// AnyField returns the schema of a mapping's values if the author of the document chooses the keys. The attribute
+// @keys(FORM,SAMPLE) marks these mappings. For any other mapping, the method Exists of the result returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

@@ -28,7 +28,7 @@ func newDefinitions(files fs.FS) *definitions {
 	return d
 }
 
-// imported loads an imported package, or returns nil for CUE's built-in packages, because CUE finds those itself.
+// imported loads an imported package, or returns nil for CUE's built-in packages, which CUE finds itself.
 func (d *definitions) imported(_ token.Pos, name string) *build.Instance {
 	folder, isOurs := strings.CutPrefix(name, module)
 	if !isOurs {

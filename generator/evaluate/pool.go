@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Limits on the number of evaluators that work at the same time. For the same work, an additional evaluator costs a sixth
-// more CPU time and about 25 MB of memory, and leaves no free processor to the garbage collector. An additional evaluator
-// is worthwhile only if it saves about half a second.
+// Limits on the number of evaluators that work at the same time. Each additional evaluator raises the CPU time for
+// the same work by a sixth, needs about 25 MB of memory, and takes a processor from the garbage collector. It is
+// worthwhile only if it saves about half a second.
 const (
 	maxEvaluators  = 8
-	runtimesToFill = 300 // runtimes in all environments, for each evaluator after the first
+	runtimesToFill = 300 // runtimes, in all environments together, that justify one additional evaluator
 )
 
 // Pool lends evaluators to goroutines, and loads an additional evaluator if all loaded evaluators are in use.
@@ -29,8 +29,8 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each calls the function do once for each number from 0 to n-1. The calls use several evaluators at the same time if there
-// are enough runtimes to make this worthwhile. If the context ends, Each returns even if some calls are still running.
+// Each calls the function do once for each number from 0 to n-1. Several evaluators run the calls at the same time if
+// there are enough runtimes. If the context ends, Each returns even if some calls are still running.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group
@@ -53,11 +53,10 @@ func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, 
 	case err := <-done:
 		return cmp.Or(err, ctx.Err())
 	case <-ctx.Done():
-		return ctx.Err() // the calls continue, because CUE cannot be interrupted, but their results are not needed any more
+		return ctx.Err() // running calls continue, because CUE cannot be interrupted, but nobody uses their results
 	}
 }
 
-// take returns an evaluator that no other goroutine uses.
 func (p *Pool) take() (*Evaluator, error) {
 	p.mutex.Lock()
 	if last := len(p.idle) - 1; last >= 0 {

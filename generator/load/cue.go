@@ -22,7 +22,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// schemasPath is the import path of the packages that a document can import, in addition to CUE's built-in packages.
+// schemasPath is the prefix of the import paths of trainyard's schemas, which every document in CUE can import.
 const schemasPath = "github.com/trainyard/trainyard/schemas/"
 
 // parseCUE evaluates a document written in CUE. The resulting data is then checked like a document in YAML.
@@ -56,8 +56,8 @@ func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error)
 	return node, r.problems.Err()
 }
 
-// refusedImports reports the imports that a document must not contain. CUE's built-in packages cannot harm the machine, but a
-// document that imports them can easily compute for ever.
+// refusedImports reports the imports that a document must not contain. CUE's built-in packages need allowOwn, because
+// a document that imports them can easily compute for ever.
 func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
 	for imported := range file.ImportSpecs() {
@@ -78,8 +78,8 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of trainyard's schemas. A document gets the names of the definitions, but no
-// constraints, because the check stage reports violations more clearly than CUE, which lists every alternative.
+// importSchema finds the packages of trainyard's schemas. In these packages, every definition admits any value,
+// because the check stage reports wrong values more clearly than CUE.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -123,8 +123,9 @@ func (l *Loader) namesOf(folder, path string) *build.Instance {
 	return instance
 }
 
-// cueProblems converts CUE's errors into one problem for each field of the document. If a value fits no alternative of a
-// disjunction, CUE reports a conflict with each alternative, and cueProblems keeps only the first conflict.
+// cueProblems converts CUE's errors to problems, with at most one problem for each field of the document. If a value
+// fits no alternative of a disjunction, CUE reports a conflict with each alternative, and cueProblems keeps only the
+// first conflict.
 func cueProblems(input Input, err error) problem.List {
 	var problems problem.List
 	seen := map[string]bool{}
@@ -150,8 +151,8 @@ func cueProblems(input Input, err error) problem.List {
 	return problems
 }
 
-// withPositions adds positions to problems that CUE reports without a position. The added position is the position of the
-// field with the problem, or of the nearest field that contains this field.
+// withPositions adds a position to each problem that CUE reports without a position. This is the position of the
+// problem's field, or of the nearest field that contains it.
 func withPositions(input Input, v cue.Value, err error) problem.List {
 	problems := cueProblems(input, err)
 	for i, p := range problems {
@@ -171,7 +172,8 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the last position in the user's file, because a value usually follows the violated definition.
+// cuePosition returns the last of the given positions in the user's file. CUE lists the positions of a value and of
+// the definition that the value violates, and the value usually comes last.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {
@@ -182,7 +184,7 @@ func cuePosition(input Input, positions []token.Pos) problem.Position {
 	return last
 }
 
-// columnOf returns the column of a position in characters, because CUE counts columns in bytes.
+// columnOf returns the column of a position, counted in characters. CUE counts columns in bytes.
 func columnOf(text []byte, p token.Pos) int {
 	start := p.Offset() - p.Column() + 1
 	if start < 0 || p.Offset() < start || p.Offset() > len(text) {

@@ -14,7 +14,7 @@ import (
 type Document struct {
 	Environment string         // empty if the document has no environments
 	Root        *document.Node // with the environment's patch applied to spec
-	Problems    problem.List   // of the text and of the environment
+	Problems    problem.List   // in the text and in the environment
 	Notes       problem.List   // about layers and the environment
 }
 
@@ -62,8 +62,8 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 // 40 kB of memory for each key or value. One environment at its limit takes about four seconds and half a gigabyte of
 // memory. All environments together take about ten seconds at their limit.
 const (
-	maxNodes    = 25_000 // of one environment, with the rest of spec
-	maxAllNodes = 50_000 // of all environments, each with the rest of spec
+	maxNodes    = 25_000 // in the document of one environment
+	maxAllNodes = 50_000 // in the documents of all environments together
 )
 
 // checkSize limits the sizes of environments, because a short text can define many large environments.
@@ -101,7 +101,8 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns the document with empty environments, because patches are checked after the merge into spec.
+// withoutPatches returns the document with empty environments, because an environment's patch is checked only after
+// its merge into spec.
 func (s *Source) withoutPatches(environments *document.Node) *document.Node {
 	empty := environments
 	for _, f := range environments.Fields {

@@ -25,21 +25,22 @@ type Input struct {
 	Text []byte // at most 1 MiB
 }
 
-// CUEEvaluator runs WriteEvaluated in a process with limited time and memory, and returns what WriteEvaluated writes.
+// CUEEvaluator runs WriteEvaluated in a process with limited time and memory, and returns the output of
+// WriteEvaluated.
 type CUEEvaluator func(ctx context.Context, input Input, allowImports bool) ([]byte, error)
 
 // Loader reads the layers of documents in YAML, JSON and CUE.
 type Loader struct {
 	Definitions  fs.FS        // the CUE module of trainyard, with the schemas that documents can import
-	CUE          CUEEvaluator // nil evaluates CUE in this process, without limits
+	CUE          CUEEvaluator // if nil, this process evaluates CUE without limits
 	AllowImports bool         // whether documents in CUE can import CUE's own packages
 }
 
 // Source is a document that is merged from all its layers.
 type Source struct {
 	root     *document.Node
-	problems problem.List // in texts that could be read in spite of these problems
-	notes    problem.List // about layers
+	problems problem.List // problems in layers that could still be read
+	notes    problem.List // notes about layers
 }
 
 // maxText limits the text of all layers together, in bytes. Reading can take a second for each MiB of text.
@@ -94,7 +95,8 @@ func (l *Loader) parse(ctx context.Context, input Input) (*document.Node, error)
 	return document.Decode(input.Name, text)
 }
 
-// WriteEvaluated evaluates a document written in CUE and writes the result, in a process that a CUEEvaluator starts.
+// WriteEvaluated evaluates a document written in CUE, and writes the result to w. It runs in a process that a
+// CUEEvaluator starts.
 func (l *Loader) WriteEvaluated(w io.Writer, input Input) error {
 	n, err := l.parseCUE(cuecontext.New(), input)
 	var problems problem.List
@@ -122,7 +124,8 @@ func (s *Source) merge(layer *document.Node) bool {
 	return true
 }
 
-// reportEmpty adds a note for each layer without content, or a problem for each layer if no layer has content.
+// reportEmpty adds a note for each layer without content. If no layer has content, reportEmpty returns a problem for
+// each layer instead.
 func (s *Source) reportEmpty(empty problem.List) error {
 	consequence := ": this layer changes nothing"
 	if s.root == nil {

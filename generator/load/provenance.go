@@ -13,7 +13,7 @@ import (
 type Value struct {
 	Path     string           `json:"path"`  // such as spec.runtimes.a.image
 	Keys     []string         `json:"-"`     // the keys of the path; for an item of a list, the key is its index
-	Value    any              `json:"value"` // string, bool, int64, float64; an empty map or list
+	Value    any              `json:"value"` // string, bool, int64 or float64; or an empty map or list
 	Position problem.Position `json:"position"`
 }
 

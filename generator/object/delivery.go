@@ -6,31 +6,31 @@ type Delivery struct {
 	Helm    Helm              `json:"helm"`   // spec.delivery.helm
 	OLM     OLM               `json:"olm"`    // spec.delivery.olm
 	Target  Target            // spec.target
-	Tenants map[string]Tenant // by name, the tenants that store TrainJobs in Git; empty if Argo CD delivers nothing
-	Kinds   map[string]Kind   // by name, every kind that trainyard can generate for the cluster; empty if Argo CD delivers nothing
+	Tenants map[string]Tenant // the tenants that store TrainJobs in Git, by name; empty if Argo CD delivers nothing
+	Kinds   map[string]Kind   // all kinds that trainyard can generate, by name; empty if Argo CD delivers nothing
 	Bounds  []Bound           // limits on values that a chart checks again at installation
 
-	Annotations map[string]string // the document's annotations that OCI images define, org.opencontainers.image.*
+	Annotations map[string]string // the document's annotations org.opencontainers.image.* for OCI images
 }
 
 // ArgoCD holds the location of the bundle, and settings of the Applications that apply the bundle.
 type ArgoCD struct {
 	RepoURL   string `json:"repoURL"`
-	Path      string `json:"path"`      // the folder in the repository that holds the bundle of each environment
+	Path      string `json:"path"`      // the folder of the repository that contains the bundles of all environments
 	Revision  string `json:"revision"`  // HEAD by default, or the bundle's tag if RepoURL is an OCI artifact
 	Namespace string `json:"namespace"` // the namespace of Argo CD
-	Cluster   string `json:"cluster"`   // an address or a name; by default, the cluster that runs Argo CD
+	Cluster   string `json:"cluster"`   // the cluster's address or name; by default, the cluster that runs Argo CD
 	Automated *bool  `json:"automated"` // true by default
 
-	// Clusters maps the names of clusters in the document to clusters that get the same objects. If Clusters is set, Cluster is
-	// empty.
+	// Clusters lists several clusters that get the same objects, by their names in the document. If Clusters is set,
+	// Cluster is empty.
 	Clusters map[string]ArgoCDCluster `json:"clusters"`
 }
 
 // ArgoCDCluster is one of several clusters that get the same objects.
 type ArgoCDCluster struct {
-	Cluster  string `json:"cluster"`  // an address or a name
-	Revision string `json:"revision"` // by default, the Revision in ArgoCD
+	Cluster  string `json:"cluster"`  // the cluster's address or name
+	Revision string `json:"revision"` // by default, the field Revision of ArgoCD
 }
 
 // Helm holds the settings of a Helm chart.
@@ -40,12 +40,12 @@ type Helm struct {
 
 // OLM holds the settings of an OLM bundle.
 type OLM struct {
-	Manifests []string `json:"manifests"` // kinds that OLM applies itself, as separate manifests
+	Manifests []string `json:"manifests"` // kinds of objects that OLM applies itself, from separate manifests
 }
 
 // Target describes the cluster for which the objects are generated. Fields that the document does not set are empty.
 type Target struct {
-	Kubernetes string `json:"kubernetes"` // the oldest version, such as 1.33
+	Kubernetes string `json:"kubernetes"` // a minor version, such as 1.33
 	OpenShift  bool   `json:"openshift"`
 	Trainer    string `json:"trainer"` // a minor version, such as 2.3
 }

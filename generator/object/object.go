@@ -32,16 +32,16 @@ func (id ID) GrantsRights() bool {
 	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
 
-// Origin holds the two places that cause an object, in the document and in CUE, as positions of the form file:line:column.
+// Origin names the two places from which an object comes, as positions of the form file:line:column.
 type Origin struct {
-	Input      string // the section of the user's document because of which the object is generated
+	Input      string // the section of the user's document that requests the object
 	Definition string // the CUE that defines the object
 }
 
 // Parameter is a scalar of an object that can get another value while all other fields stay the same. For example, a Helm
 // chart makes the parameter one of the chart's values.
 type Parameter struct {
-	Key    string          // the path of the field in the document that sets the parameter, the same for all objects
+	Key    string          // path of the document's field that sets the parameter; several objects can share it
 	Whole  bool            // whether Key is a complete path; if not, Key is relative to the section that requests the object
 	Path   []any           // the path of the parameter in the object: keys (string) and indexes (int) from the root
 	Doc    string          // the meaning of the parameter, in one sentence
@@ -65,7 +65,7 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 }
 
 // Make returns an object of a shape with values for its parameters. The argument parameters lists the parameters that
-// users can set, with keys relative to the dotted path base, so that several objects can share the list.
+// users can set. Their keys are relative to the dotted path base, so that several objects can share the list.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error
@@ -100,8 +100,8 @@ func (o Object) ID() ID { return o.id }
 // Origin returns the positions in the document and in CUE from which the object comes.
 func (o Object) Origin() Origin { return o.origin }
 
-// Shape returns the object with placeholders for its parameters, and the values of the parameters in the order of the
-// placeholders. Callers must change neither.
+// Shape returns the object's shape, and the values of its parameters in the order of Shape.Parameters. Callers must
+// not change these results.
 func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
 
 // Label returns the value of one of the object's labels, or "".

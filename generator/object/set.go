@@ -14,7 +14,7 @@ type Set struct {
 	objects []Object
 }
 
-// NewSet returns a set of objects, or an error if two objects are the same object in a cluster.
+// NewSet returns a set of objects, or an error if two of them would be one object in a cluster.
 func NewSet(objects ...Object) (Set, error) {
 	sorted := slices.Clone(objects)
 	slices.SortStableFunc(sorted, func(a, b Object) int { return compare(a.id, b.id) })
@@ -26,7 +26,7 @@ func NewSet(objects ...Object) (Set, error) {
 	return Set{objects: sorted}, nil
 }
 
-// compare orders two IDs. The API version is ignored, because one object can be read in every API version of its kind.
+// compare orders two IDs. IDs that differ only in the API version are equal, because they identify the same object.
 func compare(a, b ID) int {
 	return cmp.Or(
 		cmp.Compare(rank(a), rank(b)),
@@ -53,7 +53,7 @@ func (s Set) All() iter.Seq[Object] { return slices.Values(s.objects) }
 // Len returns the number of objects in the set.
 func (s Set) Len() int { return len(s.objects) }
 
-// Select returns the set of those objects for which the function want returns true.
+// Select returns the set of the objects for which the function want returns true.
 func (s Set) Select(want func(Object) bool) Set {
 	var selected []Object
 	for _, o := range s.objects {

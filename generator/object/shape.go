@@ -15,16 +15,18 @@ type Shape struct {
 	apiVersion, kind, name, namespace shapeText
 	labels                            map[string]shapeText
 
-	derived sync.Map // by the key of Derive
+	derived sync.Map // results of Derive, by key
 }
 
-// shapeText is a text in the objects of a shape, such as their name: a parameter, or a text that all objects share.
+// shapeText is a text such as the name of an object. The text is a parameter, or is the same in all objects of the
+// shape.
 type shapeText struct {
 	parameter int // index of the parameter; -1 for none
 	text      string
 }
 
-// NewShape returns a shape from one object, as decoded JSON, and the paths of its parameters, without copying them.
+// NewShape returns the shape of an object from its fields (decoded JSON) and the paths of its parameters. NewShape
+// does not copy its arguments.
 func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	s := &Shape{fields: fields, parameters: parameters, labels: map[string]shapeText{}}
 	s.apiVersion, s.kind = s.textAt(fields, "apiVersion"), s.textAt(fields, "kind")
@@ -51,7 +53,8 @@ func (s *Shape) Fields() map[string]any { return s.fields }
 // Parameters returns the paths of the parameters. Callers must not change these paths.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
-// Derive returns the result of the function derive, computed once for a key and all objects that share the shape.
+// Derive returns the result of the function derive, which is computed once for each key. All objects of the shape
+// share the result.
 func (s *Shape) Derive(key any, derive func() any) any {
 	if known, ok := s.derived.Load(key); ok {
 		return known
@@ -62,7 +65,8 @@ func (s *Shape) Derive(key any, derive func() any) any {
 
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With copies decoded JSON and replaces the values at some paths, which must exist. The new values are not copied.
+// With copies decoded JSON and replaces the values at the given paths, which must exist. The new values are not
+// copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {

@@ -9,7 +9,7 @@ import (
 
 var namesPath = cue.ParsePath("names")
 
-// addDashboards adds a request for each Grafana dashboard, if the document sets grafana.delivery.
+// addDashboards adds a request for each Grafana dashboard, if the document sets spec.grafana.delivery.
 func (p *planner) addDashboards(e *evaluate.Evaluator) error {
 	given := values.Mapping(p.Values, "spec", "grafana")
 	delivery, _ := given["delivery"].(string)

@@ -53,7 +53,7 @@ func convert(from map[string]any, to any) error {
 	return nil
 }
 
-// readTenants reads the settings of the tenants that set repositories.
+// readTenants reads the settings of each tenant with the field repositories.
 func (p *planner) readTenants(tenants map[string]any) error {
 	p.plan.Delivery.Tenants = map[string]object.Tenant{}
 	for name := range tenants {
@@ -81,7 +81,8 @@ func imageAnnotations(all map[string]any) map[string]string {
 	return found
 }
 
-// readKinds reads the kinds that trainyard can generate, without kinds of OpenShift if the cluster is not OpenShift.
+// readKinds reads the kinds of objects that trainyard can generate. Kinds that only OpenShift has are left out if the
+// cluster is not OpenShift.
 func (p *planner) readKinds(e *evaluate.Evaluator) error {
 	kinds, err := e.Package(kindsPackage)
 	if err != nil {

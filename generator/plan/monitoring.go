@@ -5,7 +5,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// addMonitoring adds the requests for Prometheus rules, if the document sets grafana and its rules.delivery is not none.
+// addMonitoring adds the requests for Prometheus rules, if the document sets spec.grafana. If
+// spec.grafana.rules.delivery is none, addMonitoring adds nothing.
 func (p *planner) addMonitoring(*evaluate.Evaluator) error {
 	given := values.Mapping(p.Values, "spec", "grafana")
 	if len(given) == 0 || values.Mapping(given, "rules")["delivery"] == "none" {

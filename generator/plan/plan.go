@@ -40,7 +40,7 @@ type Plan struct {
 
 // Request describes an object to generate in each of its target namespaces.
 type Request struct {
-	From       []string       // path of the section of the document because of which the object is generated
+	From       []string       // path of the document's section that requests the object
 	Builder    Builder        // the CUE that builds the object
 	CacheGroup string         // requests of one group and builder can share shapes
 	Namespaces []string       // namespaces of the tenants that get the object, or noNamespace

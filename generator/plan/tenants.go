@@ -18,11 +18,12 @@ var (
 )
 
 type policies struct {
-	Tenants  map[string]policy `json:"tenants"`  // build an object for each tenant
-	Platform map[string]policy `json:"platform"` // build one object for all tenants
+	Tenants  map[string]policy `json:"tenants"`  // policies that build an object for each tenant
+	Platform map[string]policy `json:"platform"` // policies that build one object for all tenants
 }
 
-// policy lists the keys in the settings of a tenant that a policy uses, as policies/tenant/tenant.cue explains.
+// policy lists the tenant settings that a policy uses, by their keys. The file policies/tenant/tenant.cue explains
+// each list.
 type policy struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// maxNamed is how many tenants or runtimes a folded problem names. Up to maxNamed equal problems are not folded.
+// maxNamed is the maximum number of tenants or runtimes that a folded problem names. Fold leaves up to maxNamed equal
+// problems unchanged.
 const maxNamed = 3
 
 // Fold shortens a list with many problems of the same rule and message. Only the first of these problems remains, and its
@@ -37,7 +38,8 @@ func (l List) Fold() List {
 	return folded
 }
 
-// owners names the tenants, or the runtimes, to which all problems belong. For any other problems, the result is "".
+// owners names the tenants if every problem belongs to a tenant, or the runtimes if every problem belongs to a
+// runtime. Otherwise, the result is "".
 func owners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

@@ -18,11 +18,11 @@ func DecodeError(err error) (path, message string) {
 	if !errors.As(err, &other) {
 		return "", err.Error()
 	}
-	got, _, _ := strings.Cut(other.Value, " ") // "number 1.5" has the number
+	got, _, _ := strings.Cut(other.Value, " ") // "number 1.5" becomes "number"
 	return other.Field, "want " + cmp.Or(wanted[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// wanted maps Go kinds to names of the YAML types that decode into them. A kind that is not listed is an integer.
+// wanted maps each Go kind to the name of the YAML type that decodes into it. Kinds that are not listed are integers.
 var wanted = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",

@@ -36,7 +36,7 @@ func printable(name string) string {
 // Rule identifies a type of problem. The names of rules do not change, so programs can rely on them.
 type Rule struct {
 	Name string `json:"name,omitempty"` // such as unknown-key
-	Doc  string `json:"doc,omitempty"`  // the requirement, or the consequence for a note, in one sentence without a full stop
+	Doc  string `json:"doc,omitempty"`  // the requirement, or a note's consequence, as one sentence without a full stop
 }
 
 // Syntax is the rule for a text that cannot be read completely.
@@ -74,7 +74,7 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// WithRule returns a copy of the list in which the rule is set for each problem without a rule.
+// WithRule returns a copy of the list in which each problem without a rule gets the given rule.
 func (l List) WithRule(rule Rule) List {
 	all := slices.Clone(l)
 	for i := range all {

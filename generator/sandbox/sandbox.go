@@ -29,7 +29,7 @@ func (l *LimitError) Error() string { return "took more than " + l.What }
 // pollInterval is the interval between memory checks. A program can allocate some tens of megabytes in one interval.
 const pollInterval = 10 * time.Millisecond
 
-// maxStderr is the number of bytes of a child's standard error that are stored.
+// maxStderr is the number of bytes that Run stores from a child's standard error.
 const maxStderr = 2000
 
 // Run starts a program with an empty environment and an input, and returns its output. If the child exceeds a limit, the
@@ -96,7 +96,8 @@ func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	}
 }
 
-// buffer stores the first bytes of a stream. io.Copy would use ReadFrom of a bytes.Buffer, which reads without a limit.
+// buffer stores the first bytes of a stream. A bytes.Buffer would not work, because io.Copy calls its method
+// ReadFrom, which reads without a limit.
 type buffer struct {
 	bytes []byte
 	max   int    // bytes; 0 for no limit

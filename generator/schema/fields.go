@@ -48,8 +48,9 @@ func describeFields(schema cue.Value, path string) []Field {
 // nameStep is the part of a field's path that stands for any key that the author chooses.
 const nameStep = ".NAME"
 
-// elementOf returns the schema that contains the fields below a value: the schema of the items of a list, of the values
-// in a mapping with keys that the author chooses, or of the value itself.
+// elementOf returns the schema that contains the fields below a value. For a list, this is the schema of its items.
+// For a mapping with keys that the author chooses, this is the schema of its values. Otherwise, this is the value
+// itself.
 func elementOf(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
 		return item, "[]"
@@ -83,8 +84,8 @@ func sourceOf(comment string) (text, source string) {
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// defaultOf reads the attribute @default(VALUE) of a field. A field has its default if a document sets neither the field nor
-// the other fields that the comment of the field names.
+// defaultOf reads the attribute @default(VALUE) of a field. The default applies unless a document sets the field, or
+// another field that the field's comment names.
 func defaultOf(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

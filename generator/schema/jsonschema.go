@@ -34,8 +34,8 @@ func writeJSONSchema(e *evaluate.Evaluator, complete bool) ([]byte, error) {
 	return indented(root)
 }
 
-// exporter writes the CUE schema as JSON Schema. A CUE attribute becomes a keyword if JSON Schema has an equivalent keyword.
-// The check stage checks all attributes, including those without an equivalent keyword.
+// exporter writes the CUE schema as JSON Schema. A CUE attribute becomes a keyword if JSON Schema has an equivalent
+// keyword. The check stage checks every attribute, even if JSON Schema has no keyword for it.
 //
 // Each exported schema describes either a complete mapping or a layer. In a layer, no key is required, and null removes a key.
 // Items of lists are complete even in a layer, because a layer replaces whole lists.
@@ -108,7 +108,8 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered allows a mapping with layers of itself to lack required keys, because each layer can provide them.
+// unlessLayered returns the schema of a mapping such as spec, whose field environments contains layers of spec. If
+// there are layers, the mapping may lack required keys, because each layer can provide them.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersOf(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
@@ -128,7 +129,7 @@ func layerOf(v cue.Value) string {
 	return mark.Contents()
 }
 
-// layersOf returns the name of the field in which a mapping contains layers of itself, or "".
+// layersOf returns the name of the field that contains layers of a mapping, such as environments, or "".
 func layersOf(v cue.Value) string {
 	for fields := evaluate.Fields(v); fields.Next(); {
 		if layerOf(evaluate.AnyField(fields.Value())) != "" {
@@ -170,7 +171,7 @@ func anyKey(v cue.Value) cue.Value {
 	return v.LookupPath(cue.MakePath(cue.AnyString))
 }
 
-// names returns the schema of the keys of a mapping, or nil if any key is allowed.
+// names returns the schema of a mapping's keys, or nil if any key is allowed.
 func (x *exporter) names(v cue.Value, known []string) *jsonschema.Schema {
 	keys, ok := evaluate.Mark(v, "keys")
 	if !ok {
@@ -193,7 +194,8 @@ func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: x.marked(element, true), MaxItems: check.MaxItems}
 }
 
-// field returns the schema of a field with the field's own description, which editors show instead of the definition's.
+// field returns the schema of a field with the field's own description. Editors show this description instead of the
+// definition's description.
 func (x *exporter) field(v cue.Value, complete bool) *jsonschema.Schema {
 	s := describeSchema(orNull(x.marked(v, complete), complete), v)
 	if form := constraint.Of(v).Doc; form != "" {
@@ -238,7 +240,7 @@ func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	return s
 }
 
-// examples returns those words after "such as" in a definition's comment that the definition admits.
+// examples returns the words after "such as" in a definition's comment, without words that the definition refuses.
 func (x *exporter) examples(of cue.Value, comment string) []any {
 	_, list, _ := strings.Cut(comment, " such as ")
 	list, _, _ = strings.Cut(list, ": ")

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// TestOpenAPIIsValid loads the exported OpenAPI document with an OpenAPI library, and checks examples with the schemas in it.
+// TestOpenAPIIsValid loads the exported OpenAPI document with an OpenAPI library, and checks examples with the
+// document's schemas.
 func TestOpenAPIIsValid(t *testing.T) {
 	text, err := Write(evaluator(t), "openapi", false)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 )
 
 // relationSchemas maps the NAME in an attribute @check(NAME) to a function that adds relations between fields to the
-// schema of a complete mapping. If JSON Schema cannot express a relation, the check stage reports its violations.
+// schema of a complete mapping. If JSON Schema cannot express a relation, only the check stage reports its
+// violations.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

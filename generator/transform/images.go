@@ -10,12 +10,12 @@ import (
 	"cuelabs.dev/go/oci/ociregistry/ociref"
 )
 
-// renamer renames images. The keys of digests are complete names of images, with registry and tag.
+// renamer renames images. The keys of the field digests are complete names of images, with registry and tag.
 type renamer struct {
 	digests map[string]listedDigest
-	listed  map[string][]string // images with digests as the document writes them, by repository
+	listed  map[string][]string // images with digests, by repository, in the document's spelling
 	mirrors map[string]string   // by registry or folder
-	unused  map[string]bool     // images as the document writes them
+	unused  map[string]bool     // images whose digest no object uses, in the document's spelling
 }
 
 type listedDigest struct{ image, digest string }
@@ -94,7 +94,8 @@ func (r *renamer) rename(written string) (string, error) {
 	return moved, nil
 }
 
-// mirrored replaces the longest registry or folder that has a mirror. An image that is in a mirror stays the same.
+// mirrored replaces an image's registry, or a folder in the registry, by its mirror. If several of them have a
+// mirror, the longest is replaced. An image that is already in a mirror stays the same.
 func (r *renamer) mirrored(written string, known image) string {
 	longest := ""
 	for from, to := range r.mirrors {

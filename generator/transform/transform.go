@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Changes holds what a Transformer document requests. The file transform.cue computes these values.
+// Changes holds the changes that a Transformer document requests. The file transform.cue computes these values.
 type Changes struct {
 	Labels        map[string]string   `json:"labels"`
 	DefaultLabels map[string]string   `json:"defaultLabels"` // set if the object does not have the label
@@ -36,11 +36,10 @@ type Kind struct {
 type ImageField struct {
 	Group     string   `json:"group"`
 	Kind      string   `json:"kind"`
-	Namespace string   `json:"namespace"` // empty for any
+	Namespace string   `json:"namespace"` // empty for any namespace
 	Path      []string `json:"path"`      // patterns of path.Match
 }
 
-// Rules of this package.
 var (
 	missingDigest = problem.Rule{Name: "image-without-digest", Doc: "An image has a digest if the Transformer lists digests for its repository"}
 	unusedDigest  = problem.Rule{Name: "unused-digest", Doc: "Each digest in the Transformer belongs to an image that an object names"}
@@ -94,8 +93,8 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 	}
 }
 
-// set sets a label or an annotation. The setters of kyaml and kustomize lose the comment of an old value, and the
-// quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
+// set sets a label or an annotation. It replaces the setters of kyaml and kustomize, which lose the comment of an old
+// value, and the quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
 func set(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {

@@ -15,7 +15,6 @@ import (
 
 const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// changes reads the spec of a Transformer document.
 func changes(t *testing.T, spec string) transform.Changes {
 	t.Helper()
 	document := "apiVersion: trainyard.dev/v1alpha1\nkind: Transformer\nmetadata: {name: a}\nspec: " + strings.ReplaceAll(spec, "DIGEST", digest) + "\n"

@@ -45,7 +45,8 @@ func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	return nil, unknown
 }
 
-// wrongField reports the first value that cannot be decoded. The decoder's error names Go types and often has no path.
+// wrongField reports the first value that cannot be decoded. It searches for this value itself, because the decoder's
+// error names Go types and often has no path.
 func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Problem {
 	root, err := decodedJSON(fields)
 	if err != nil {
@@ -102,7 +103,7 @@ func keysOf(value any) []string {
 	return nil
 }
 
-// remove removes fields of a mapping, or sets items of a list to null, and returns them.
+// remove removes fields of a mapping, or sets items of a list to null, and returns the removed values.
 func remove(value any, keys []string) map[string]any {
 	removed := map[string]any{}
 	for _, key := range keys {

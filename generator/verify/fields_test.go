@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// typeErrors lists objects, with the problems that Fields must find in each object.
 var typeErrors = map[string]struct{ object, want string }{
 	"nothing":                  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nbinaryData: {x: aGk=}", ""},
 	"a kind of other projects": {"apiVersion: example.com/v1\nkind: ConfigMap\ndata: 3", ""},

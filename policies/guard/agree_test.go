@@ -15,8 +15,8 @@ var versionsOf = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy tests that the rules of guard have the results that the cases in policies/testdata expect of the
-// policy. The cases include updates and exempt users.
+// TestCasesOfThePolicy tests the rules in Go with the cases in policies/testdata, which also test the policy in CEL.
+// The cases include updates and exempt users.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {

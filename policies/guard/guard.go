@@ -114,7 +114,8 @@ func Check(job Job, p Parameters) []Denial {
 	return denials
 }
 
-// disallowed returns the check of a rule about disallowed fields, which Reader.Read has found.
+// disallowed returns the check of a rule about disallowed fields. The check reports fields that Reader.Read has
+// found.
 func disallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	return func(job Job, _ Parameters) field.ErrorList {
 		var errs field.ErrorList
@@ -128,7 +129,7 @@ func disallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 }
 
 // withRuntime adapts a check that compares a TrainJob with its runtime. The check is skipped for runtimes that the
-// tenant may not use, because RuleUnlistedRuntime already denies their TrainJobs.
+// tenant may not use, because RuleUnlistedRuntime already denies TrainJobs with these runtimes.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtime(job.Runtime)

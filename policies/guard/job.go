@@ -32,12 +32,12 @@ type Job struct {
 	Processes *intstr.IntOrString
 	// Limits and Requests are the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
-	// UnknownAmounts is whether some of Limits and Requests are unknown, because their texts break RuleInvalidQuantity.
-	// Unknown amounts are 0.
+	// UnknownAmounts reports whether Limits or Requests contain amounts that break RuleInvalidQuantity. These amounts
+	// are 0.
 	UnknownAmounts bool
-	// Replaces is empty if Limits and Requests are merged into the runtime's resources, as in Trainer 2.3. In older
-	// versions, Limits and Requests replace all resources of the runtime if at least one of the two fields is set. In
-	// this case, Replaces is the version of Trainer.
+	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Before Trainer
+	// 2.3, this happens if at least one of the two fields is set. Otherwise, Replaces is empty, and Trainer merges
+	// the two fields into the runtime's resources.
 	Replaces string
 	// ProgramSize is the number of characters in command, args, and the names and values of all variables.
 	ProgramSize int

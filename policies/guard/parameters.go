@@ -51,7 +51,7 @@ type Runtime struct {
 // basicResources are the resources that every node needs.
 var basicResources = []string{"cpu", "memory"}
 
-// ownRuntime is used in place of a runtime's name, in the keys of the limits for runtimes that the tenant creates.
+// ownRuntime replaces a runtime's name in the keys of parameters that limit the tenant's own runtimes.
 const ownRuntime = "_own"
 
 // ReadParameters reads the data of a tenant's parameter ConfigMap, which has one key for each value.

@@ -17,8 +17,8 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces is the version of Trainer if, in this version, a TrainJob's resources replace all resources of the
-	// runtime. Otherwise, replaces is empty.
+	// replaces is the version of Trainer if this version replaces all resources of the runtime by a TrainJob's
+	// resources. Otherwise, replaces is empty.
 	replaces string
 	// patches finds the patches in the spec of a TrainJob.
 	patches func(spec value) patches
@@ -130,7 +130,6 @@ func (j *Job) readMetadata(metadata value) {
 	}
 }
 
-// addSize adds the lengths of texts to the size of the program.
 func (j *Job) addSize(texts []value) {
 	for _, text := range texts {
 		j.ProgramSize += utf8.RuneCountInString(text.text())
@@ -148,7 +147,7 @@ func numberOrWord(v any) *intstr.IntOrString {
 	return &word
 }
 
-// amounts reads amounts by resource. It notes if some are unknown.
+// amounts reads amounts by resource, and sets UnknownAmounts if it cannot read an amount.
 func (j *Job) amounts(v value) map[string]resource.Quantity {
 	found := map[string]resource.Quantity{}
 	for _, name := range v.keys() {
@@ -158,7 +157,6 @@ func (j *Job) amounts(v value) map[string]resource.Quantity {
 	return found
 }
 
-// addTargets adds jobs or containers that patches name.
 func (j *Job) addTargets(kind string, targets []value) {
 	for _, name := range namesIn(each(targets, "name")) {
 		j.PatchTargets = append(j.PatchTargets, PatchTarget{name, kind})

@@ -16,7 +16,7 @@ var (
 	trainerPath = specPath.Child("trainer")
 )
 
-// unlistedRuntime: a tenant may use the runtimes that it lists. A tenant with the grant manage-runtimes may also use
+// unlistedRuntime denies runtimes that the tenant does not list. A tenant with the grant manage-runtimes may also use
 // its own TrainingRuntimes.
 func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	if _, ok := p.runtime(job.Runtime); ok {
@@ -37,7 +37,7 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	return forbid(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printable(job.Runtime.Kind), printable(job.Runtime.Name), offer)
 }
 
-// missingInitializer: Trainer's webhook refuses an initializer for which the runtime has no job.
+// missingInitializer denies initializers that the runtime does not have. Trainer's webhook refuses them, too.
 func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Kind == "" { // a runtime that the tenant created
 		return nil
@@ -51,8 +51,8 @@ func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	return errs
 }
 
-// imageMismatch: up to Trainer 2.3, only the launcher runs the image of a TrainJob, and the nodes run the image of the
-// runtime.
+// imageMismatch denies images other than the runtime's image. Up to Trainer 2.3, only the launcher runs the
+// TrainJob's image, and the nodes run the runtime's image.
 func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
@@ -72,7 +72,7 @@ func reservedVariable(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Env, isReserved, "%s controls where ranks run, which the runtime decides: leave it out")
 }
 
-// unknownManager: if managedBy has another value, no controller runs the TrainJob.
+// unknownManager denies unknown values of managedBy, because no controller would run the TrainJob.
 func unknownManager(job Job, p Parameters) field.ErrorList {
 	if job.ManagedBy == nil || slices.Contains(p.Managers, *job.ManagedBy) {
 		return nil
@@ -84,7 +84,8 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 // 131072 bytes.
 const maxProgram = 131072
 
-// oversizedProgram: the API server stores the program several times, in the TrainJob, the JobSet, the Jobs and the pods.
+// oversizedProgram denies long commands, args and variables. The API server stores them several times: in the
+// TrainJob, the JobSet, the Jobs and the pods.
 func oversizedProgram(job Job, _ Parameters) field.ErrorList {
 	if job.ProgramSize <= maxProgram {
 		return nil
@@ -92,8 +93,8 @@ func oversizedProgram(job Job, _ Parameters) field.ErrorList {
 	return forbid(specPath, "want at most %d characters in command, args and env, got %d: leave data out, and use a volume or the image", maxProgram, job.ProgramSize)
 }
 
-// reservedMetadata: a finalizer can keep a TrainJob for ever, or orphan its pods. Kueue ignores a TrainJob that another object
-// controls.
+// reservedMetadata denies finalizers and controlling owners. A finalizer can keep a TrainJob for ever, or orphan its
+// pods. Kueue ignores a TrainJob that another object controls.
 func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	var errs field.ErrorList
 	for _, reserved := range job.Reserved {
@@ -102,10 +103,11 @@ func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	return errs
 }
 
-// noDeletion finds nothing, because RuleOrphaningDeletion is about deletions, and a Job is about to be created.
+// noDeletion never finds a violation, because RuleOrphaningDeletion applies only to deletions, and guard checks no
+// deletions.
 func noDeletion(Job, Parameters) field.ErrorList { return nil }
 
-// sshKeyAccess: the SSH key of a job gives access to all pods of that job.
+// sshKeyAccess denies access to Secrets with SSH keys of jobs. Such a key gives access to all pods of a job.
 func sshKeyAccess(job Job, _ Parameters) field.ErrorList {
 	holdsKey := func(secret string) bool { return strings.HasSuffix(secret, "-mpi-ssh-auth") }
 	return forbidEach(job.Secrets, holdsKey, "Secret %s holds the SSH key of a job: leave it out, because Trainer mounts the key of this job itself")

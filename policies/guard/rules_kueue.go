@@ -18,7 +18,8 @@ const defaultQueue = "default"
 
 var labelsPath = field.NewPath("metadata", "labels")
 
-// unlistedQueue: Kueue neither queues a TrainJob without a queue nor counts its resources.
+// unlistedQueue denies queues that are not the tenant's. Kueue neither queues a TrainJob without a queue nor counts its
+// resources.
 func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	queue := job.Queue
 	if queue == "" && !job.Exists {
@@ -34,7 +35,8 @@ func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	return forbid(labelsPath, "label %s: want %s, got %s", queueLabel, strings.Join(p.Queues, " or "), got)
 }
 
-// unlistedPriorityClass: a job of a higher priority can preempt the jobs of other tenants.
+// unlistedPriorityClass denies priority classes that the tenant does not list. A job of a higher priority can preempt the
+// jobs of other tenants.
 func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
 	if job.PriorityClass == "" || slices.Contains(p.PriorityClasses, job.PriorityClass) {
 		return nil
@@ -46,7 +48,7 @@ func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
 	return forbid(labelsPath, "label %s: %s is not a priority class of this namespace: leave it out%s", priorityClassLabel, printable(job.PriorityClass), offer)
 }
 
-// unmanagedNamespace: Red Hat's build of Kueue ignores the TrainJobs of namespaces without its label.
+// unmanagedNamespace denies TrainJobs in a namespace without the label that Red Hat's build of Kueue requires.
 func unmanagedNamespace(job Job, p Parameters) field.ErrorList {
 	key, value, required := strings.Cut(p.NamespaceLabel, "=")
 	if got, found := job.NamespaceLabels[key]; !required || job.NamespaceLabels == nil || found && got == value {

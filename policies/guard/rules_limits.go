@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// jobNameLength: Trainer accepts a longer name, but JobSet then cannot create the pods, so the job never starts.
+// jobNameLength denies names that are too long. Trainer accepts a longer name, but JobSet then cannot create the
+// pods, so the job never starts.
 func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	if got := int64(len(job.Name)); got > runtime.MaxName {
 		return forbid(field.NewPath("metadata", "name"), "want at most %d characters, got %d, because the names of the pods begin with the name of the TrainJob", runtime.MaxName, got)
@@ -21,7 +22,7 @@ func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	return nil
 }
 
-// nodeLimit: up to version 2.3, Trainer accepts any number of nodes.
+// nodeLimit limits the number of nodes. Up to version 2.3, Trainer accepts any number.
 func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
@@ -29,8 +30,9 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	return forbid(trainerPath.Child("numNodes"), "want 1 to %d, which is what %s allows, got %d", runtime.MaxNodes, printable(job.Runtime.Name), *job.Nodes)
 }
 
-// processLimit: for runtimes without MPI, Trainer 2.1 also accepts words such as auto. If neither the TrainJob nor the
-// runtime sets a number, Trainer can start one process for each GPU.
+// processLimit limits the number of processes per node. For runtimes without MPI, Trainer 2.1 also accepts words such
+// as auto, which the rule denies. If neither the TrainJob nor the runtime sets a number, Trainer can start one
+// process for each GPU.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, which is what %s allows", runtime.MaxProcPerNode, printable(job.Runtime.Name))
@@ -75,9 +77,9 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 // gpuNames matches the names of resources that are GPUs or slices of GPUs.
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
-// gpus counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace the runtime's GPUs of the same resource
-// name, and are added to all other GPUs of the runtime. In earlier versions, the TrainJob's GPUs replace all GPUs of
-// the runtime.
+// gpus counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace only the runtime's GPUs of the same
+// resource name, and the node keeps all other GPUs of the runtime. In earlier versions, the TrainJob's GPUs replace
+// all GPUs of the runtime.
 func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
@@ -106,8 +108,8 @@ func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) r
 	return requests
 }
 
-// missingResources: a full cluster node first evicts pods without CPU and memory requests, and a ResourceQuota on CPU
-// or memory refuses such pods.
+// missingResources denies TrainJobs that replace the runtime's resources and leave out CPU or memory. A full cluster
+// node first evicts pods without these requests, and a ResourceQuota on CPU or memory refuses them.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil
@@ -127,7 +129,8 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 		job.Replaces, strings.Join(missing, ", "))
 }
 
-// zeroAmount: Kubernetes takes a limit of 0 for no limit, and a ResourceQuota counts a request of 0 as nothing.
+// zeroAmount denies amounts of 0. Kubernetes takes a limit of 0 for no limit, and a ResourceQuota counts a request of
+// 0 as nothing.
 func zeroAmount(job Job, _ Parameters) field.ErrorList {
 	if job.UnknownAmounts {
 		return nil
@@ -150,7 +153,8 @@ var rdmaNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)rdma|infiniband|(^|[/_.-])(ib|hca|efa|roce)([0-9_.-]|$)`)
 })
 
-// unencryptedRDMA: MPI uses all RDMA devices that it finds, and the network encryption does not cover RDMA traffic.
+// unencryptedRDMA denies RDMA devices if the network is encrypted. MPI uses all RDMA devices that it finds, and the
+// encryption does not cover RDMA traffic.
 func unencryptedRDMA(job Job, p Parameters) field.ErrorList {
 	if p.Encryption == "none" {
 		return nil

@@ -27,16 +27,16 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets are the names of the jobs and containers of the shipped runtimes, by kind. Trainer refuses variables in patches of all
-// main containers, so there are no targets of that kind.
+// patchTargets are the names of the jobs and containers in shipped runtimes, by kind. The kind "env of container" has
+// no names, because Trainer refuses variables in patches of main containers.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},
 	"initContainer": {"identity", "preflight"},
 }
 
-// unknownPatchTarget: Trainer 2.3 silently ignores a patch of a job that its runtime does not have. Runtimes of tenants can have jobs
-// and containers with any names.
+// unknownPatchTarget denies patches of jobs and containers that the shipped runtimes do not have. Trainer 2.3
+// silently ignores a patch of an unknown job. The rule skips the tenants' own runtimes, which can contain any names.
 func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	if listed, ok := p.Runtimes[job.Runtime.Name]; !ok || listed.Kind != job.Runtime.Kind || job.Runtime.Group != v1alpha1.TrainerGroup {
 		return nil
@@ -52,14 +52,14 @@ func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	return errs
 }
 
-// runtimeVolumeMount: the runtime can limit the mount of a volume to one folder, or make it read-only. Another mount of
-// the same volume would bypass this limit.
+// runtimeVolumeMount denies mounts of the runtime's volumes. The runtime can limit its own mount to one folder, or
+// make it read-only. Another mount of the same volume would bypass this limit.
 func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }
 
-// unlistedLabel: labels and annotations are limited, because network policies, sidecar injectors and schedulers select
-// pods by them.
+// unlistedLabel denies labels and annotations that the platform does not list, because network policies, sidecar
+// injectors and schedulers select pods by them.
 func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	return append(
 		unlisted(job.Labels, p.Labels, "the labels that this platform lets jobs set", "labels"),
@@ -67,7 +67,8 @@ func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	)
 }
 
-// unlistedNodeLabel: a nodeSelector could move jobs away from the cluster nodes that the runtime selects.
+// unlistedNodeLabel denies node labels that the platform does not list. A nodeSelector could move jobs away from the
+// cluster nodes that the runtime selects.
 func unlistedNodeLabel(job Job, p Parameters) field.ErrorList {
 	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that node selectors may use on this platform", "nodeLabels")
 }

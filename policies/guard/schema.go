@@ -32,8 +32,7 @@ type findings struct {
 	disallowed []DisallowedField // these fields break a rule
 }
 
-// object describes an object with a fixed set of fields. All fields outside this set break the rule that the object
-// names.
+// object describes an object with a fixed set of fields. All other fields break the rule in the field rule.
 type object struct {
 	rule     Rule
 	fields   fields

@@ -86,7 +86,6 @@ func each(in []value, keys ...string) []value {
 	return found
 }
 
-// itemsOf returns the items of several lists.
 func itemsOf(lists []value) []value {
 	var found []value
 	for _, list := range lists {

@@ -1,6 +1,6 @@
 package guard
 
-// Trainer 2.1 patches pods, and accepts words for numProcPerNode.
+// trainer21 returns the reader for Trainer 2.1, which patches only pods, and accepts words for numProcPerNode.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.1.
 func trainer21() Reader {
 	return Reader{
@@ -20,13 +20,14 @@ func trainer21() Reader {
 	}
 }
 
-// Trainer 2.2 patches the runtime at every level, from the JobSet to containers.
+// trainer22 returns the reader for Trainer 2.2, which patches the runtime at every level, from the JobSet to
+// containers.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
 func trainer22() Reader {
 	return Reader{replaces: "2.2", trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), patches: runtimePatches}
 }
 
-// Trainer 2.3 adds one field to patches.
+// trainer23 returns the reader for Trainer 2.3, which adds one field to patches.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
 func trainer23() Reader {
 	return Reader{

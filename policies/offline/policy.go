@@ -20,7 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// tenant is an authorizer for users of tenants, who have none of the rights for which the policy asks.
+// tenant is an authorizer that grants nothing: users of tenants have none of the rights that the policy checks.
 var tenant = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionNoOpinion, "", nil
 })
@@ -39,13 +39,10 @@ type expression struct {
 	returns    *celgo.Type
 }
 
-// GetExpression returns the text of the expression.
 func (e expression) GetExpression() string { return e.text }
 
-// ReturnTypes returns the types that the expression can have.
 func (e expression) ReturnTypes() []*celgo.Type { return []*celgo.Type{e.returns} }
 
-// GetName returns the name of a variable.
 func (e expression) GetName() string { return e.name }
 
 // compile compiles all expressions of a policy. The error lists all expressions that do not compile.

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// forge is a Git server with a host name that DNS does not know. Clients reach the server through a proxy, and trust
-// the certificate of the server. Git's setting url.BASE.insteadOf cannot replace the proxy, because the library with
-// which Argo CD lists branches does not read this setting.
+// forge is a Git server whose host name DNS cannot resolve. Clients reach the server through a proxy, and trust the
+// server's certificate. Git's setting url.BASE.insteadOf could not replace the proxy, because the library with which
+// Argo CD lists branches ignores this setting.
 type forge struct{ proxy, certificate string }
 
 // newForge serves an empty repository as https://HOST/platform.git until the test ends.

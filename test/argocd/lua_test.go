@@ -13,7 +13,7 @@ import (
 // settings is the path of the ConfigMap argocd-cm in the bundle of an example.
 const settings = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
 
-// withLibraries lets scripts use Lua's standard libraries, as the tests of Argo CD's own scripts do.
+// withLibraries contains settings that let Lua scripts use Lua's standard libraries.
 const withLibraries = `
   resource.customizations.useOpenLibs.trainer.kubeflow.org_TrainJob: "true"
   resource.customizations.useOpenLibs.jobset.x-k8s.io_JobSet: "true"
@@ -59,8 +59,8 @@ func jobSet(status string) string {
 	return "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a, namespace: b}, status: " + status + "}"
 }
 
-// TestHealth runs the health checks in Argo CD itself. Each health check runs with and without Lua's standard
-// libraries, because admins can enable these libraries.
+// TestHealth runs the bundle's health checks with Argo CD's own program. Each health check runs with and without
+// Lua's standard libraries, because admins can enable these libraries.
 func TestHealth(t *testing.T) {
 	for libraries, more := range map[string]string{"without libraries": "", "with libraries": withLibraries} {
 		for name, tc := range health {
@@ -119,7 +119,8 @@ func TestFieldsOfKueueAreNoDifference(t *testing.T) {
 	}
 }
 
-// runArgoCD runs a command of Argo CD that applies the settings to an object, and returns its output.
+// runArgoCD runs `argocd admin settings resource-overrides` for an object, and returns the command's output. The
+// parameter more contains additional settings, and question contains a subcommand with its arguments.
 func runArgoCD(t *testing.T, more, object string, question ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,7 +147,7 @@ func runArgoCD(t *testing.T, more, object string, question ...string) string {
 	}
 	var output strings.Builder
 	for line := range strings.Lines(string(out)) {
-		if !strings.HasPrefix(line, "{") { // a log
+		if !strings.HasPrefix(line, "{") { // a log message
 			output.WriteString(line)
 		}
 	}

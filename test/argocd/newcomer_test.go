@@ -24,8 +24,8 @@ const person = `[user]
 	proxy = %s
 `
 
-// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. At the start there are Argo CD, a
-// cluster with Trainer, and an empty repository at the address in the page.
+// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. Before the first command, the test
+// starts Argo CD and a control plane with Trainer, and serves an empty repository at the address in the page.
 func TestNewcomerFollowsThePage(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "docs/argocd.md"))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestObjectsAreTaken applies the resources for Argo CD itself from the examples, such as Applications, to an API
-// server. The API server has the CRDs of Argo CD and of the OpenShift GitOps operator, and validates all fields.
+// TestObjectsAreTaken applies the Argo CD resources of the examples, such as Applications, to an API server. The API
+// server has the CRDs of Argo CD and of the OpenShift GitOps operator, and validates all fields.
 func TestObjectsAreTaken(t *testing.T) {
 	cp := controlplane.Start(t)
 	crds := []string{

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// timeout is the time for a server to start, and for Argo CD to reach an expected state.
+// timeout limits how long a test waits for a server to start, or for Argo CD to reach an expected state.
 const timeout = 4 * time.Minute
 
 // servers holds the settings of the servers of one Argo CD. The servers run until the test ends.
@@ -116,6 +116,6 @@ func freePort(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }() // nothing was sent
+	defer func() { _ = listener.Close() }() // an error does no harm, because no client has connected
 	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TRAINYARD_ARGOCD") == "" {
-		fmt.Println("TRAINYARD_ARGOCD is not set: `make argocd` runs these tests") //nolint:forbidigo // no test can report it yet
+		fmt.Println("TRAINYARD_ARGOCD is not set: `make argocd` runs these tests") //nolint:forbidigo // no test has started that could report this
 		os.Exit(0)
 	}
 	os.Exit(controlplane.Main(m))
@@ -34,8 +34,8 @@ var (
 )
 
 // TestArgoCDKeepsThePlatform checks how Argo CD treats a platform over time. Argo CD applies the platform, changes
-// nothing afterwards, and reverts manual changes. If objects are removed from Git, Argo CD deletes them, except that
-// it keeps namespaces and deletes runtimes only after a confirmation.
+// nothing afterwards, and reverts manual changes. Argo CD deletes objects that are removed from Git. It keeps
+// namespaces, however, and deletes runtimes only after a confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
 	w.eventually(t, "the platform is applied", w.inSync(w.head(t)))

@@ -82,7 +82,7 @@ func (w *world) trainyard(t *testing.T) {
 	}
 }
 
-// secret creates the Secret by which Argo CD knows a cluster or a repository.
+// secret creates a Secret that registers a cluster or a repository with Argo CD.
 func (w *world) secret(t *testing.T, about string, data map[string]string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: about, Labels: map[string]string{"argocd.argoproj.io/secret-type": about}}
@@ -91,8 +91,8 @@ func (w *world) secret(t *testing.T, about string, data map[string]string) {
 	}
 }
 
-// sees returns a condition for the function eventually. The condition is that Argo CD has found n objects and that
-// the Application reports no errors.
+// sees returns a condition for the function eventually: Argo CD has found n objects, and the Application reports no
+// errors.
 func sees(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {
@@ -105,8 +105,8 @@ func sees(n int) func(app *unstructured.Unstructured) error {
 	}
 }
 
-// TestArgoCDFindsEveryWay checks that Argo CD finds the objects of ApplicationSets for clusters and for folders, of
-// OCI artifacts, and of the plugin.
+// TestArgoCDFindsEveryWay checks that Argo CD finds all objects that ApplicationSets, an OCI artifact and the plugin
+// deliver.
 func TestArgoCDFindsEveryWay(t *testing.T) {
 	w, s, team, registry := newWays(t)
 	for _, environment := range []string{"folders", "clusters"} {
@@ -120,8 +120,8 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 // made contains those fields of an Application that its ApplicationSet sets.
 type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
-// expectSets checks the Applications that ApplicationSets create. Teams choose the names of their folders, so no field that
-// grants rights may depend on such a name.
+// expectSets checks the Applications that ApplicationSets create. Teams choose the names of their folders, so the
+// fields that grant rights must not depend on these names.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) made {
@@ -148,8 +148,8 @@ func (w *world) expectSets(t *testing.T, team repository) {
 	w.eventuallyMade(t, want)
 }
 
-// eventuallyMade waits until exactly these Applications exist, and checks that Argo CD keeps the objects of an
-// Application when the Application is deleted.
+// eventuallyMade waits until exactly the wanted Applications exist. The Applications must have no finalizers, so that
+// Argo CD keeps an Application's objects when the Application is deleted.
 func (w *world) eventuallyMade(t *testing.T, want map[string]made) {
 	t.Helper()
 	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
@@ -207,8 +207,8 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 // plugin is the folder of the example plugin.
 const plugin = "examples/argocd-plugin"
 
-// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. If the
-// plugin cannot print all objects, it must fail, because Argo CD deletes objects that the plugin does not print.
+// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. The
+// plugin must fail instead of printing only some objects, because Argo CD would delete the missing objects.
 func (w *world) expectPlugin(t *testing.T, s servers) {
 	t.Helper()
 	s.startPlugin(t, "trainyard", repo.Path(t, plugin), filepath.Dir(w.program))

@@ -27,7 +27,7 @@ import (
 const namespace = "argocd"
 
 // local is a layer over the example acme. The layer delivers the platform to the cluster in which Argo CD runs, and
-// creates the namespace of a team.
+// adds a team with its namespace.
 const local = `
 spec:
   target: {openshift: false}
@@ -95,7 +95,7 @@ func (w *world) namespaces(t *testing.T) {
 }
 
 // install creates the CRDs, ConfigMaps and Secret that the servers of Argo CD need. The ConfigMaps are empty, because
-// the bundle contains the settings.
+// the bundle contains Argo CD's settings.
 func (w *world) install(t *testing.T) {
 	t.Helper()
 	crds := filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
@@ -115,7 +115,8 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleOf returns the source folder of a module. A folder in tools/ pins the version of the module.
+// moduleOf returns the source folder of a module. The parameter tools names a folder in tools/ that pins the module's
+// version.
 func moduleOf(t *testing.T, tools, module string) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
@@ -150,7 +151,7 @@ func (w *world) application(ctx context.Context) (*unstructured.Unstructured, er
 	return w.named(ctx, "Application", "acme-prod")
 }
 
-// named reads a resource of Argo CD.
+// named reads the Argo CD resource with this kind and name.
 func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	app := &unstructured.Unstructured{}
 	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: kind})
@@ -240,8 +241,8 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// inSync returns a condition for the function eventually. The condition is that the Application is Synced and
-// Healthy, and has the given commit as its revision unless commit is empty.
+// inSync returns a condition for the function eventually: the Application is Synced and Healthy at the given commit.
+// If commit is empty, the Application can be at any commit.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
@@ -254,7 +255,7 @@ func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error
 	}
 }
 
-// head returns the last commit.
+// head returns the hash of the last commit.
 func (w *world) head(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("git", "rev-parse", "HEAD")

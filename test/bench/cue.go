@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// stream is a CUE package that evaluates every object completely. trainyard itself evaluates each shape of objects
-// only once in CUE, and fills in the parameters in Go. The tenants of workload W have no settings, so their policies
-// are built with empty settings.
+// stream is a CUE package that evaluates every object completely. trainyard itself lets CUE evaluate each shape only
+// once, and fills in the parameters in Go. The tenants of workload W have no settings, so their policies are built
+// with empty settings.
 const stream = `package evaluate
 
 import (
@@ -51,7 +51,7 @@ stream: yaml.MarshalStream([
 ])
 `
 
-// cue returns the cases that generate the same objects with cue export, one environment at a time.
+// cue returns the cases that generate W's objects with `cue export`, one environment at a time.
 func (b *bench) cue() []Case {
 	var exports []Command
 	for e := range workload.W.Environments {
@@ -81,8 +81,7 @@ func (b *bench) export(environment, tenants int, output string) Command {
 	}
 }
 
-// resolved returns the path of the document of one environment. The parameter tenants is the number of tenants in
-// this document.
+// resolved returns the path of an environment's document with this number of tenants.
 func (b *bench) resolved(environment, tenants int) string {
 	return b.document(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }

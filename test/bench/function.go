@@ -21,8 +21,8 @@ replacements:
   targets: [{select: {kind: FunctionRun, name: workload}, fieldPaths: [function]}]
 `
 
-// function returns the case in which kustomize runs trainyard-fn to generate W. In the other cases that measure
-// kustomize, it reads committed files.
+// function returns the case in which kustomize runs trainyard-fn to generate W. In all other cases, kustomize reads
+// committed files.
 func (b *bench) function() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {

@@ -14,13 +14,13 @@ import (
 // bench is one run of the benchmarks, with its own folder and the programs that it measures.
 type bench struct {
 	dir      string            // removed when the run ends
-	starter  string            // the first argument of measure
+	starter  string            // a program that calls Start; see the function measure
 	programs map[string]string // paths of trainyard, kustomize and cue
 	progress func(format string, arguments ...any)
-	want     objects // the objects of W
+	want     objects // the objects of workload W
 	acme     int     // the number of objects of examples/acme
 	parser   parser
-	revision int // of the last document that revise wrote
+	revision int // the revision of the document that revise wrote last
 	aside    int // the number of folders that were moved aside
 }
 
@@ -65,9 +65,9 @@ func (b *bench) revise() error {
 	return b.write(b.document("revised"), text)
 }
 
-// moveAside renames a folder, if it exists. It does not delete the folder, because deletions make later writes slow:
-// for minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. When 2,600 files were
-// written, this examination took half of the time.
+// moveAside renames a folder, if it exists. It does not delete the folder, because deletions make later writes slow.
+// For minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. These examinations
+// took half of the time for writing 2,600 files.
 func (b *bench) moveAside(dir string) error {
 	b.aside++
 	err := os.Rename(dir, b.path(fmt.Sprintf("aside-%d", b.aside)))

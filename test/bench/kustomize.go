@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomize returns the cases that build the same objects with kustomize, from two layouts of files. There is
-// no layout with one build for all environments, because objects of different environments have the same names.
+// kustomize returns the cases in which kustomize builds W's objects from two layouts of files. Each build covers only
+// one environment. Objects of different environments have the same names, and kustomize refuses a build with two
+// objects of the same name.
 func (b *bench) kustomize() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {
@@ -123,7 +124,8 @@ func withoutTenant(file string) ([]byte, error) {
 	}
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
-	for _, subject := range subjects { // kustomize fills in the namespace of each ServiceAccount that is part of the build
+	// kustomize sets the namespaces of those subjects whose ServiceAccounts are part of the build.
+	for _, subject := range subjects {
 		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
 			delete(s, "namespace")
 		}

@@ -52,10 +52,10 @@ func gigabytes(kilobytes string) string {
 	return fmt.Sprintf("%.0f GiB", n/(1<<20))
 }
 
-// load returns the number of processes that were ready to run, on average over the last minute.
+// load returns the average number of processes that were ready to run in the last minute.
 func load() string { return first("/proc/loadavg", `^([0-9.]+)`, "unknown") }
 
-// versions returns the versions of the programs of a run.
+// versions returns the versions of Go and of the measured programs.
 func versions(programs map[string]string) (map[string]string, error) {
 	found := map[string]string{"Go": strings.TrimPrefix(runtime.Version(), "go")}
 	for name, path := range programs {

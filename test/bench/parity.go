@@ -82,8 +82,8 @@ func (p *parser) parse(document []byte) (parsed, error) {
 	return result, nil
 }
 
-// canonical returns an object as JSON with sorted keys. It also sorts keys in annotations that contain JSON,
-// because CUE writes fields in the order of evaluation.
+// canonical returns an object as JSON with sorted keys. It also sorts keys in annotations that contain JSON, because
+// cue and trainyard can write these keys in different orders.
 func canonical(document []byte) ([]byte, error) {
 	text, err := yaml.YAMLToJSON(document)
 	if err != nil {

@@ -58,11 +58,11 @@ func (r *Report) find(id string) (Result, bool) {
 // Exponent describes how CPU time grows with the number of objects: 1 is proportional growth, 2 is quadratic.
 type Exponent struct {
 	Title        string  `json:"title"`
-	Whole        float64 `json:"whole"`        // of the CPU time of whole processes
-	WithoutStart float64 `json:"withoutStart"` // after subtracting the CPU time of examples/minimal
+	Whole        float64 `json:"whole"`        // the exponent for the CPU time of whole processes
+	WithoutStart float64 `json:"withoutStart"` // the exponent after subtracting the CPU time of examples/minimal
 }
 
-// Exponents returns the exponent of each series of which all cases were measured.
+// Exponents returns one exponent for each series of cases, if all cases of the series were measured.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {
@@ -98,11 +98,11 @@ func (r *Report) points(ids []string) ([]point, bool) {
 	return points, true
 }
 
-// Ratio is the CPU time of another program divided by that of trainyard for the same objects.
+// Ratio is another program's CPU time divided by trainyard's CPU time for the same objects.
 type Ratio struct {
 	Title string  `json:"title"`
 	Times float64 `json:"times"`
-	Best  bool    `json:"best,omitempty"` // whether this is the faster layout of kustomize
+	Best  bool    `json:"best,omitempty"` // whether this is kustomize's faster layout
 }
 
 // Ratios returns the ratios of all pairs that were measured.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// StartArgument is the first command-line argument with which a program must call Start.
+// StartArgument is the first command-line argument that tells a program to call Start.
 const StartArgument = "start"
 
 // Command is one process to measure.
@@ -33,8 +33,8 @@ func (s Sample) add(other Sample) Sample {
 }
 
 // measure starts a command from a small separate process. The process that calls measure has whole workloads in
-// memory, and Linux would include this memory in the peak memory of its child processes. starter is a program that
-// calls Start if its first argument is StartArgument.
+// memory, and Linux would count this memory in the peak memory of its child processes. The parameter starter is a
+// program that calls Start if its first argument is StartArgument.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -24,7 +24,7 @@ func spread[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
 	return Spread[T]{Median: values[(len(values)-1)/2], Min: values[0], Max: values[len(values)-1]}
 }
 
-// point is the CPU time of generating a number of objects.
+// point is the CPU time for a number of objects.
 type point struct {
 	objects int
 	seconds float64
@@ -48,7 +48,7 @@ func exponent(points []point) float64 {
 	return math.NaN()
 }
 
-// less returns the points with the startup time subtracted from each CPU time.
+// less subtracts the startup time from the CPU time of each point.
 func less(points []point, start float64) []point {
 	var left []point
 	for _, p := range points {

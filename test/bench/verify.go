@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectFiles is a pattern for the files with objects in a kustomization that trainyard wrote.
+// objectFiles matches the files with objects in a kustomization that trainyard wrote.
 const objectFiles = "namespaces/*/*.yaml"
 
 // hasObjects checks that the YAML streams in a folder contain the wanted number of objects.

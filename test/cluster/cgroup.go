@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRoot is the path of the parent control group of all pods. Every hierarchy has a group with this path.
+// cgroupRoot is the parent control group of all pods, as a path in each hierarchy.
 const cgroupRoot = "/trainyard-sandbox"
 
 // hierarchy is a mounted tree of control groups. With version 1 of control groups, a machine has about one
@@ -66,7 +66,8 @@ func createCgroup(group string) error {
 	return nil
 }
 
-// withParents lists the parents of a path, from the top down, and then the path: /a and /a/b for /a/b.
+// withParents lists the parents of a path, from the top down, and then the path itself. For /a/b, the result is /a
+// and /a/b.
 func withParents(path string) []string {
 	var all []string
 	for ; path != "/"; path = filepath.Dir(path) {

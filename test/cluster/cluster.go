@@ -142,7 +142,7 @@ func (c *cluster) connect() error {
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig("admin")); err != nil {
 		return err
 	}
-	c.config.QPS = -1 // no client-side limit, because with it, creating many nodes would take too long
+	c.config.QPS = -1 // no client-side limit, which would make the creation of many nodes too slow
 	c.client, err = upstream.Client(c.config)
 	return err
 }

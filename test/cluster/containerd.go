@@ -41,7 +41,7 @@ state = "$DIR/state"
       Root = "$DIR/runc"
 `
 
-// socket is the path of the socket of a node's containerd.
+// socket is the path of the socket on which the node's containerd listens.
 func (n node) socket() string { return n.dir + "/containerd/containerd.sock" }
 
 func (c *cluster) startContainerd(ctx context.Context, n node) error {
@@ -107,8 +107,8 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 	return all.Wait()
 }
 
-// load loads the images of an archive on the node. It skips an archive that the node already has, because
-// otherwise unpacking archives would take most of the startup of a test run.
+// load loads the images of an archive on the node. It skips an archive that the node already has. Unpacking all
+// archives again would take most of a test run's startup time.
 func (n node) load(ctx context.Context, archive string) error {
 	stat, err := os.Stat(archive)
 	if err != nil {
@@ -125,7 +125,8 @@ func (n node) load(ctx context.Context, archive string) error {
 	return os.WriteFile(loaded, []byte(version), 0o600)
 }
 
-// ctr runs the ctr command on the node's containerd. It uses k8s.io, the namespace of Kubernetes in containerd.
+// ctr runs the ctr command on the node's containerd. It uses containerd's namespace k8s.io, which contains the images
+// of Kubernetes.
 func (n node) ctr(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", n.socket(), "--namespace", "k8s.io"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {

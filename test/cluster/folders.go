@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// sharedFolders lists the folders that a kubelet or a container runtime creates outside its own folder. No
-// configuration prevents this. Other programs can have files in these folders.
+// sharedFolders lists the folders that a kubelet or a container runtime creates outside its own folder, whatever its
+// configuration. Other programs can have files in these folders.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
@@ -45,8 +45,8 @@ func removeLinks(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. All container
-// runtimes of the machine share the folder of these results.
+// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. All container runtimes of
+// the machine keep such results in the same folder.
 func removeNetworkResults(dir string) error {
 	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {
@@ -63,8 +63,7 @@ func removeNetworkResults(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a folder and its subfolders. It also removes sockets, but fails if it finds a file of a
-// different type.
+// removeEmpty removes a folder and its subfolders. It also removes sockets, but fails if it finds any other file.
 func removeEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

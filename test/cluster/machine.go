@@ -116,7 +116,7 @@ func requireOverlay() error {
 	if bytes.Contains(known, []byte("\toverlay\n")) {
 		return nil
 	}
-	// The kernel loads the module at the first mount of an overlay. modprobe fails if there is no such module.
+	// The kernel may not have loaded the module overlay yet. modprobe fails if this module does not exist.
 	if err := exec.Command("modprobe", "-q", "overlay").Run(); err != nil {
 		return errors.New("this kernel has no overlay file system, which images need")
 	}

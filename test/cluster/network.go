@@ -13,18 +13,18 @@ import (
 	"strings"
 )
 
-// A common bridge connects the machine with the nodes. Each node also has its own bridge, for its pods. A veth
-// pair connects the node's bridge to the common bridge, so that the node can be cut off in one step. All
-// addresses are in a range that no real network uses: RFC 2544 reserves it for tests of network devices.
+// A common bridge connects the machine with the nodes. Each node also has its own bridge, for its pods. A veth pair
+// connects the node's bridge to the common bridge, so that the node can be cut off in one step. All addresses are in
+// a range that no real network uses, because RFC 2544 reserves this range for tests of network devices.
 const (
 	bridge   = "trainyard0"
 	subnet   = "198.18.0.0/16"
-	gateway  = "198.18.0.1"    // the address of the machine for pods
+	gateway  = "198.18.0.1"    // the address at which pods reach the machine
 	services = "198.19.0.0/16" // addresses of services, which are unreachable because there is no kube-proxy
 
-	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the address of
-	// one of its members. When the members change, pods then cannot reach the machine until they resolve its
-	// hardware address again.
+	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the address of one of
+	// its members. If the members changed, pods could not reach the machine until they resolved its new hardware
+	// address.
 	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )

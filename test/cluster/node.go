@@ -19,13 +19,13 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// node is a Kubernetes node: a kubelet with its own containerd. Kubelets cannot share a containerd, because a
-// kubelet kills pods that it does not know, and so would kill the pods of another kubelet. Names of devices and
-// addresses on the machine contain the number of their node.
+// node is a Kubernetes node: a kubelet with its own containerd. Kubelets cannot share a containerd, because each
+// kubelet would kill the pods of the other kubelets. The node's addresses and the names of its network devices
+// contain the node's number.
 type node struct {
 	name   string
 	number int    // from 1 to maxNodes
-	host   int    // the field Host of state
+	host   int    // the value of the field Host of state
 	dir    string // the folder of its files
 }
 
@@ -64,12 +64,12 @@ func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
 // loopback is the address at which the node's servers listen for clients on this machine.
 func (n node) loopback() string { return loopbackAddress(n.host, 10+n.number) }
 
-// subject is the name of a node in its certificates ("Node Authorization").
+// subject is the name of a node in its certificates (see "Node Authorization" in the documentation of Kubernetes).
 func (n node) subject() pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + n.name, Organization: []string{"system:nodes"}}
 }
 
-// object is the content of a configuration file in JSON. Programs that expect YAML can read it too.
+// object is the content of a configuration file in JSON. Programs that expect YAML can also read JSON.
 type object = map[string]any
 
 func (c *cluster) startKubelet(ctx context.Context, n node) error {
@@ -95,8 +95,9 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
-// kubeletConfig returns a configuration that also works on limited machines. A machine may have control groups of
-// version 1, swap or a small disk, or may not let the user lower the out-of-memory score of a process.
+// kubeletConfig returns a configuration that also works on limited machines. For example, a machine may have control
+// groups of version 1, swap space or a small disk. Some machines do not let the user lower a process's out-of-memory
+// score.
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",

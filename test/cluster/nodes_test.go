@@ -57,7 +57,8 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 	awaitRestartedPod(t, c)
 }
 
-// dialFrom connects from the network namespace of a pod on a node to a closed port of address.
+// dialFrom tries to connect from a pod on the node to a closed port. If the pod can reach the address, the error is
+// "connection refused".
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
 	pids := processesOf(t, node)

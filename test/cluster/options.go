@@ -50,7 +50,7 @@ type Options struct {
 	Nodes int
 	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
-	// Kueue is true to bring up Kueue too, in the version that supports this version of Trainer.
+	// Kueue adds Kueue to the cluster, in the version that supports this version of Trainer.
 	Kueue bool
 	// Progress receives one line per step. By default, these lines are discarded.
 	Progress io.Writer
@@ -100,8 +100,8 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("finding the folder of the cluster: %w", err)
 	}
 	o.Dir = dir
-	// The path of a socket has at most 107 bytes (see unix(7)). The longest paths below this folder are those
-	// of the sockets of containerd and the kubelet.
+	// The path of a socket has at most 107 bytes (see unix(7)). The sockets of containerd and the kubelet have the
+	// longest paths below this folder.
 	if len(dir) > 60 {
 		return o, fmt.Errorf("the path %s is too long for the sockets below it: use a folder with a path of at most 60 bytes", dir)
 	}

@@ -22,8 +22,8 @@ const (
 	scheduler         = "kube-scheduler"
 )
 
-// apiQPS and apiBurst raise the limits on the requests that Kubernetes' controllers send. The default limits protect
-// a shared API server, but with these limits, creating the pods of a large Job would take too long.
+// apiQPS and apiBurst raise the limits on the requests that Kubernetes' controllers send. With the default limits,
+// creating the pods of a large Job would take too long.
 const apiQPS, apiBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
 // run starts a server unless it already runs, and waits until the server is ready.
@@ -76,7 +76,7 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 		"--kubelet-certificate-authority=" + c.pki("ca.crt"),
 		"--kubelet-client-certificate=" + c.pki("apiserver-kubelet.crt"),
 		"--kubelet-client-key=" + c.pki("apiserver-kubelet.key"),
-		// By default, the API server looks up the name of the node in DNS, but no DNS server has this name.
+		// By default, the API server looks up a node's name in DNS, but no DNS server knows the names of nodes.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
 	}

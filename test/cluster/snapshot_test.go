@@ -15,8 +15,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// snapshot maps categories, such as mounts, to what exists on the machine. A cluster could leave something behind in
-// each of these categories.
+// snapshot maps categories, such as mounts, to the items on the machine. The categories cover everything that a
+// cluster could leave behind.
 type snapshot map[string][]string
 
 func takeSnapshot(t *testing.T, dir string) snapshot {

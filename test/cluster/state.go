@@ -29,7 +29,7 @@ type state struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// readState fails with fs.ErrNotExist if there is no cluster.
+// readState reads the state of the cluster in dir. It fails with fs.ErrNotExist if there is no cluster.
 func readState(dir string) (state, error) {
 	var s state
 	text, err := os.ReadFile(statePath(dir))

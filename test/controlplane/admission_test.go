@@ -30,7 +30,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// exempt is a user that the policy does not check.
+// exempt is a user whose requests the policy does not check.
 const exempt = "system:serviceaccount:openshift-kueue-operator:kueue-controller-manager"
 
 // TestTrainJobsAreAdmittedOrRefused submits the cases of policies/testdata to the API server. Each case specifies
@@ -54,8 +54,8 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// casesOf returns the cases that are the same for all versions, and the cases about patches in the form of this
-// version.
+// casesOf returns the cases for all versions of Trainer, and the cases about patches in the form that version v
+// supports.
 func casesOf(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
@@ -129,7 +129,7 @@ func trainJob(name, namespace, runtime string) map[string]any {
 }
 
 // submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if the policy
-// admits the TrainJob. The returned error can also come from other parts of the API server than the policy.
+// admits the TrainJob. The returned error can also come from another part of the API server.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	return submitAs(t, cp, c, "system:masters")
@@ -195,7 +195,7 @@ func clientAs(t *testing.T, cp *controlplane.ControlPlane, user string, groups .
 }
 
 // TestTrainJobsAreRefusedWithoutParameters deletes the parameters of a tenant's policy. The API server must then
-// refuse all TrainJobs of the tenant, because it cannot check them. Other namespaces are not affected.
+// refuse all TrainJobs of the tenant, because it cannot check the TrainJobs. Other namespaces are not affected.
 func TestTrainJobsAreRefusedWithoutParameters(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// startTimeout limits each wait during the start of a control plane. If the machine is busy, most of this time may be
-// needed.
+// startTimeout limits each wait during the start of a control plane. On a busy machine, a wait can take almost this
+// long.
 const startTimeout = 2 * time.Minute
 
 // ControlPlane is one running Kubernetes API server with Trainer and JobSet.
@@ -28,7 +28,7 @@ type ControlPlane struct {
 	options   options
 	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []upstream.Manifests // first those of options.upstream in the same order, then those with other CRDs
+	manifests []upstream.Manifests // first the manifests of options.upstream, in the same order, then other CRDs
 	managers  []*process.Child
 	logs      []string
 	client    client.Client
@@ -137,7 +137,6 @@ func (cp *ControlPlane) connect() error {
 	return err
 }
 
-// installCRDs installs all CRDs.
 func (cp *ControlPlane) installCRDs() error {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, m := range cp.manifests {

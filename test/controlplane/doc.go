@@ -1,11 +1,11 @@
 // Package controlplane starts a real Kubernetes control plane for tests: etcd, kube-apiserver, and the upstream
-// Trainer and JobSet with their CRDs, webhooks and controllers. Nothing is mocked. No upstream file is copied into
-// this repository, because programs come from .tools/bin (run `make tools`), and manifests come from the Go module
-// cache.
+// Trainer and JobSet with their CRDs, webhooks and controllers. Nothing is mocked. Programs come from .tools/bin (run
+// `make tools`), and manifests come from the Go module cache, so this repository contains no copies of upstream
+// files.
 //
-// By default there are no Kubernetes nodes and no kube-controller-manager, so that no pods are created and no objects
-// are garbage collected. Tests check objects, and each test uses its own namespace. The option Pods starts
-// controllers that create pods, which stay Pending, and that enforce ResourceQuotas.
+// By default there are no Kubernetes nodes and no kube-controller-manager, so no pods are created and no objects are
+// garbage collected. Tests check objects, and each test uses its own namespace. The option Pods starts controllers
+// that create pods and enforce ResourceQuotas. The pods stay Pending.
 //
 // All tests of a binary with the same options share one control plane, because a start takes seconds:
 //

@@ -28,7 +28,7 @@ func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRunti
 	t.Helper()
 	asNode, nodes := *runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, *job.Spec.Trainer.NumNodes
 	if asNode {
-		nodes = max(nodes-1, 1) // Trainer creates at least one in addition to the launcher
+		nodes = max(nodes-1, 1) // Trainer creates at least one node in addition to the launcher
 	}
 	expectOwners(t, created)
 	expectSize(t, "launcher", &created.launcher, 1)
@@ -78,7 +78,7 @@ func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	}
 }
 
-// expectHostfile checks the hosts that mpirun uses: the launcher first if it is a node, then the nodes.
+// expectHostfile checks the hosts that mpirun uses: first the launcher, if it is also a node, and then the nodes.
 func expectHostfile(t *testing.T, created *outcome, asNode bool, nodes, slots int32) {
 	t.Helper()
 	job := created.trainJob.Name
@@ -168,7 +168,7 @@ func expectVolumes(t *testing.T, v version, role string, created *outcome, pod c
 	}
 }
 
-// expectMounts checks that the container has the runtime's mounts and those that Trainer adds.
+// expectMounts checks that the container has the runtime's mounts and the mounts that Trainer adds.
 func expectMounts(t *testing.T, role string, runtime *trainer.ClusterTrainingRuntime, template, got corev1.Container) {
 	t.Helper()
 	want := map[string]string{*runtime.Spec.MLPolicy.MPI.SSHAuthMountPath: "mpi-ssh-auth"}
@@ -192,8 +192,8 @@ func mounts(c corev1.Container) map[string]string {
 }
 
 // expectSettings checks how the TrainJob changes the container. The TrainJob's image and command apply only to the
-// launcher. The TrainJob's environment variables and resources apply to the launcher and, if the launcher runs as a
-// node, to all nodes.
+// launcher. The TrainJob's environment variables and resources apply to the launcher. If the launcher runs as a node,
+// they also apply to all nodes.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
@@ -225,8 +225,8 @@ func expectSettings(t *testing.T, v version, role string, asNode bool, job *trai
 
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
-// expectReferences checks that a variable which refers to another variable follows it in the list.
-// Otherwise the kubelet does not expand the reference.
+// expectReferences checks that variables refer only to variables that come earlier in the list. The kubelet does not
+// expand references to later variables.
 func expectReferences(t *testing.T, role string, c corev1.Container) {
 	t.Helper()
 	set := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fixtureRuntime returns the runtime in testdata. It is for tests in which the details of the runtime do not matter.
+// fixtureRuntime returns the runtime in testdata, for tests in which the runtime's details do not matter.
 func fixtureRuntime(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	objs, err := controlplane.ReadObjects(fixture)
@@ -38,7 +38,7 @@ func runtimeWith(t *testing.T, value any, path ...string) client.Object {
 	return runtime
 }
 
-// isMPIRuntime reports whether an object is a runtime for MPI, of either kind.
+// isMPIRuntime reports whether an object is a ClusterTrainingRuntime or a TrainingRuntime for MPI.
 func isMPIRuntime(obj client.Object) bool {
 	u := obj.(*unstructured.Unstructured)
 	_, mpi, _ := unstructured.NestedMap(u.Object, "spec", "mlPolicy", "mpi")
@@ -61,7 +61,7 @@ func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Ob
 	return namespace
 }
 
-// newJob returns a builder of a TrainJob that refers to a runtime of either kind.
+// newJob returns a builder of a TrainJob that refers to a ClusterTrainingRuntime or a TrainingRuntime.
 func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	job := build.MakeTrainJob(name, namespace)
 	if runtime.GetNamespace() != "" {
@@ -70,9 +70,9 @@ func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	return job.Runtime(runtime.GetName())
 }
 
-// apply applies objects and deletes them when the test ends, because examples have runtimes with the same names. If
-// finalizers delay the deletion of earlier objects with the same names, apply first waits until these objects are
-// gone. It does not delete Namespaces, because no controller of the control plane would complete the deletion.
+// apply applies objects, and deletes them when the test ends, because several examples use the same names. If an
+// earlier object with the same name is still being deleted, apply first waits until that object is gone. apply does
+// not delete Namespaces, because the control plane has no controller that completes their deletion.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	temporary := slices.DeleteFunc(slices.Clone(objs), isKept)
@@ -101,7 +101,8 @@ func isNamespace(obj client.Object) bool {
 	return obj.GetObjectKind().GroupVersionKind().Kind == "Namespace"
 }
 
-// awaitDeletion waits until an object with a deletion timestamp no longer exists. It does not wait for other objects.
+// awaitDeletion waits until the deletion of an object is complete. It returns at once if the object has no deletion
+// timestamp.
 func awaitDeletion(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) {
 	t.Helper()
 	live := obj.DeepCopyObject().(client.Object)

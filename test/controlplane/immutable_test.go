@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestImmutableFieldsMatchTheAPIServer changes, adds and removes fields of a runtime. Generate must refuse
-// exactly those changes that the API server refuses.
+// TestImmutableFieldsMatchTheAPIServer changes, adds and removes fields of a runtime. `trainyard generate` must
+// refuse exactly the changes that the API server refuses.
 func TestImmutableFieldsMatchTheAPIServer(t *testing.T) {
 	spec := []string{"spec", "template", "spec"}
 	at := func(path ...string) []string { return append(spec[:len(spec):len(spec)], path...) }
@@ -51,7 +51,8 @@ func TestImmutableFieldsMatchTheAPIServer(t *testing.T) {
 	})
 }
 
-// variant returns the runtime in testdata with a value at a path, or without this field if the value is nil.
+// variant returns the runtime in testdata with a value at a path. If the value is nil, the runtime has no field at
+// this path.
 func variant(t *testing.T, value any, path []string) *unstructured.Unstructured {
 	t.Helper()
 	runtime := fixtureRuntime(t)

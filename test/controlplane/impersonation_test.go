@@ -19,9 +19,9 @@ import (
 
 const jobsAccount = "system:serviceaccount:team-vision:trainyard-jobs"
 
-// TestControllerImpersonatesOnlyJobsAccounts checks that the controller can impersonate the jobs accounts of tenants,
-// and no other user. The test authenticates with tokens that the API server issues, and requests a SelfSubjectReview
-// as the impersonated user.
+// TestControllerImpersonatesOnlyJobsAccounts checks that trainyard's controller can impersonate the ServiceAccount
+// trainyard-jobs of each tenant, and no other user. The test authenticates with tokens that the API server issues,
+// and requests a SelfSubjectReview as the impersonated user.
 func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -71,8 +71,8 @@ func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 
 func as(user string) rest.ImpersonationConfig { return rest.ImpersonationConfig{UserName: user} }
 
-// TestJobsAccountOnlySubmitsTrainJobs checks the permissions of a jobs account in its own and in other
-// namespaces.
+// TestJobsAccountOnlySubmitsTrainJobs checks the permissions of a tenant's ServiceAccount trainyard-jobs in its own
+// and in other namespaces.
 func TestJobsAccountOnlySubmitsTrainJobs(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation of Trainer 2.1. Trainer 2.1 writes the
-// quantities of a runtime in canonical form and becomes the owner of these fields, so that a second apply of the same
-// file fails.
+// TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation of Trainer 2.1. Trainer 2.1 rewrites a
+// runtime's quantities in canonical form, and becomes the owner of the rewritten fields. A second apply of the same
+// file therefore fails.
 func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	text, err := os.ReadFile(fixture)
 	if err != nil {
@@ -57,8 +57,9 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse waits until Trainer has marked a runtime as used, if this version of Trainer marks runtimes. It checks
-// that nothing else in the runtime changes, except that Trainer may write the fields as its Go types encode them.
+// expectInUse waits until Trainer has set its finalizer on a runtime, if this version of Trainer sets a finalizer. It
+// then checks that nothing else in the runtime has changed. Only the encoding may differ, because Trainer writes the
+// runtime from its Go types.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {

@@ -35,11 +35,11 @@ func findTools(o options) (upstream.Toolbox, error) {
 	return tools, upstream.RequireBuilt("tools", needed...)
 }
 
-// controllerManager is the program of Kubernetes' own controllers.
+// controllerManager is the program that contains Kubernetes' own controllers.
 const controllerManager = "kube-controller-manager"
 
 // startControllers runs the Kubernetes controllers that the option Pods needs. It does not wait for the controllers,
-// because tests wait for the results of the controllers.
+// because tests wait for the controllers' results.
 func (cp *ControlPlane) startControllers() error {
 	if !cp.options.pods {
 		return nil

@@ -24,8 +24,9 @@ const (
 	labelPatch      = `{"metadata": {"labels": {"a": "b"}}}`
 )
 
-// TestTenantsCannotSetMetadataOfControllers checks that an editor can neither keep a TrainJob by a finalizer, nor hide it from Kueue behind a
-// controlling owner. An administrator can, because finalizers must be removable.
+// TestTenantsCannotSetMetadataOfControllers checks that editors cannot set finalizers or controlling owners on a
+// TrainJob. A finalizer could prevent the deletion of the TrainJob, and Kueue ignores a TrainJob with a controlling
+// owner. Administrators can set both fields.
 func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -46,7 +47,7 @@ func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	})
 }
 
-// TestTenantsCannotOrphanPods checks that an editor can only delete a TrainJob, or a JobSet that is left over, together with its pods.
+// TestTenantsCannotOrphanPods checks that editors cannot delete a TrainJob, or a leftover JobSet, without its pods.
 func TestTenantsCannotOrphanPods(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -80,7 +81,7 @@ func suspendedJob(name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: job}
 }
 
-// createSuspended creates a TrainJob that does not start, until the test ends.
+// createSuspended creates a suspended TrainJob, and deletes it when the test ends.
 func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructured {
 	t.Helper()
 	job := suspendedJob("")
@@ -113,7 +114,7 @@ func leftover(t *testing.T, cp *controlplane.ControlPlane) *unstructured.Unstruc
 	return jobSet
 }
 
-// merged returns an object with a JSON merge patch.
+// merged returns an object as JSON, with the metadata fields of a JSON merge patch.
 func merged(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	t.Helper()
 	var change unstructured.Unstructured
@@ -133,7 +134,7 @@ func merged(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	return string(text)
 }
 
-// expectRefusal checks whether a rule refuses a request.
+// expectRefusal checks that the rule refuses a request, or that the request succeeds if refused is false.
 func expectRefusal(t *testing.T, request, rule string, refused bool, err error) {
 	t.Helper()
 	switch {

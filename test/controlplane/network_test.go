@@ -16,8 +16,8 @@ import (
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that the names of generated network policies are not valid names of
-// TrainJobs. Other operators, such as that of Open Data Hub, name network policies after TrainJobs, so a generated
-// policy never has the same name as one of those policies.
+// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. A generated
+// policy therefore never has the same name as another operator's policy.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
@@ -55,8 +55,7 @@ func TestIstioServiceMeshConflicts(t *testing.T) {
 	})
 }
 
-// withJobPods runs a test with the metadata of the pod template that the controllers create for each role of a
-// TrainJob.
+// withJobPods creates a TrainJob, and runs a test for each role with the metadata of the role's pod template.
 func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtimes := mpiRuntimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))
@@ -74,7 +73,7 @@ func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	})
 }
 
-// networkPolicies returns the network policies of an example that has every policy, by name.
+// networkPolicies returns the network policies of the example acme, by name. This example has every network policy.
 func networkPolicies(t *testing.T) map[string]*networkingv1.NetworkPolicy {
 	t.Helper()
 	found := map[string]*networkingv1.NetworkPolicy{}

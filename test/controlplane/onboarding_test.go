@@ -22,11 +22,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// onboardings is the number of times that the test adds and removes a tenant. TRAINYARD_ONBOARDINGS sets another number.
+// onboardings is the number of times that the test adds and removes a tenant. TRAINYARD_ONBOARDINGS overrides this
+// number.
 const onboardings = 3
 
-// TestNoTrainJobEscapesDuringOnboarding adds and removes a tenant as docs/tenants.md describes, several times. Meanwhile an editor of the tenant
-// submits TrainJobs of a runtime that the tenant does not list. None may be admitted.
+// TestNoTrainJobEscapesDuringOnboarding adds and removes a tenant several times, as docs/tenants.md describes.
+// Meanwhile, an editor of the tenant submits TrainJobs with a runtime that the tenant does not list. The API server
+// must admit none of these TrainJobs.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	times := onboardings
 	if text := os.Getenv("TRAINYARD_ONBOARDINGS"); text != "" {
@@ -90,7 +92,7 @@ type attack struct {
 	admitted, refusedByPolicy, refusedByRights atomic.Int64
 }
 
-// startAttack creates the namespace, and submits TrainJobs of an unlisted runtime in it until the test ends.
+// startAttack creates the namespace, and submits TrainJobs with an unlisted runtime in it until the test ends.
 func startAttack(t *testing.T, cp *controlplane.ControlPlane, namespace string) *attack {
 	t.Helper()
 	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}}
@@ -128,7 +130,8 @@ func (a *attack) submit(ctx context.Context, editor client.Client, namespace str
 	case apierrors.IsForbidden(err):
 		a.refusedByRights.Add(1)
 	case strings.Contains(err.Error(), "admission webhook"):
-		// The TrainJob passed the policy: Trainer's webhook comes after it, and refuses runtimes that do not exist.
+		// The policy admitted the TrainJob. Trainer's webhook runs after the policy, and refuses runtimes that do not
+		// exist.
 		a.admitted.Add(1)
 	}
 	time.Sleep(5 * time.Millisecond)

@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// extraTeams is a layer over an example. The example has every shipped runtime. The layer adds a team with the
+// extraTeams is a layer over the example vanilla, which has every shipped runtime. The layer adds a team with the
 // strictest Pod Security level, and a team with a runtime that needs a less strict level.
 const extraTeams = `
 spec:

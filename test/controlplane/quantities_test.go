@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// cheapSpellings are quantities that a TrainJob can contain, and costlySpellings those that it must not contain.
+// cheapSpellings are quantities that the policy admits in a TrainJob. costlySpellings are values that the policy
+// refuses.
 var (
 	cheapSpellings = []string{
 		"1", "4", "0.5", "1.5", "500m", "1e1", "1E1", "1e+1", "10e-1", "4.", ".5", "+4", "1k", "1Ki", "2n", "2000u", "00004", "0.000000001", "1.000000001",
@@ -31,16 +32,17 @@ var (
 	}
 )
 
-// hangingSpelling is a costly quantity that the policy does not see: Trainer's defaulting webhook runs before the policy, and parses the
-// quantity until the API server stops waiting. The API server then refuses the TrainJob. This is a bug of Trainer.
+// hangingSpelling is a costly quantity that never reaches the policy. Trainer's defaulting webhook runs before the
+// policy and has a bug: it parses this quantity for so long that the webhook call times out. The API server then
+// refuses the TrainJob.
 const hangingSpelling = "1e999999999999"
 
-// maxCPU is the CPU time that the API server may need for a TrainJob of any spelling, in seconds.
+// maxCPU is the maximum CPU time in seconds that the API server may need for one TrainJob.
 const maxCPU = 0.2
 
-// TestQuantitiesAreCheap submits TrainJobs with usual and unusual spellings of quantities. The API server, the offline evaluator and guard
-// agree on each, and none of them costs the API server more than maxCPU. The test runs with the default version of
-// Trainer only, because the policy is the same for all versions.
+// TestQuantitiesAreCheap submits TrainJobs with usual and unusual spellings of quantities. The API server, the
+// offline evaluator and guard must agree on each TrainJob. No TrainJob may cost the API server more than maxCPU. The
+// test runs with the default version of Trainer only, because the policy is the same for all versions.
 func TestQuantitiesAreCheap(t *testing.T) {
 	if n := len(cheapSpellings) + len(costlySpellings); n < 60 {
 		t.Fatalf("%d spellings, want at least 60", n)
@@ -83,14 +85,15 @@ func TestQuantitiesAreCheap(t *testing.T) {
 		if rules := guardtest.Rules(t, reader, parameters, c); !slices.Equal(rules, want) || !slices.Equal(outcome.Rules, want) {
 			t.Errorf("%.40s violates %v according to guard, and %v according to the offline evaluator, want %v", spelling, rules, outcome.Rules, want)
 		}
-		// Trainer's defaulting webhook runs before the policy, and refuses some spellings that are no quantities.
+		// Trainer's defaulting webhook runs before the policy, and refuses some spellings that are not quantities.
 		if (want == nil) != (refused == nil) {
 			t.Errorf("%.40s: the API server returns %v, want rules %v", spelling, refused, want)
 		}
 	}
 }
 
-// expectTimeout checks that a webhook of Trainer did not respond. If it responds, hangingSpelling can become an ordinary case.
+// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer responds,
+// hangingSpelling can move to costlySpellings.
 func expectTimeout(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {
@@ -98,8 +101,8 @@ func expectTimeout(t *testing.T, err error) {
 	}
 }
 
-// expectCheap submits the TrainJob of a case, and checks the CPU time that the API server needs for it. The server has
-// other work at the same time, so the least of several attempts counts.
+// expectCheap submits the TrainJob of a case, and checks the CPU time that the API server needs for it. The server
+// also does other work at the same time, so the smallest result of several attempts counts.
 func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (refused error) {
 	t.Helper()
 	var attempts []float64

@@ -18,15 +18,15 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestResourceQuotaBoundary runs TrainJobs with Kubernetes' own quota controller. It first checks that vet reports
-// the expected maximum number of nodes. Then all pods of a TrainJob with this number of nodes must be created and use
-// the whole quota, and a TrainJob with one more node must exceed the quota.
+// TestResourceQuotaBoundary runs TrainJobs with Kubernetes' own quota controller. It first checks that `trainyard
+// vet` reports the expected maximum number of nodes. Then all pods of a TrainJob with this number of nodes must be
+// created and use the whole quota, and a TrainJob with one more node must exceed the quota.
 func TestResourceQuotaBoundary(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	for name, tc := range map[string]struct {
 		runtime, quota string
 		nodes          int
-		refusal        string // the message for a pod of one more node
+		refusal        string // the expected message about the pod that exceeds the quota
 	}{
 		"a launcher that is a node": {
 			"{from: openmpi-cpu, image: a, resources: {cpu: 1500m, memory: 3Gi}}", "{cpu: 6, memory: 12Gi, pods: 4, trainJobs: 1}", 4,
@@ -63,7 +63,7 @@ func TestResourceQuotaBoundary(t *testing.T) {
 	}
 }
 
-// maxNodes returns the maximum number of nodes of a TrainJob within a tenant's quota, as vet reports it.
+// maxNodes returns the maximum number of nodes for a TrainJob in a tenant's quota, as `trainyard vet` reports it.
 func maxNodes(t *testing.T, document, tenant string) int {
 	t.Helper()
 	fits, err := generator.New(trainyard.CUE).Capacity(t.Context(), requestOf(document))

@@ -130,9 +130,9 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "spec")
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
-	// Objects of some kinds always have a status. If another test runs the controller that checks the types of
-	// policies, the status of a policy contains the result. The comparison must fail only if the result contains
-	// warnings, so the other parts of the status are removed.
+	// The API server adds a status to objects of some kinds. If another test runs Kubernetes' type checker, a
+	// policy's status contains the checker's results. The comparison must fail only if these results contain
+	// warnings, so the other fields of the status are removed.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

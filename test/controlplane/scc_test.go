@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fixedUsers is a platform on OpenShift. Some of its runtimes have user ids that are outside the range of every
-// namespace.
+// fixedUsers is a platform on OpenShift. Some of its runtimes have user ids outside the ranges that OpenShift assigns
+// to namespaces.
 const fixedUsers = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -109,7 +109,7 @@ func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	}
 }
 
-// TestPodsMatchTheSCC compares pods with the SCC in the same way as OpenShift's admission plugin. This plugin is not
+// TestPodsMatchTheSCC compares pods with the SCC as OpenShift's admission plugin does, because this plugin is not
 // available in the test. Pods without a user id must not set a ServiceAccount, so that OpenShift uses the SCC
 // restricted-v2 for them.
 func TestPodsMatchTheSCC(t *testing.T) {

@@ -93,9 +93,9 @@ func memberOf(t *testing.T, cp *controlplane.ControlPlane, group string) client.
 	return clientAs(t, cp, "ann", group, "system:authenticated")
 }
 
-// TestTrainJobsOverTheirQuotaAreRefused uses the numbers of the scenario. The quota is 8 GPUs and 64Gi, and a
-// TrainJob has 4 nodes with 3 GPUs and 20Gi each. Vet must report the excess from the platform document, without a
-// cluster.
+// TestTrainJobsOverTheirQuotaAreRefused uses the numbers of the scenario in docs/scenarios.md. The quota is 8 GPUs
+// and 64Gi, and a TrainJob has 4 nodes with 3 GPUs and 20Gi each. `trainyard vet` must report the excess without a
+// cluster, from the platform document alone.
 func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// serverFolder contains the files of one server, which are a script that starts the server, a data folder and a log.
+// serverFolder describes the files of one server: a script that starts the server, a data folder and a log.
 type serverFolder struct {
 	script string
 	dir    string

@@ -51,8 +51,8 @@ func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
 
-// Alone reserves a control plane for the test with this name. It is for a test that changes the whole cluster, so
-// that other tests do not see the changes.
+// Alone reserves a control plane for the test with this name, so that other tests do not see this test's changes to
+// the whole cluster.
 func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }

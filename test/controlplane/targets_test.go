@@ -16,12 +16,12 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangs lists layers that select a gang scheduler. The test merges each of these layers over an example and the layer
-// of a Trainer version. The empty string means that no layer of this list is merged. Examples then use Kueue, which
-// the layer of the version selects.
+// gangs lists layers that select a gang scheduler. TestEveryTargetIsApplied merges each of these layers over an
+// example and a layer for a Trainer version. The empty string stands for no additional layer. Examples then use
+// Kueue, which the layer for the Trainer version selects.
 var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals lists the combinations of an example and a layer of gangs that generate refuses. Each combination
+// expectedRefusals lists the pairs of an example and a layer in gangs that `trainyard generate` refuses. Each pair
 // has the error message, and a layer that fixes the error. The examples acme and vanilla fetch data with
 // initializers, which PodGroups do not support.
 var expectedRefusals = map[string]struct{ message, fix string }{
@@ -37,7 +37,7 @@ func noInitializers(runtime string) string {
 
 // TestEveryTargetIsApplied generates each example in each environment for each version of Trainer and each gang
 // scheduler. It applies the objects to an API server with this version of Trainer. The API server must accept every
-// field and change nothing. Generate must refuse exactly the combinations in expectedRefusals.
+// field and change nothing. `trainyard generate` must refuse exactly the pairs in expectedRefusals.
 func TestEveryTargetIsApplied(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for _, example := range examples(t) {

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// timeout is how long a test waits for a controller, which normally takes less than a second.
+// timeout is how long a test waits for a controller, which normally responds in less than a second.
 const timeout = 30 * time.Second
 
 // Namespace creates a namespace that no other test uses. It exists until the control plane stops.

@@ -29,7 +29,7 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	})
 }
 
-// expectMPIJobs runs TrainJobs with each MPI runtime among objs. Each runtime has a new namespace.
+// expectMPIJobs runs TrainJobs with each MPI runtime among objs. Each runtime gets a new namespace.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range mpiRuntimes(objs) {
@@ -126,8 +126,8 @@ func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectK
 	})
 }
 
-// TestHundredNodes checks that the largest default job, with the longest name that its pods allow, stays
-// within the limits of names, ConfigMaps and hostfiles.
+// TestHundredNodes runs a TrainJob with 100 nodes, the default maximum, and with the longest name that its pods
+// allow. The hostfile must have at most 64 KiB, and all host names must be valid.
 func TestHundredNodes(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtime := fixtureRuntime(t)

@@ -80,7 +80,7 @@ func TestInvalidObjectsAreRefusedByTheSchema(t *testing.T) {
 	})
 }
 
-// TestInvalidObjectsAreRefusedByWebhooks checks that the webhooks of both upstream projects are in force.
+// TestInvalidObjectsAreRefusedByWebhooks checks that the webhooks of Trainer and JobSet are in force.
 func TestInvalidObjectsAreRefusedByWebhooks(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		namespace := cp.Namespace(t)

@@ -21,16 +21,17 @@ type version struct {
 	trainer     string // folder below tools/
 	controllers bool   // whether tools/ builds its controllers; otherwise only its CRDs are used
 
-	// torch lists the fields of spec.mlPolicy.torch in its CRD, which differ between versions.
+	// torch lists the fields of spec.mlPolicy.torch in the CRD of runtimes. These fields differ between versions.
 	torch []string
 	// keys is the volume with a job's SSH keys, without the name of the Secret.
 	keys corev1.SecretVolumeSource
 	// override applies a TrainJob's resourcesPerNode to a container's resources.
 	override func(into, from *corev1.ResourceRequirements)
-	// refusesReserved reports whether a TrainJob cannot set variables that Trainer sets.
+	// refusesReserved reports whether Trainer refuses TrainJobs that set variables which Trainer itself sets.
 	refusesReserved bool
-	// finalizer is set on a runtime while TrainJobs use the runtime. Trainer 2.1 writes the whole runtime to add the
-	// finalizer. Trainer 2.2 sends a patch instead, but tools/ does not build its controllers.
+	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. Trainer 2.1 writes
+	// the whole runtime to add the finalizer. The field is empty for Trainer 2.2, because tools/ does not build its
+	// controllers.
 	finalizer string
 }
 

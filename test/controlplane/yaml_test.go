@@ -24,7 +24,8 @@ spec:
 `
 
 // TestVetReadsYAMLLikeKubectl checks values such as yes, which have different types in different versions of YAML.
-// Vet must accept a value if kubectl and the API server accept it, and must refuse a value if they refuse its type.
+// `trainyard vet` must accept a value if kubectl and the API server accept it, and must refuse a value if they refuse
+// its type.
 func TestVetReadsYAMLLikeKubectl(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
 	text := strings.ReplaceAll(onePlatform, "NAME", "north")

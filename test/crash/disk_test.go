@@ -95,7 +95,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	if err := unix.Mount("none", base, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	o.must(t) // the folder is up to date
+	o.must(t) // succeeds, because the folder is up to date
 	upToDate(t, o.Dir, 0)
 	o.Trees = []int{1}
 	o.fails(t, nil, "creating a staging folder next to it: read-only file system")
@@ -105,7 +105,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// upToDate checks that a read-only Writer finds no differences.
+// upToDate checks that a read-only Writer finds no differences between a folder and tree n.
 func upToDate(t *testing.T, dir string, n int) {
 	t.Helper()
 	w := &bundles.Writer{ReadOnly: true}
@@ -151,7 +151,7 @@ func TestPermissions(t *testing.T) {
 			}
 			path := filepath.Join(o.Dir, tc.path)
 			if strings.Contains(tc.path, "staged") {
-				if err := os.Mkdir(path, 0o755); err != nil { // root's
+				if err := os.Mkdir(path, 0o755); err != nil { // owned by root
 					t.Fatal(err)
 				}
 				defer func() { _ = os.Remove(path) }()
@@ -197,8 +197,8 @@ func openFolder(t *testing.T) string {
 	return base
 }
 
-// TestMounts: if the folder is a mount point, or contains unchanged or unknown files in a mount, a write fails and
-// changes nothing.
+// TestMounts writes bundles to folders that are mount points or contain mounts. Each write must fail and change
+// nothing.
 func TestMounts(t *testing.T) {
 	skipUnlessRequested(t)
 	cases := map[string]struct {
@@ -263,8 +263,8 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestOverlay writes to a folder in the lower layer of an overlay, like a folder of a container image, and to a new
-// folder.
+// TestOverlay writes to a folder in an overlay's lower layer, such as a folder of a container image. This write must
+// fail, but writes to a new folder must succeed.
 func TestOverlay(t *testing.T) {
 	skipUnlessRequested(t)
 	base := t.TempDir()

@@ -23,13 +23,13 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swaps maps the names of the two ways to swap folders to values of the field order.Renaming.
+// swaps maps the two ways to swap folders to the values of the field order.Renaming that select them.
 var swaps = map[string]bool{"exchange": false, "rename": true}
 
 // kills is the number of kills for each way to swap.
 const kills = 200
 
-// TestKill kills processes that write a folder at random moments, and checks that the folder can be recovered.
+// TestKill kills processes at random moments while they write a folder, and checks that the folder can be recovered.
 func TestKill(t *testing.T) {
 	skipUnlessRequested(t)
 	for swap, renaming := range swaps {
@@ -62,7 +62,7 @@ func (o order) killed(t *testing.T, found map[string]int) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // fails, because the process was killed
 	o.recovers(t, true, found)
 	last := o
 	last.Trees = []int{0}
@@ -70,7 +70,7 @@ func (o order) killed(t *testing.T, found map[string]int) {
 	expectTree(t, o.Dir, o.Files, 0)
 }
 
-// recovers checks a folder before and after recovery. It counts the outcomes in found.
+// recovers checks a folder before and after a read-only Writer recovers it. It counts the outcomes in found.
 func (o order) recovers(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
 	before, err := treeIn(o.Dir, o.Files, 0, 1)
@@ -110,7 +110,7 @@ var changingCalls = []string{
 // fewFiles is the number of generated files in a small folder, for tests that replace the folder very often.
 const fewFiles = 6
 
-// situations prepare the folder and the files next to it before a process starts.
+// situations contains functions that prepare the folder, and the files next to it, before a process starts.
 var situations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -160,8 +160,8 @@ func (o order) inject(t *testing.T, call, what string, nth int) injected {
 	return injected{code == -1 || strings.Contains(string(calls), "(INJECTED)"), string(out), code, held, before}
 }
 
-// TestKillEachStep kills processes at every single system call that opens or changes a file. TestKill, which uses
-// random moments, misses most of these calls.
+// TestKillEachStep kills one process at each system call that opens or changes a file. TestKill, which uses random
+// moments, misses most of these calls.
 func TestKillEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(situations)), func(t *testing.T, o order, got injected) {
@@ -169,8 +169,8 @@ func TestKillEachStep(t *testing.T) {
 	})
 }
 
-// TestFailEachStep lets every single system call that opens or changes a file fail. The exit code must show whether
-// the folder changed. The process must print a note if a staging folder remains.
+// TestFailEachStep runs one process for each system call that opens or changes a file, and makes this call fail. The
+// exit code must show whether the folder changed. The process must print a note if a staging folder remains.
 func TestFailEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	for _, failure := range []string{"EIO", "ENOSPC", "EACCES"} {
@@ -195,9 +195,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs a process for every system call, injects a signal or an error into this call, and calls check.
-// eachStep moves on to the next name of a system call when a process ends without making a further call with the
-// current name.
+// eachStep runs a process for every system call, injects a signal or an error into this call, and calls check. For
+// each name in changingCalls, it starts with the first call, and stops when a process makes no further call of this
+// name.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injected)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -241,7 +241,7 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 	return got.happened
 }
 
-// TestInterrupt interrupts processes with the signal of Ctrl-C. No files of these processes must remain next to the
+// TestInterrupt interrupts processes with the signal of Ctrl-C. These processes must leave no files next to the
 // folder.
 func TestInterrupt(t *testing.T) {
 	skipUnlessRequested(t)

@@ -54,8 +54,8 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 }
 
-// readOnce reads a folder while other processes write it, and checks that it holds one of the two trees. It reports
-// false and checks nothing if the folder was replaced between the first and the last read.
+// readOnce reads a folder while other processes write it, and checks that the folder contains one of the two trees.
+// If the folder was replaced during the read, readOnce checks nothing and returns false.
 func readOnce(t *testing.T, dir string, renaming bool) bool {
 	t.Helper()
 	root, err := os.OpenRoot(dir)

@@ -69,7 +69,7 @@ func content(n, count int) map[string]string {
 // missing is the result of treeIn for a folder that does not exist.
 const missing = -1
 
-// treeIn returns the number of the tree that a folder contains. It compares all files byte by byte.
+// treeIn returns the number of the tree whose files a folder contains. It compares all files byte by byte.
 func treeIn(dir string, count int, trees ...int) (int, error) {
 	held, err := contents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {

@@ -25,11 +25,11 @@ import (
 // orderVariable is the environment variable that makes the test binary execute an order.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
-// order describes which trees a child process writes, and how.
+// order describes which trees of files a child process writes, and how.
 type order struct {
 	Dir      string
 	Trees    []int         // trees to write, in this order
-	Files    int           // in each tree
+	Files    int           // number of files in each tree
 	Rounds   int           // repetitions; 0 means one
 	Pause    time.Duration // between two trees
 	Renaming bool          // forbid atomic exchanges
@@ -86,8 +86,8 @@ func (o order) write(ctx context.Context, tree bundles.Tree) error {
 	return err
 }
 
-// forbidExchange makes the kernel return the error that a file system without atomic exchanges returns. It uses
-// seccomp, so that the tested code needs no option for tests.
+// forbidExchange makes atomic exchanges fail, as on a file system that does not support them. It uses seccomp, so
+// that the tested code needs no option for tests.
 func forbidExchange() error {
 	const (
 		load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -135,12 +135,12 @@ func (o order) command(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// outcome executes an order in a child process, as another user if as is not nil. It returns the output and the exit
-// code.
+// outcome executes an order in a child process, and returns the output and the exit code. If the parameter as is not
+// nil, it selects another user.
 func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.command(t)
-	if as != nil { // the test binary is linked, because this user cannot enter its folder
+	if as != nil { // runs a hard link to the binary, because this user cannot enter the binary's folder
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 }
 
-// documentedFile returns the content of a file in docs/dashboards.md.
+// documentedFile returns the content that docs/dashboards.md shows for a file.
 func documentedFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "docs", "dashboards.md"))
@@ -65,7 +65,7 @@ func documentedFile(t *testing.T, file string) string {
 	return content
 }
 
-// withFile returns trainyard's CUE with an additional file.
+// withFile returns trainyard's CUE module with an additional file.
 func withFile(t *testing.T, name, text string) fs.FS {
 	t.Helper()
 	module := fstest.MapFS{name: {Data: []byte(text)}}

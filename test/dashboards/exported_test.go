@@ -37,8 +37,8 @@ func TestExportedIsCurrent(t *testing.T) {
 	}
 }
 
-// TestExportedHasAllQueries checks that panels.json contains the same queries as Grafana's dashboards. It also checks that
-// panels.json has no unknown fields.
+// TestExportedHasAllQueries checks that panels.json contains the same queries as Grafana's dashboards. It also checks
+// that panels.json has no unknown fields.
 func TestExportedHasAllQueries(t *testing.T) {
 	all, err := panels.All()
 	if err != nil {

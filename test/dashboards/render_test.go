@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// rendered holds the dashboards by name, once for each viewer.
+// rendered holds one map of dashboards for each viewer. The keys are the dashboards' names.
 type rendered struct {
 	grafana   map[string]board
 	openshift map[string]console
@@ -44,7 +44,7 @@ type templating struct {
 type variable struct {
 	Name       string     `json:"name"`
 	Type       string     `json:"type"`
-	Query      any        `json:"query"` // a string, or a mapping with a string in its key query
+	Query      any        `json:"query"` // a string, or a mapping whose key "query" contains a string
 	Datasource datasource `json:"datasource"`
 	Refresh    int        `json:"refresh"`
 	Hide       int        `json:"hide"`
@@ -189,7 +189,7 @@ func render(t *testing.T, module fs.FS) rendered {
 	return r
 }
 
-// dashboardsOf loads the package grafana/dashboards of a CUE module.
+// dashboardsOf loads the package grafana/dashboards from a CUE module.
 func dashboardsOf(t *testing.T, module fs.FS) cue.Value {
 	t.Helper()
 	instance := load.Instances([]string{"./dashboards"}, &load.Config{FS: module, Dir: "/grafana"})[0]

@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unsupportedKinds returns the types of panels that a delivery leaves out, with the reason for each type.
+// unsupportedKinds returns the panel types that a delivery leaves out, with the reason for each type.
 func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 	t.Helper()
 	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.MakePath(cue.Str("unsupported"), cue.Str(delivery), cue.Str("kinds"))), &kinds)
@@ -35,8 +35,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns the dashboard with the interval of each panel in place of $__rate_interval, as the OpenShift
-// console requires.
+// withFixedIntervals returns a copy of the dashboard in which each panel's interval replaces $__rate_interval, as the
+// OpenShift console requires.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -54,8 +54,8 @@ func (b board) withFixedIntervals() board {
 // Source: openshift/monitoring-plugin, legacy-dashboard.tsx.
 var consoleTypes = []string{"gauge", "grafana-piechart-panel", "graph", "singlestat", "table"}
 
-// TestConsoleMatchesGrafana checks that the OpenShift console runs the same queries as Grafana, except for those of
-// unsupported panels.
+// TestConsoleMatchesGrafana checks that the OpenShift console runs the same queries as Grafana, except for the
+// queries of unsupported panels.
 func TestConsoleMatchesGrafana(t *testing.T) {
 	r, skip := shipped(t), unsupportedKinds(t, "openshift-console")
 	for name, c := range r.openshift {
@@ -111,8 +111,8 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 // persesKinds lists the plugins of Perses that panels use.
 var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
 
-// TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for those of unsupported panels. It
-// also checks that each panel has one position.
+// TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for the queries of unsupported
+// panels. It also checks that each panel has one position.
 func TestPersesMatchesGrafana(t *testing.T) {
 	r, skip := shipped(t), unsupportedKinds(t, "perses")
 	for name, d := range r.perses {

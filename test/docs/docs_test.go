@@ -1,9 +1,9 @@
 // Package docs runs the commands of the documentation.
 //
 // The steps of one Markdown file run one after the other, in one copy of the repository. Package doctest describes
-// which fences are steps. If a file uses kubectl, its steps have a real control plane with Trainer and JobSet, but
-// without a kubelet. If a file uses cue, kustomize or helm, these programs are in PATH. Fences marked "shell" are not
-// run, because they need services that tests do not have, such as a registry.
+// which code fences are steps. If a file uses kubectl, its steps run against a real control plane with Trainer and
+// JobSet. There is no kubelet. If a file uses cue, kustomize or helm, these programs are in PATH. Fences marked
+// "shell" are not run, because they need services that tests do not have, such as a registry.
 package docs
 
 import (
@@ -59,8 +59,8 @@ func TestDocumentedCommandsWork(t *testing.T) {
 // reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// cluster gives the reader kubectl and a cluster. The objects of a Markdown file are deleted after its last step,
-// because all Markdown files share the cluster.
+// cluster gives the reader kubectl and a cluster. After the last step of a Markdown file, it deletes the TrainJobs
+// and runtimes, because all Markdown files share the cluster.
 func (r reader) cluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)

@@ -24,8 +24,7 @@ func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	expectPage(t, reference, "schema", string(page))
 }
 
-// expectPage checks that a page of the documentation has the text that was generated from its source.
-// TRAINYARD_UPDATE=1 writes the page.
+// expectPage compares a page of the documentation with its generated text. TRAINYARD_UPDATE=1 writes the page.
 func expectPage(t *testing.T, page, source, want string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {

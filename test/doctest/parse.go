@@ -10,7 +10,7 @@ import (
 type Step struct {
 	File, Command string
 
-	// Shell is true if the command is the whole text of a fence marked "shell", which can have several lines.
+	// Shell is true for a fence marked "shell". Command is then the fence's whole text, which can have several lines.
 	Shell bool
 
 	// Lines contains the lines of the file, or the expected output of the command.
@@ -42,7 +42,7 @@ func Parse(t testing.TB, text string) []Step {
 	return p.steps
 }
 
-// parser holds the current fence, if there is one, and the steps that were parsed so far.
+// parser holds the current fence and the steps that were parsed so far.
 type parser struct {
 	kind, file string
 	steps      []Step

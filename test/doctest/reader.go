@@ -28,8 +28,8 @@ type Reader struct {
 	Environment []string
 }
 
-// NewReader returns a reader. Its files are removed when the test ends. Readers with the same folder can reuse Go's
-// build cache for unchanged packages.
+// NewReader copies the repository to folder, and returns a reader that runs steps in this copy. It removes the copy
+// when the test ends. Readers that use the same folder can reuse Go's build cache for unchanged packages.
 func NewReader(t testing.TB, folder string) *Reader {
 	t.Helper()
 	repo.Copy(t, folder)
@@ -55,9 +55,9 @@ func (r Reader) Follow(t testing.TB, s Step) {
 	}
 }
 
-// reuseProgram prepares a go build command: if an earlier reader built the same program, it is copied to the output
-// path of the command. The returned function saves the new program for the next reader. This saves seconds, because
-// Go does not link a program that is up to date.
+// reuseProgram makes a go build command faster. If an earlier reader built the same program, reuseProgram copies this
+// program to the output path of the command. Go then skips linking if the program is up to date, which saves seconds.
+// The returned function saves the built program for the next reader.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)
@@ -106,7 +106,7 @@ func (r Reader) Run(t testing.TB, command string) string {
 	return strings.ReplaceAll(string(out), r.tmp, "/tmp")
 }
 
-// Private replaces /tmp in a text by the reader's own folder, so that readers do not disturb each other.
+// Private replaces /tmp in a text with the reader's own folder, so that readers do not disturb each other.
 func (r Reader) Private(text string) string { return strings.ReplaceAll(text, "/tmp", r.tmp) }
 
 // matches reports whether lines match a pattern, in which "..." matches any number of lines.

@@ -22,7 +22,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// shared is the cluster on which all tests run. shared is nil if the tests on a cluster were not requested.
+// shared is the cluster on which all tests run. shared is nil if TRAINYARD_E2E is not set.
 var shared *sandbox
 
 // team is the name of the tenant in testdata/platform.yaml, and of its namespace.
@@ -93,7 +93,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// load loads images on the cluster nodes. It loads all regular images, and the slow images that were built before.
+// load loads images on the cluster nodes. It loads all regular images, and each slow image that has been built.
 func load(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -144,7 +144,8 @@ func start(t *testing.T) *sandbox {
 	return shared
 }
 
-// applyPlatform applies the platform of testdata with the command trainyard and with kubectl, as users do.
+// applyPlatform generates the objects of testdata/platform.yaml with trainyard, and applies them with kubectl, as
+// users do.
 func (s *sandbox) applyPlatform(ctx context.Context) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -173,8 +174,8 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	return nil
 }
 
-// trainerTools returns the folder below tools/ that pins the version of Trainer for all tests. testdata must contain a
-// layer with the same name. If trainerTools returns an empty string, the tests use the default version of Trainer.
+// trainerTools returns the name of the folder in tools/ that pins the version of Trainer for all tests. testdata must
+// contain a layer with the same name. An empty string means the default version of Trainer.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
 // kubectl runs kubectl and returns its output and error output.

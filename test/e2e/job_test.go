@@ -21,10 +21,10 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// jobTimeout limits a job, which takes about ten seconds on an idle machine.
+// jobTimeout is the maximum duration of a job. On an idle machine, a job takes about ten seconds.
 const jobTimeout = 3 * time.Minute
 
-// namespace creates a namespace with the Pod Security level restricted. It deletes the namespace at the end of the
+// namespace creates a namespace with the Pod Security level "restricted". It deletes the namespace at the end of the
 // test.
 func (s *sandbox) namespace(t *testing.T) string { return s.createNamespace(t, restricted("")) }
 
@@ -47,7 +47,7 @@ func (s *sandbox) createNamespace(t *testing.T, namespace *corev1.Namespace) str
 	return namespace.Name
 }
 
-// restricted returns a namespace with the Pod Security level restricted.
+// restricted returns a namespace with the Pod Security level "restricted".
 func restricted(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -80,7 +80,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 			t.Log(s.describe(obj.Namespace))
 		}
 	})
-	// The cache of Trainer's webhook may not contain a new runtime yet.
+	// The first attempts can fail, because the cache of Trainer's webhook may not contain a new runtime yet.
 	poll.Until(t, 10*time.Second, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	var got outcome
 	ctx, cancel := context.WithTimeoutCause(t.Context(), jobTimeout, errors.New("the job still runs"))

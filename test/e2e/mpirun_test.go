@@ -16,8 +16,7 @@ import (
 // procs is the number of ranks per host.
 const procs = 2
 
-// TestRanksReachEachOther checks that every rank runs on the right host, and that the sum that the ranks compute is
-// correct.
+// TestRanksReachEachOther checks that every rank runs on the right host, and that the ranks compute the correct sum.
 func TestRanksReachEachOther(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -40,7 +39,7 @@ func TestRanksReachEachOther(t *testing.T) {
 	}
 }
 
-// TestNamespacedRuntimesRunJobs uses a TrainingRuntime in the job's namespace.
+// TestNamespacedRuntimesRunJobs runs a job whose runtime is a TrainingRuntime in the job's namespace.
 func TestNamespacedRuntimesRunJobs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -69,7 +68,8 @@ func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	s.expectRanks(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
 }
 
-// expectRanks runs a job whose command computes the sum, and checks the output of the ranks on each of the given hosts.
+// expectRanks runs a job that computes a sum. It checks that the job completes, and that the ranks on the given hosts
+// print the correct sum.
 func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	got := s.run(t, job)

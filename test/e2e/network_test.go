@@ -23,8 +23,8 @@ import (
 )
 
 // TestNetworkPoliciesIsolatePods enforces the network policies of a tenant. Jobs of the tenant must still run, and
-// pods of other namespaces must not reach the pods of the tenant. The test is not parallel, so it ends before the
-// parallel tests continue.
+// pods of other namespaces must not reach the pods of the tenant. The test is not parallel, because the policies
+// would affect other tests.
 func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	s := start(t)
 	s.enforcePolicies(t)
@@ -80,8 +80,8 @@ func (s *sandbox) enforcePolicies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Only connections from pods are queued, because network policies do not apply to connections from the cluster
-	// node.
+	// The agent's queue gets only connections from pods, because network policies do not apply to connections from
+	// the cluster node.
 	for node := range nodes {
 		rule := fmt.Sprintf("FORWARD -s 198.18.%d.0/24 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100", node+1)
 		iptables(t, "-I "+rule)
@@ -96,7 +96,7 @@ func iptables(t *testing.T, args string) {
 	}
 }
 
-// idle starts a job with a launcher and a node, which sleep until the test ends.
+// idle starts a job whose launcher only sleeps. It returns the pods of the launcher and the node.
 func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod {
 	t.Helper()
 	obj := job.Nodes(2).ProcPerNode(procs).Command("sleep", "600").Obj()
@@ -125,8 +125,8 @@ func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod
 	return pods
 }
 
-// responds reports whether a pod gets a response from a port. A refused connection also counts as a response. There is
-// no response if packets are dropped.
+// responds reports whether a pod gets a response from a port at an address. A refused connection also counts as a
+// response, because it shows that no policy drops the packets.
 func responds(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	process, err := processOf(from)

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// shortTimeout is the name of a runtime in which preflight ends after preflightTimeout.
+	// shortTimeout is the name of a runtime with preflightTimeout as the timeout of preflight.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
-	// podTimeout is the maximum time for pods to start and for their end to be detected. On an idle machine, this takes
-	// 5 to 10 seconds, but a busy machine needs longer.
+	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine takes 5
+	// to 10 seconds, but a busy machine needs longer.
 	podTimeout = 60 * time.Second
 )
 
@@ -141,8 +141,8 @@ func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	}
 }
 
-// TestClusterNodeFailureIsReportedByPreflight stops a cluster node without notice. Kubernetes needs most of a minute
-// to notice the failure, and preflight must report the failure earlier.
+// TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly. Kubernetes needs almost a minute to
+// notice the failure, so preflight must report it earlier.
 func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -162,7 +162,7 @@ func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	var lost []string
 	for _, f := range got.verdict.Failed {
 		lost = append(lost, f.Host)
-		// The cause depends on the time at which the network bridge notices that the cluster node is gone.
+		// The cause varies with the time at which the network bridge notices that the cluster node is gone.
 		if f.Cause != "timeout" && f.Cause != "unreachable" && f.Cause != "unresolvable" {
 			t.Errorf("the verdict on %s is %q, want a timeout or an unreachable host", f.Host, f.String())
 		}

@@ -49,7 +49,7 @@ func pod(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec {
 	return &corev1.PodSpec{}
 }
 
-// pods returns the pod specs of both roles.
+// pods returns the pod specs of the launcher and the nodes.
 func pods(spec *trainer.TrainingRuntimeSpec) []*corev1.PodSpec {
 	return []*corev1.PodSpec{pod(spec, jobs.Launcher), pod(spec, jobs.Node)}
 }
@@ -80,8 +80,8 @@ func setEnv(c *corev1.Container, name, value string) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
-// rewrite replaces text in the script of a container. The command of the container has the form sh -c SCRIPT NAME. The
-// test fails if the script does not contain the text.
+// rewrite replaces text in the script of a container. The container's command must have the form sh -c SCRIPT NAME,
+// and the script must contain the text.
 func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	t.Helper()
 	if len(c.Command) < 3 || !strings.Contains(c.Command[2], old) {

@@ -24,8 +24,8 @@ func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	s.expectEqualTraining(t, "training", "/opt/train.py")
 }
 
-// TestHorovodTrainsLikeOneProcess checks that training with Horovod's optimizer and allreduce also gives the same
-// results with four ranks as in one process.
+// TestHorovodTrainsLikeOneProcess checks that a training with Horovod also gives the same results with four ranks as
+// with one.
 func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -74,7 +74,7 @@ func (s *sandbox) readResult(t *testing.T, namespace, name string) images.Traini
 	return result
 }
 
-// expectClose compares numbers by their largest relative difference.
+// expectClose checks that the relative difference between two lists of numbers is at most images.Tolerance.
 func expectClose(t *testing.T, what string, want, got []float64) {
 	t.Helper()
 	if len(want) == 0 || len(want) != len(got) {
@@ -90,7 +90,8 @@ func expectClose(t *testing.T, what string, want, got []float64) {
 	}
 }
 
-// TestUnevenDataFailsTheTrainJob checks that the TrainJob fails if its training program ends with an error.
+// TestUnevenDataFailsTheTrainJob checks that a TrainJob fails if its program refuses data that the ranks cannot share
+// evenly.
 func TestUnevenDataFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -46,7 +46,8 @@ func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, 
 	return result, code, stderr.String()
 }
 
-// TestRuntimeTestPassesWorkingRuntimes checks that working runtimes pass the test, and that no TrainJob remains.
+// TestRuntimeTestPassesWorkingRuntimes checks that working runtimes pass `trainyard runtime test`, and that the
+// command leaves no TrainJob behind.
 func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -75,9 +76,9 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress. A
-// line that reports a check as ok may lack the details, because the command knows no details if a later check succeeds
-// first.
+// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress.
+// The line of a passed check may lack details: if the command sees a later check pass first, it has no details of the
+// earlier check.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -121,8 +122,8 @@ func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	}
 }
 
-// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways. Each time, the right check must fail, with the
-// right hint.
+// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways. Each time, the right check must fail, with
+// the right hint.
 func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -248,7 +249,7 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 }
 
 // setUser sets the user of all pods. It does not change the seccomp profile, because the Pod Security level
-// restricted requires it.
+// "restricted" requires one.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
 	for _, p := range pods(spec) {
 		profile := p.SecurityContext.SeccompProfile

@@ -24,7 +24,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// TestSuspendedJobsRunAfterResume suspends jobs before their start and while they run.
+// TestSuspendedJobsRunAfterResume checks that a suspended job completes after it is resumed. One job is suspended
+// from its creation, and another job while it runs.
 func TestSuspendedJobsRunAfterResume(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -102,8 +103,8 @@ func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
 	return nil
 }
 
-// TestStorageKeepsFilesBetweenJobs writes files to the volume of a runtime's storage in one job, and reads them in
-// another job.
+// TestStorageKeepsFilesBetweenJobs writes files to a runtime's storage volume in one job, and reads them in another
+// job.
 func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -133,8 +134,8 @@ func (s *sandbox) claim(t *testing.T, namespace, name string) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// Every user may write to the folder, as on shared storage, because the kubelet does not change the owner of a
-	// hostPath.
+	// The folder must be writable for every user, because the kubelet does not give a hostPath to the user of the
+	// pod.
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}

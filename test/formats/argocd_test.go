@@ -58,8 +58,8 @@ func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	return p
 }
 
-// permits reports whether an AppProject permits a namespace. A destination that begins with an exclamation mark forbids the
-// namespaces that match the rest. Source: Argo CD, Projects, "Negating destinations".
+// permits reports whether an AppProject permits a namespace. A destination that begins with an exclamation mark
+// forbids the namespaces that match the text after the mark. Source: Argo CD, Projects, "Negating destinations".
 func (p project) permits(t *testing.T, namespace string) bool {
 	t.Helper()
 	permitted := false

@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestSurroundingsDoNotMatter checks that the output does not depend on the time zone, the language, the folders or the
-// number of processors of the machine.
+// TestSurroundingsDoNotMatter checks that the output does not depend on the machine's time zone, language, folders or
+// number of processors.
 func TestSurroundingsDoNotMatter(t *testing.T) {
 	program := repo.Build(t)
 	surroundings := map[string][]string{
@@ -30,7 +30,7 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 		for _, format := range bundles.Formats() {
 			_, binary := format.(bundles.Binary)
 			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil && !binary {
-				continue // the document lacks fields that the format needs, or TestRenderedIsTrue reports the missing folder
+				continue // the document lacks fields for this format; if not, TestRenderedIsTrue reports the missing folder
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
 				var want map[string]string // the committed files or, for binary formats, the first output
@@ -55,8 +55,8 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestOrderAndSyntaxDoNotMatter checks that the output is the same if the keys of a document are in a different order,
-// or if the document is written in JSON or CUE.
+// TestOrderAndSyntaxDoNotMatter checks that the output is the same if the keys of a document are in a different
+// order, or if the document is written in JSON or CUE.
 func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	for name, file := range examples(t) {
 		document := read(t, file)

@@ -27,9 +27,9 @@ func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[st
 	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
 }
 
-// TestSchemaHasTheBoundsOfRuntimes checks that the schema of a chart's values and the document allow the same values of
-// numProcPerNode for each runtime. The maximum is the limit of the runtime. Runtimes that cannot have only one process
-// also have a minimum.
+// TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same
+// values of numProcPerNode. The maximum is the runtime's limit. Some runtimes with several GPUs also have a minimum,
+// because Trainer would replace 1 by the number of GPUs.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -68,8 +68,7 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// amounts lists test cases. Each test case sets all quotas to one value, the requests of all runtimes to one value, or
-// both the quotas and the requests.
+// amounts lists test cases. A test case sets all quotas, the requests of all runtimes, or quotas and requests.
 var amounts = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
@@ -77,8 +76,8 @@ var amounts = []map[string]any{
 	{"quota.memory": "16Gi", "resources.memory": "8Gi"}, {"quota.memory": "16Gi", "resources.memory": "8193Mi"}, {"quota.memory": "17G", "resources.memory": "8Gi"},
 }
 
-// TestAmountsFitTogether compares each chart with the document that has the same values. The chart must fail if the
-// document has a runtime that can never run within a quota, and only then.
+// TestAmountsFitTogether compares each chart with a document that has the same values. Rendering the chart must fail
+// if and only if the document has a runtime that can never run within a quota.
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -117,12 +116,12 @@ func TestChartsWithoutObjectsRender(t *testing.T) {
 	}
 }
 
-// maxChartFile is the maximum size in bytes of a file in a chart. Helm refuses charts with larger files. Source: Helm,
-// MaxDecompressedFileSize.
+// maxChartFile is the maximum size in bytes of a file in a chart. Helm refuses charts with larger files. Source:
+// Helm, MaxDecompressedFileSize.
 const maxChartFile = 5 << 20
 
-// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. The size of this
-// file must grow with the sum of the numbers of tenants and runtimes, and hardly with the product of the two numbers.
+// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. The file must
+// not repeat long texts for each pair of a tenant and a runtime.
 func TestLargeChartsAreRead(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  admission: {enforce: none}\n  runtimes:\n")

@@ -26,7 +26,7 @@ import (
 // helmVersions are the supported versions of Helm.
 var helmVersions = []string{"helm-3", "helm-4"}
 
-// eachChart calls a test with the chart of each environment of each example.
+// eachChart calls a test with the charts of every example, one for each environment.
 func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bundles.Bundle)) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
@@ -119,9 +119,9 @@ var unusualValues = []any{
 	"1Gi", "1G", "1gb", "1Ei", "10x", "1e3", "99999999999Gi", "true", true, false, []any{}, []any{"a"}, map[string]any{}, map[string]any{"a": 1}, "a\nb", "é", "a\u202eb", "a\u0000b", strings.Repeat("a", 3000),
 }
 
-// TestSchemaRefusesInvalidValues sets all parameters to the same unusual value. The schema of a chart's values must
-// admit the value for a parameter exactly if the CUE schema admits it for the field. The test does not compare rules
-// about several values, because all values are unusual at the same time.
+// TestSchemaRefusesInvalidValues tries unusual values for every parameter. A chart's values schema must admit a value
+// for a parameter if and only if the CUE schema admits it for the parameter's field. The test ignores most rules
+// about several fields, because it gives all fields of the document an unusual value at once.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -152,8 +152,9 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 	})
 }
 
-// refusedParameters sets every parameter of a document to the same value, and returns the parameters that do not accept the
-// value. A second run sets only the other parameters, because some rules are skipped if any value is refused.
+// refusedParameters sets every parameter of a document to the same value, and returns the parameters whose fields
+// refuse the value. A second run sets only the remaining parameters, because the first run skips some rules if it
+// refuses a value.
 func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
@@ -181,7 +182,7 @@ func refusedBy(t *testing.T, file string, bundle bundles.Bundle, values map[stri
 	return refused
 }
 
-// problemsWith returns the problems of a document with other values.
+// problemsWith returns the problems of a document in which parameters have the given values.
 func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
 	t.Helper()
 	request := generator.Request{Layers: []generator.Input{read(t, file), overlay(t, bundle, values)}}
@@ -210,10 +211,11 @@ func defaults(t *testing.T, dir string) map[string]any {
 	return values
 }
 
-// standardValues lists test cases for values that every chart has, with the expected changes of objects.
+// standardValues lists test cases for values that every chart has, such as a registry mirror. Each test case contains
+// the expected changes of objects.
 var standardValues = map[string]struct {
 	values map[string]any
-	change func(id string, o map[string]any) // changes an object as expected; an object without fields is expected to be removed
+	change func(id string, o map[string]any) // makes the expected change; it clears an object that must be missing
 	more   []string                          // added objects
 }{
 	"a mirror has all images": {
@@ -249,7 +251,7 @@ var standardValues = map[string]struct {
 	},
 }
 
-// mirrored replaces the registry of all images in an object by a mirror.
+// mirrored replaces the registry of all images in an object with a mirror.
 func mirrored(o map[string]any, mirror string) {
 	for key, value := range o {
 		switch value := value.(type) {
@@ -301,7 +303,7 @@ func TestChartsHaveStandardValues(t *testing.T) {
 	}
 }
 
-// acme writes the chart of the environment prod of the example acme to a folder.
+// acme writes the chart of the example acme, for the environment prod, to a folder.
 func acme(t *testing.T, dir string) {
 	t.Helper()
 	format, _ := bundles.Named("helm")

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames is a document in which two different pairs of environment and team give the same text if a dash joins
-// them.
+// similarNames is a document with ambiguous names. The environment prod and the team eu-vision, joined by a dash,
+// give the same text as the environment prod-eu and the team vision.
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -28,8 +28,8 @@ spec:
 `
 
 // TestNamesForArgoCDAreOfOneEnvironment checks that the resources of all environments have different names, because
-// one Argo CD can manage all environments. If two AppProjects had the same name, the last applied one would replace
-// the other, and one team would get the rights of another team.
+// one Argo CD can manage all environments. If two AppProjects had the same name, one AppProject would replace the
+// other, and one team would get the rights of another team.
 func TestNamesForArgoCDAreOfOneEnvironment(t *testing.T) {
 	format, _ := bundles.Named("argocd")
 	from := map[string]string{}

@@ -54,7 +54,7 @@ func untarred(t *testing.T, image v1.Image) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = blob.Close() }() // it was only read
+	defer func() { _ = blob.Close() }() // closing after reading loses no data
 	unpacked, err := gzip.NewReader(blob)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator reads the payload in the way that docs/olm.md describes for the operator. It also reads the
-// separate manifests, which OLM applies.
+// unpackedByOperator reads the payload as docs/olm.md tells operators to read it. It also reads the separate
+// manifests, which OLM applies.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
 	var all []byte
@@ -59,8 +59,8 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 	return append(all, joined(t, parts)...)
 }
 
-// joined joins the parts of a payload, and checks that the number of parts, the digest and the objects agree with the
-// annotations of the parts.
+// joined joins the parts of a payload. It checks that the annotations contain the right number of parts, digest and
+// number of objects.
 func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte
@@ -92,8 +92,8 @@ func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	return text
 }
 
-// TestOLMAppliesSeparateManifests checks that objects of the kinds in spec.delivery.olm.manifests are separate
-// manifests. All other objects must be in the payload.
+// TestOLMAppliesSeparateManifests checks that an object is a separate manifest if the field
+// spec.delivery.olm.manifests lists its kind. All other objects must be in the payload.
 func TestOLMAppliesSeparateManifests(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	given := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole]}}}")}

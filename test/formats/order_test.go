@@ -22,8 +22,8 @@ const (
 	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
-// orders sort the objects of a bundle into the order in which the consumer of a format applies them, by format. Helm has an order of its
-// own, which test/helm checks.
+// orders maps each format to a function that sorts objects into the order in which the format's consumer applies
+// them. Helm is missing, because it chooses its own order, which test/helm checks.
 var orders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,
@@ -34,7 +34,8 @@ var orders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 
 func asListed(*testing.T, []unstructured.Unstructured) {}
 
-// byWave sorts objects by their sync waves, as Argo CD does. Within a wave, Argo CD has an order of kinds, which does not matter here.
+// byWave sorts objects by their sync waves, as Argo CD does. Within a wave, Argo CD sorts objects by kind, but the
+// tests do not depend on this.
 func byWave(t *testing.T, objects []unstructured.Unstructured) {
 	t.Helper()
 	wave := func(o unstructured.Unstructured) int {
@@ -47,7 +48,8 @@ func byWave(t *testing.T, objects []unstructured.Unstructured) {
 	slices.SortStableFunc(objects, func(a, b unstructured.Unstructured) int { return cmp.Compare(wave(a), wave(b)) })
 }
 
-// TestRightsComeLast checks in every format that all other objects are applied before a RoleBinding lets a tenant act.
+// TestRightsComeLast checks for every format that RoleBindings, which give rights to tenants, are applied after all
+// other objects.
 func TestRightsComeLast(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {
@@ -68,7 +70,7 @@ func TestRightsComeLast(t *testing.T) {
 	}
 }
 
-// applied returns the objects that the consumer of a format reads from a bundle, in the order in which it reads them.
+// applied returns the objects that a format's consumer reads from a bundle, in the order of reading.
 func applied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []unstructured.Unstructured) {
 	t.Helper()
 	tree := rendered(t, format, bundle)
@@ -86,7 +88,8 @@ func applied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []
 	return all
 }
 
-// expectRightsLast checks that the RoleBindings and ClusterRoleBindings are the last objects, and have the label by which kubectl selects them.
+// expectRightsLast checks that the RoleBindings and ClusterRoleBindings are the last objects, and that only they have
+// the label v1alpha1.AccessLabel.
 func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	t.Helper()
 	granted := ""
@@ -103,8 +106,9 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	}
 }
 
-// TestRightsArePrunedFirst checks that Argo CD deletes RoleBindings before all other objects of a removed tenant: it deletes objects with the option
-// PruneLast after it has applied everything, and all others before.
+// TestRightsArePrunedFirst checks that Argo CD deletes a removed tenant's RoleBindings before its other objects. All
+// other objects must therefore have the sync option PruneLast or Prune=false, and RoleBindings must have neither
+// option.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {

@@ -20,8 +20,8 @@ import (
 )
 
 // otherValues maps the suffix of a parameter's key to possible values of the parameter. Each parameter gets the first
-// value that its schema admits and that differs from its current value. Quotas get large values and requests get small
-// values, so that the requests fit into the quotas.
+// value that its schema admits and that differs from its current value. Quotas get large values and requests get
+// small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // a multiple of 1000 would be written with the suffix k
 	"quota.memory": {"900Ti"},
@@ -42,7 +42,7 @@ func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// keysOf returns the keys of a bundle's parameters in sorted order, but only keys that have the suffix end.
+// keysOf returns the sorted parameter keys of a bundle, but only keys that have the argument end as their suffix.
 func keysOf(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -75,8 +75,7 @@ func another(t *testing.T, p object.Parameter, now any) any {
 }
 
 // TestParametersChangeOnlyTheirFields generates the objects of a document with other values for all parameters. The
-// objects must differ only in the fields of the parameters. With the same values, the document's chart must render the
-// same objects as the changed document.
+// objects must differ only in the fields of the parameters.
 func TestParametersChangeOnlyTheirFields(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {

@@ -21,8 +21,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// readers contains a function for each format. The function reads a bundle from disk as the real consumer of the format
-// does, and returns a YAML stream of the objects.
+// readers contains a function for each format. The function reads a bundle from disk as the real consumer of the
+// format does, and returns a YAML stream of the objects.
 var readers = map[string]func(t *testing.T, dir string) []byte{
 	"plain": func(t *testing.T, dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
@@ -103,7 +103,7 @@ func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, wa
 	}
 }
 
-// objects splits a YAML stream into canonical JSON, by kind and name.
+// objects returns the objects of a YAML stream as canonical JSON. The keys consist of kind, namespace and name.
 func objects(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -131,7 +131,7 @@ func objects(t *testing.T, stream []byte) map[string]string {
 	return found
 }
 
-// canonical returns JSON with sorted keys and without white space.
+// canonical returns JSON with sorted keys and uniform white space.
 func canonical(t *testing.T, text []byte) string {
 	t.Helper()
 	var value any

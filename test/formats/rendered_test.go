@@ -35,7 +35,7 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-// generate returns the bundle of each environment of a document. The keys of the map are the names of the environments.
+// generate returns a document's bundle for each environment. The keys of the map are the names of the environments.
 // If the document has no environments, the only key is ".".
 func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()

@@ -84,8 +84,8 @@ type Group struct {
 	Rules []map[string]any `json:"rules"`
 }
 
-// Read reads the CUE definitions in grafana/. The argument runbooks is the base address of the runbooks to which alerts
-// link.
+// Read reads the CUE definitions in grafana/. The argument runbooks is the base address of the runbooks to which
+// alerts link.
 func Read(runbooks string) (Grafana, error) {
 	var g Grafana
 	instances := load.Instances([]string{"./grafana"}, &load.Config{FS: trainyard.CUE, Dir: "/"})

@@ -77,8 +77,8 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 	return objects
 }
 
-// Rules returns the names of the rules that a case breaks according to guard, without duplicates. If a value has a wrong
-// type, the test fails, because the API server refuses such a TrainJob before it evaluates a rule.
+// Rules returns the names of the rules that a case breaks according to guard, without duplicates. If a value has a
+// wrong type, the test fails, because the API server refuses such a TrainJob before it evaluates a rule.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before, NamespaceLabels: c.NamespaceLabels}, parameters)

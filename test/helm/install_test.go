@@ -132,8 +132,8 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage checks the image of the runtime, and the image with which the admission policy compares the images of
-// TrainJobs.
+// expectImage checks the image in the runtime, and the image in the admission policy's parameters. The policy
+// compares images of TrainJobs with its parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.get(t, runtimes, "", "mpi")}).MarshalJSON()

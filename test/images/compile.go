@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// source is a Python package that must be compiled, because the Python Package Index contains only the source code of
-// the package.
+// source is a Python package that must be compiled, because the Python Package Index contains only its source code.
 type source struct {
 	name      string   // NAME==VERSION
 	packages  []string // Debian packages needed to compile it
 	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovod is the package Horovod without Gloo, which is an alternative to MPI. Horovod's setup.py needs cffi.
+// horovod is the package Horovod, compiled with MPI and without Gloo, which could replace MPI. Horovod's setup.py
+// needs python3-cffi.
 var horovod = source{
 	name: "horovod==0.28.1",
 	packages: []string{
@@ -71,8 +71,8 @@ func (s source) steps(sources, out string) []string {
 	}
 }
 
-// singleMatch returns the only file that matches a pattern. singleMatch fails if no file or more than one file matches
-// the pattern.
+// singleMatch returns the only file that matches a pattern. singleMatch fails if no file or more than one file
+// matches the pattern.
 func singleMatch(pattern string) (string, error) {
 	found, err := filepath.Glob(pattern)
 	if err != nil {

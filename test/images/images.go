@@ -25,7 +25,7 @@ import (
 var programs embed.FS
 
 // Image is a container image with packages and programs. It has no user, no home folder and no configuration for SSH
-// or MPI, because runtimes must provide these.
+// or MPI, because every runtime provides its own.
 type Image struct {
 	// Name is the name by which pod specs refer to the image.
 	Name string

@@ -17,14 +17,14 @@ import (
 )
 
 // system is the unpacked file system of an image. Programs run in this file system as they do in a pod: with the
-// environment of the image, and with a user id that the image does not contain.
+// image's environment, and with a user id that has no entry in the image's passwd file.
 type system struct {
 	dir         string
 	environment []string
 }
 
-// unpacked unpacks an image that `make images` has built. Only root can run the programs in the unpacked image, because
-// this requires chroot.
+// unpacked unpacks an image that `make images` has built. Only root can run programs in the unpacked image, because
+// running them requires chroot.
 func unpacked(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -81,7 +81,7 @@ func (s system) run(stdin string, command ...string) (string, error) {
 	return string(out), err
 }
 
-// read returns the content of a file in the unpacked image. Programs that ran in the image may have written the file.
+// read returns the content of a file in the unpacked image.
 func (s system) read(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(s.dir, path))

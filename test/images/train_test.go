@@ -79,8 +79,8 @@ func (s system) train(t *testing.T, ranks int, command ...string) TrainingResult
 	return got
 }
 
-// firstDifference returns the first index at which two lists differ by more than Tolerance, or -1 if no values differ
-// by more.
+// firstDifference returns the first index at which two lists differ by more than Tolerance, or -1 if there is no such
+// index.
 func firstDifference(want, got []float64) int {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || !(math.Abs(got[i]-want[i]) <= Tolerance*math.Abs(want[i])) {

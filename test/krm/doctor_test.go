@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// doctor runs trainyard doctor with only the given programs in PATH. It returns the status of each check, and the exit
-// code.
+// doctor runs trainyard doctor with only the given programs in PATH. It returns the status of each check, and the
+// exit code.
 func (w workspace) doctor(t *testing.T, programs map[string]string) (statuses map[string]string, code int) {
 	t.Helper()
 	path := t.TempDir()
@@ -50,7 +50,7 @@ func TestDoctor(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(t, "old", "#!/bin/sh\necho trainyard-fn v0.0.1\n")
 	w.write(t, "broken", "#!/bin/sh\necho broken >&2\nexit 3\n")
-	// The script silent always skips functions, as kustomize does without --enable-exec.
+	// The script silent acts like a kustomize that skips all functions: every build succeeds and prints nothing.
 	w.write(t, "silent", "#!/bin/sh\ncase $1 in version) echo v5.9.0;; esac\n")
 	for _, script := range []string{"old", "broken", "silent"} {
 		if err := os.Chmod(filepath.Join(w.dir, script), 0o700); err != nil {

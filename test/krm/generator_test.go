@@ -23,9 +23,9 @@ spec:
   environments: {dev: {}, prod: {}}
 `
 
-// requireRun is a kustomize replacement that makes the build fail if the function did not run. The replacement copies a
-// field of the object FunctionRun to the same field. This fails if the object is missing, and only the function adds
-// this object.
+// requireRun is a kustomize replacement that makes the build fail if the function did not run. The replacement copies
+// a field of the object FunctionRun to itself. Only the function adds this object. Without the object, the
+// replacement finds no source and fails.
 const requireRun = `replacements:
 - source: {kind: FunctionRun, name: acme, fieldPath: function}
   targets:
@@ -39,8 +39,8 @@ generators: [platform.yaml]
 sortOptions: {order: fifo}
 ` + requireRun
 
-// TestGeneratorErrors: the function writes errors to standard error, because kustomize does not show the results of
-// functions.
+// TestGeneratorErrors: the function writes errors to standard error, because kustomize does not show the list
+// "results" in a function's output.
 func TestGeneratorErrors(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(t, "base/kustomization.yaml", kustomization)

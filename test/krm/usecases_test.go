@@ -40,8 +40,8 @@ type useCase struct {
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns all use cases by name. Each use case has a generator, so that the build fails if kustomize skips
-// functions.
+// useCases returns all use cases by name. Each use case contains requireRun and a generator, so that the build fails
+// if kustomize skips functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
@@ -160,7 +160,7 @@ func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	}
 }
 
-// TestErrors: if the function fails, its error is on standard error, and kustomize writes no objects.
+// TestErrors: a function that fails writes its error to standard error, and kustomize writes no objects.
 func TestErrors(t *testing.T) {
 	all := useCases()
 	w := newWorkspace(t)
@@ -193,8 +193,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedValidator: if a validator is in the list transformers by mistake, kustomize prints only the output of
-// the validator. This output must be an object that no cluster accepts.
+// TestMisplacedValidator: kustomize prints only a validator's output if the field transformers lists the validator by
+// mistake. This output must be an object that no cluster accepts.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// These are flags of kustomize build. With the flags in allowed, kustomize runs functions that are programs. With the
-// flags in noExec, kustomize runs no programs.
+// allowed and noExec are flags for kustomize build. With allowed, kustomize runs functions that are local programs.
+// With noExec, it runs no programs.
 var (
 	allowed = []string{"--enable-alpha-plugins", "--enable-exec"}
 	noExec  = []string{"--enable-alpha-plugins"}

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// table finds the table with the given columns in a Markdown page, and returns the rows of the table. The test fails if
-// the page has no table with these columns, or if a row has an empty cell or the wrong number of cells.
+// table finds the table with the given columns in a Markdown page, and returns the rows of the table. The test fails
+// if the page has no table with these columns, or if a row has an empty cell or the wrong number of cells.
 func table(t *testing.T, page string, columns ...string) [][]string {
 	t.Helper()
 	heading := "| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n"
@@ -46,7 +46,7 @@ func table(t *testing.T, page string, columns ...string) [][]string {
 // all packages below it.
 type pattern struct {
 	path   string
-	coming bool // whether the packages do not exist yet
+	coming bool // true if the packages do not exist yet
 }
 
 func (p pattern) covers(importPath string) bool { return covers(p.path, importPath) }
@@ -62,8 +62,8 @@ func anyCovers(patterns []pattern, importPath string) bool {
 
 var patternCell = regexp.MustCompile("^`([^`]+)`( \\(coming\\))?$")
 
-// patterns reads a cell with patterns in backquotes, separated by commas. Patterns for packages of this repository
-// start with a dot.
+// patterns reads a table cell, which contains patterns in backquotes, separated by commas. Patterns for packages of
+// this repository start with a dot.
 func patterns(t *testing.T, cell string) []pattern {
 	t.Helper()
 	var all []pattern
@@ -81,15 +81,15 @@ func patterns(t *testing.T, cell string) []pattern {
 	return all
 }
 
-// The table about generate lists functions and their files. These constants limit the numbers of functions and files,
+// The architecture page lists the functions through which the command generate runs. These constants limit the list,
 // so that a new contributor can read all listed functions in an hour.
 const (
 	maxTraced      = 40 // functions
 	maxTracedFiles = 20
 )
 
-// TestGenerateCanBeFollowed checks the table of functions through which generate runs. Each function must exist in its
-// file, and must be used by a function that the table lists earlier.
+// TestGenerateCanBeFollowed checks the table of functions through which the command generate runs. Each function must
+// exist in its file, and must be used by a function that the table lists earlier.
 func TestGenerateCanBeFollowed(t *testing.T) {
 	rows := table(t, "docs/design/architecture.md", "file", "function", "task")
 	files, used := map[string]bool{}, map[string]bool{"main": true}

@@ -43,7 +43,7 @@ func checkFile(t *testing.T, path string) {
 }
 
 // undocumented lists those exported names of a declaration that have no doc comment. Methods of unexported types need
-// no comment, because the interfaces that they implement document them.
+// no comment, because interfaces document these methods.
 func undocumented(declaration ast.Decl) []string {
 	var names []string
 	switch d := declaration.(type) {

@@ -20,7 +20,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// maxLines is the maximum number of lines of a source file, so that a person can read the file at once.
+// maxLines is the maximum number of lines in a source file. A person can read a file of this length in one sitting.
 const maxLines = 400
 
 func TestFilesAreShort(t *testing.T) {
@@ -46,8 +46,8 @@ func cueFiles(t *testing.T) []string {
 	return files
 }
 
-// TestCUEIsEmbedded: each CUE file is embedded in the program. A file that no pattern in embed.go matches would be
-// missing without an error.
+// TestCUEIsEmbedded: each CUE file is embedded in the program. The test is necessary, because the compiler does not
+// report a CUE file that no pattern in embed.go matches.
 func TestCUEIsEmbedded(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		if _, err := fs.Stat(trainyard.CUE, file); err != nil {
@@ -140,11 +140,11 @@ func TestCUELayers(t *testing.T) {
 }
 
 // verified is the only package of the generator that may use the Go types of Kubernetes. It decodes objects into
-// these types to verify them.
+// these types to verify the objects.
 const verified = "generator/internal/upstream"
 
-// TestObjectsAreNotMadeInGo: the content of objects is written in CUE. A Go file in generator or bundles that imports
-// the types of Kubernetes probably creates an object, so it must not import them.
+// TestObjectsAreNotMadeInGo: the content of objects is written in CUE. Go files in generator and bundles must not
+// import the types of Kubernetes, because a file with this import probably creates objects.
 func TestObjectsAreNotMadeInGo(t *testing.T) {
 	for _, p := range packages(t) {
 		below := strings.TrimPrefix(p.ImportPath, module+"/")

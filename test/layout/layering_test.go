@@ -17,7 +17,7 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban forbids imports in some folders, and contains the reason. Each ban is one row of the first table of
+// ban forbids imports in some folders, and states the reason. Each ban is one row of the first table of
 // docs/design/architecture.md.
 type ban struct {
 	from, targets, exceptions []pattern
@@ -100,10 +100,10 @@ func (b ban) violations(all []pkg) []string {
 	return found
 }
 
-// reached returns the imports of package p that must be compared with target, which p must not import. For packages of
-// this repository and for CUE, it returns direct and indirect imports. For other modules it returns only direct
-// imports, because this project cannot change what those modules import. Commands may import CUE indirectly through the
-// generator.
+// reached returns the imports of package p that the forbidden pattern target must not match. If target matches
+// packages of this repository or of CUE, the result contains direct and indirect imports. Otherwise it contains only
+// direct imports, because this project cannot change the imports of other modules. As an exception, commands may
+// import CUE indirectly, through the generator.
 func (target pattern) reached(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
@@ -141,8 +141,8 @@ func covers(pattern, importPath string) bool {
 	return importPath == pattern
 }
 
-// slowPackages lists packages that delay the start of each program that contains them by milliseconds. Argo CD starts
-// the command trainyard at each refresh.
+// slowPackages lists packages that slow down the start of a program by milliseconds. The command trainyard must start
+// fast, because Argo CD starts it at each refresh.
 var slowPackages = []string{
 	"k8s.io/client-go/kubernetes/...",
 	"sigs.k8s.io/controller-runtime/pkg/client/...",

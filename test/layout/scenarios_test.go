@@ -16,8 +16,8 @@ var scenarios = []string{
 	"resource quota boundary", "network policy conflicts", "Istio service mesh conflicts", "slot configuration mismatch",
 }
 
-// row matches a row of the table in docs/scenarios.md. A row contains a scenario, the name of a test for the scenario,
-// and the folder of this test.
+// row matches a row of the table in docs/scenarios.md. A row contains a scenario, the name of a test for the
+// scenario, and the folder of this test.
 var row = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
 
 // TestScenariosHaveTests: each test that docs/scenarios.md lists exists, and each entry of scenarios has a test.

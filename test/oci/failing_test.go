@@ -39,7 +39,7 @@ func registryError(status int, code, message string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q}]}`, code, message) // the client can have closed the connection
+		_, _ = fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q}]}`, code, message) // an error means a closed connection
 	}
 }
 
@@ -47,7 +47,7 @@ func registryError(status int, code, message string) http.HandlerFunc {
 func hangUp(w http.ResponseWriter, r *http.Request) {
 	_, _ = r.Body.Read(make([]byte, 100)) // reads only the first part of the request
 	if connection, _, err := w.(http.Hijacker).Hijack(); err == nil {
-		_ = connection.Close() // the client must handle the closed connection
+		_ = connection.Close()
 	}
 }
 
@@ -110,7 +110,7 @@ func expectFailure(t *testing.T, s result, code int, message string) {
 
 func page(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusBadGateway)
-	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // the client can have closed the connection
+	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // an error means a closed connection
 }
 
 // truncating passes only the first ten bytes of each upload to the registry.

@@ -12,9 +12,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestChartsAreInstalledFromRegistries: publish helm uploads charts to a registry. Helm 3 and Helm 4 can read these
-// charts from the registry by name and version. A chart from the registry renders the same objects as the chart in the
-// folder. If publish helm runs a second time, it uploads nothing.
+// TestChartsAreInstalledFromRegistries: `trainyard publish helm` uploads charts to a registry. Helm 3 and Helm 4 can
+// read these charts from the registry by name and version. A chart from the registry renders the same objects as the
+// chart in the folder. A second run of the command uploads nothing.
 func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	references := w.mustHelm(t, "oci://HOST/charts", "-f", acme)
@@ -37,8 +37,8 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	}
 }
 
-// TestVersionsStay: publish helm refuses to replace a chart with a different chart of the same version, both in a
-// registry and as a file. The flag --force permits the replacement.
+// TestVersionsStay: `trainyard publish helm` refuses to replace a chart with a different chart of the same version,
+// both in a registry and as a file. The flag --force permits the replacement.
 func TestVersionsStay(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")
@@ -61,8 +61,8 @@ func TestVersionsStay(t *testing.T) {
 	}
 }
 
-// TestChartsInFolders: publish helm writes the charts of all environments to one OCI image layout. Each tag consists of
-// the name and version of a chart.
+// TestChartsInFolders: `trainyard publish helm` writes the charts of all environments to one OCI image layout. Each
+// tag consists of the name and version of a chart.
 func TestChartsInFolders(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	dir := filepath.Join(t.TempDir(), "layout")
@@ -72,8 +72,8 @@ func TestChartsInFolders(t *testing.T) {
 	}
 }
 
-// TestChartsInFiles: publish helm writes identical files for the same platform, and Helm can read them. If an
-// identical file exists, publish helm does not write it again.
+// TestChartsInFiles: `trainyard publish helm` writes identical files for the same platform, and Helm can read them.
+// The command does not write a file again if an identical file exists.
 func TestChartsInFiles(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	here, there := t.TempDir(), filepath.Join(t.TempDir(), "new", "folder")

@@ -66,8 +66,8 @@ type result struct {
 	out, err string
 }
 
-// publish runs trainyard publish oci in the root folder of this repository. publish replaces the text HOST in dest with
-// the address of the registry.
+// publish runs trainyard publish oci in the root folder of this repository. publish replaces the text HOST in dest
+// with the address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.publishes(t, "oci", dest, args...)
@@ -119,7 +119,7 @@ func pull(t *testing.T, reference string) v1.Image {
 func files(t *testing.T, image v1.Image) map[string]string {
 	t.Helper()
 	unpacked := mutate.Extract(image)
-	defer func() { _ = unpacked.Close() }() // it was only read
+	defer func() { _ = unpacked.Close() }() // closing after reading loses no data
 	found := map[string]string{}
 	for archive := tar.NewReader(unpacked); ; {
 		header, err := archive.Next()
@@ -137,8 +137,8 @@ func files(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committed reads the bundle of an environment of acme in the format argocd from bundles/rendered. It returns the
-// contents of those files that contain objects.
+// committed reads acme's bundle for an environment, in the format argocd, from bundles/rendered. It returns the
+// contents of the files with objects.
 func committed(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -157,7 +157,8 @@ func committed(t *testing.T, environment string) map[string]string {
 	return found
 }
 
-// TestRegistryServesPublishedArtifacts checks that the registry serves each environment by its tag and its printed digest.
+// TestRegistryServesPublishedArtifacts checks that the registry serves each environment's artifact by tag and by
+// printed digest.
 func TestRegistryServesPublishedArtifacts(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	references := w.must(t, "oci://HOST/acme/platform", "-f", acme)

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere configures a proxy, so that the program reaches a server as example.com. The certificates of httptest are
-// valid for the name example.com.
+// elsewhere configures a proxy through which the program reaches a server under the name example.com. The
+// certificates of httptest are valid for this name.
 func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,23 +40,23 @@ func tunnel(w http.ResponseWriter, address string) {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}
-	defer func() { _ = server.Close() }() // either has hung up
+	defer func() { _ = server.Close() }() // an error means that the connection is already closed
 	w.WriteHeader(http.StatusOK)
 	client, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
 		return
 	}
-	defer func() { _ = client.Close() }() // either has hung up
+	defer func() { _ = client.Close() }() // an error means that the connection is already closed
 	go func() {
-		_, _ = io.Copy(server, client) // ends when one of them does
+		_, _ = io.Copy(server, client) // ends when the client or the server closes the connection
 		_ = server.Close()
 	}()
-	_, _ = io.Copy(client, server) // ends when one of them does
+	_, _ = io.Copy(client, server) // ends when the client or the server closes the connection
 }
 
 func quietRegistry() http.Handler { return registry.New(registry.Logger(log.New(io.Discard, "", 0))) }
 
-// TestCertificates checks that an unknown certificate is refused, and that SSL_CERT_FILE makes it trusted.
+// TestCertificates checks that the program refuses an unknown certificate, and trusts a certificate in SSL_CERT_FILE.
 func TestCertificates(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewUnstartedServer(quietRegistry())
@@ -77,8 +77,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPNeedsAFlag checks that --plain-http is required for registries that have no TLS and are outside private
-// networks.
+// TestPlainHTTPNeedsAFlag checks that --plain-http is required for registries that have no TLS and are outside
+// private networks.
 func TestPlainHTTPNeedsAFlag(t *testing.T) {
 	w := serve(t, repo.Build(t), nil)
 	server := httptest.NewServer(quietRegistry())

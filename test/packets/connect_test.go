@@ -14,12 +14,12 @@ import (
 )
 
 // timeout is the time after which a connection counts as failed. Successful connections take milliseconds. While the
-// policy agent is busy, successful connections take a few seconds, because the kernel resends packets after 1 and 3
+// policy agent is busy, they take a few seconds, because the kernel resends an unanswered packet after 1 and 3
 // seconds.
 const timeout = 5 * time.Second
 
-// ports lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports that appear in
-// the platform documents.
+// ports lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports that appear
+// in the platform documents.
 var ports = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
 // listen makes a host respond at the given ports until closeListeners is called.
@@ -85,8 +85,8 @@ func echo(conn net.PacketConn) {
 	}
 }
 
-// reaches reports whether a host gets a response from a port of another host. The argument port includes the protocol,
-// for example 443/tcp.
+// reaches reports whether a host gets a response from a port of another host. The argument port includes the
+// protocol, for example 443/tcp.
 func (n *network) reaches(t *testing.T, address, port string) bool {
 	t.Helper()
 	number, protocol, _ := strings.Cut(port, "/")

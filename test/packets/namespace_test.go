@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uplink is the address of the machine on its links to the hosts. The machine has the same address on all links.
+// uplink is the machine's address on each of its links to the hosts.
 const uplink = "169.254.1.1"
 
 // network is the network namespace of one host, with a veth pair to the machine.
@@ -72,7 +72,7 @@ func onLockedThread(t testing.TB, do func()) {
 	original := open(t, "/proc/thread-self/ns/net")
 	defer func() {
 		if err := unix.Setns(int(original.Fd()), unix.CLONE_NEWNET); err == nil {
-			runtime.UnlockOSThread() // a thread that stays locked ends with the goroutine
+			runtime.UnlockOSThread() // otherwise the thread stays locked, and ends with its goroutine
 		}
 		_ = original.Close()
 	}()

@@ -33,8 +33,8 @@ const (
 	otherInMLflow     = "database"
 )
 
-// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. Its subtests
-// must run in the given order.
+// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. Its
+// subtests must run in the given order.
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("no connection passes without the policy agent", func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	})
 	w.startAgent(t)
 	t.Run("every connection passes without policies", func(t *testing.T) {
-		controlplane.Eventually(t, func(context.Context) error { // until the agent has started
+		controlplane.Eventually(t, func(context.Context) error { // fails until the agent has started
 			return w.check(t, launcherA, nodeA, "2222/tcp", true)
 		})
 		for from, reached := range w.matrix(t) {
@@ -71,8 +71,8 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	t.Run("pods reach each other at the document's ports", w.testPortRange)
 }
 
-// testPortRange checks a document with a range of ports for MPI. Only the ports in this range and the port of sshd may
-// be open.
+// testPortRange checks a document with a range of ports for MPI. Only the ports in this range and the port of sshd
+// may be open.
 func (w *testbed) testPortRange(t *testing.T) {
 	wants := map[string]bool{
 		"2222/tcp": true, "20000/tcp": true, "25000/tcp": true, "29999/tcp": true,
@@ -100,7 +100,7 @@ func (w *testbed) testPortRange(t *testing.T) {
 	runMPI(t, pinned, launcher, node)
 }
 
-// testConflicts adds network policies that trainyard has not generated, and checks which connections pass after that.
+// testConflicts adds network policies that trainyard has not generated, and checks which connections pass then.
 func (w *testbed) testConflicts(t *testing.T) {
 	t.Run("an existing default-deny policy does not affect MPI", func(t *testing.T) {
 		w.apply(t, policy("team-vision", "default-deny", nil, nil, nil))
@@ -131,8 +131,9 @@ func (w *testbed) testConflicts(t *testing.T) {
 	})
 }
 
-// policy returns a network policy that trainyard has not generated. The policy allows connections from and to those
-// pods of its namespace that have certain labels.
+// policy returns a network policy that trainyard has not generated. The policy restricts the pods that the argument
+// selector matches. These pods accept connections only from pods that match the argument from, and connect only to
+// pods that match the argument to.
 func policy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -223,7 +224,7 @@ func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	return open
 }
 
-// table formats the matrix in Markdown. Each row contains a host, and the ports that this host reaches.
+// table formats the matrix in Markdown. Each row contains a host, and the ports of other hosts that it reaches.
 func (w *testbed) table(t *testing.T) string {
 	t.Helper()
 	matrix := w.matrix(t)

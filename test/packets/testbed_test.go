@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// addDefaultRoute gives the machine an address and a default route. Without an address and a default route, the API
-// server could not choose the address that it publishes.
+// addDefaultRoute gives the machine an address and a default route. The API server needs both to choose the address
+// that it publishes.
 func addDefaultRoute() error {
 	for _, args := range []string{
 		"link add nowhere type bridge", "address add 10.77.255.1/32 dev nowhere", "link set nowhere up", "route add default dev nowhere",
@@ -56,8 +56,8 @@ type host struct {
 	*network
 }
 
-// testHosts returns all hosts. Pods have addresses that begin with 10.77. The other hosts have addresses from the
-// document, except for the host "elsewhere": the document does not contain its address.
+// testHosts returns all hosts. Pods have addresses that begin with 10.77. The document contains the addresses of the
+// other hosts, except for the host "elsewhere".
 func testHosts() []*host {
 	return []*host{
 		{name: "launcher of job a, team-vision", namespace: "team-vision", labels: ofJob("a", "launcher"), address: "10.77.0.1"},

@@ -61,7 +61,7 @@ func Around(run func() int) int {
 // enter runs this program again as process 1 of new namespaces. When process 1 ends, the kernel kills all other
 // processes in its namespaces.
 func enter() int {
-	runtime.LockOSThread() // The kernel sends Pdeathsig when the thread that started the process ends.
+	runtime.LockOSThread() // The kernel sends Pdeathsig when this thread ends, so the thread must not end early.
 	tests := exec.Command("/proc/self/exe")
 	tests.Args = os.Args
 	tests.Env = append(os.Environ(), stageVariable+"="+stageTests)

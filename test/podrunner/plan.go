@@ -41,7 +41,8 @@ var programs = []string{
 
 var devices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
-// files contains the other files that an image would contain. It maps each path to the content of the file.
+// files contains files that an image would contain in addition to programs. It maps each path to the content of the
+// file.
 var files = map[string]string{
 	"/etc/group":         "root:x:0:\nmpiuser:x:1000:\n",
 	"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pod holds what the containers of a pod share, such as volumes and the hosts file.
+// Pod holds the state that a pod's containers share, such as volumes and the hosts file.
 type Pod struct {
 	// Replace maps paths in the containers to files of the machine that are mounted at these paths.
 	Replace map[string]string

@@ -156,7 +156,7 @@ func TestNoProcessSurvivesAPanic(t *testing.T) {
 	}
 }
 
-// sleeper starts a container with a process that has its own session and sleeps for a long time.
+// sleeper starts a container with a process that has its own session and sleeps for the given number of seconds.
 func sleeper(t *testing.T, seconds string) *podrunner.Process {
 	t.Helper()
 	process := podrunner.NewPod(t, "pod-0", nil).Start(shell("setsid sleep " + seconds + " & echo ready; wait"))
@@ -164,7 +164,7 @@ func sleeper(t *testing.T, seconds string) *podrunner.Process {
 	return process
 }
 
-// running lists the commands of those processes on the machine that have a word in their command.
+// running returns the command lines of running processes, but only command lines with the given word.
 func running(t *testing.T, word string) []string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -22,7 +22,7 @@ import (
 // timeout is the maximum time for which Wait waits for a container.
 const timeout = 4 * time.Minute
 
-// If the setup of a container fails, the container ends with this exit code, and its log begins with this prefix.
+// setupCode is the exit code of a container whose setup failed. The log of this container begins with setupPrefix.
 const (
 	setupPrefix = "podrunner: "
 	setupCode   = 125
@@ -83,7 +83,7 @@ func (p *Process) start(plan string) {
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log // The container writes to pipes, as under a kubelet.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWPID,
-		Setsid:     true, // Without a terminal, ssh cannot ask for a password.
+		Setsid:     true, // A new session has no terminal, so ssh cannot ask for a password.
 	}
 	p.started = time.Now()
 	if err := p.cmd.Start(); err != nil {

@@ -23,10 +23,12 @@ import (
 // hostile is text that could corrupt a JSON string or a terminal, or make a verdict too long.
 var hostile = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
 
-// soon is the maximum duration of an operation that must not wait for a timeout. It is long enough for a busy machine.
+// soon is the maximum duration of an operation that must not wait for a timeout. It is long enough for a busy
+// machine.
 const soon = 30 * time.Second
 
-// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes. The launcher and the first node stay reachable.
+// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes. The launcher and the first node stay
+// reachable.
 func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

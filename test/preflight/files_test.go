@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// folderOf creates a folder with files that only their owner can read, because ssh rejects private keys that other users
-// can read. The containers of a pod can read these files, because one user owns all files of the pod.
+// folderOf creates a folder with files that only their owner can read, because ssh rejects private keys that other
+// users can read. Containers can read the files, because all containers run as this owner.
 func folderOf(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

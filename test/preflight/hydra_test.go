@@ -31,8 +31,8 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightSkipsTheLaunchersDevices: the launcher has no devices before its main container runs. Preflight therefore
-// assumes that the slots of the launcher are available.
+// TestPreflightSkipsTheLaunchersDevices: preflight runs in an init container of the launcher, which has no GPUs. With
+// PREFLIGHT_COUNT_OWN=false, preflight therefore assumes that the launcher's slots are available.
 func TestPreflightSkipsTheLaunchersDevices(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})

@@ -28,7 +28,7 @@ type job struct {
 	keys     map[string]string
 }
 
-// host is a host of the hostfile, with its pod.
+// host is a host in the hostfile, and the pod that has this host name.
 type host struct {
 	name, address string
 	pod           *podrunner.Pod
@@ -38,7 +38,7 @@ type host struct {
 
 // platform describes properties that differ between images or clusters, such as the shell.
 type platform struct {
-	shell    string            // the program to which /bin/sh links; by default, that of this machine
+	shell    string            // the program to which /bin/sh links; by default, this machine's shell
 	replace  map[string]string // see podrunner.Pod
 	readOnly bool
 }

@@ -24,8 +24,8 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// TestVerdictLengthIsLimited checks the longest possible verdicts. These verdicts report the maximum number of failures,
-// with long names and details, for up to 120 hosts.
+// TestVerdictLengthIsLimited checks the longest possible verdicts. These verdicts report the maximum number of
+// failures, with long names and details, for up to 120 hosts.
 func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ good, bad, timed int }{
@@ -39,7 +39,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 			j := newJob(t, 0, platform{})
 			j.slots = 10000
 			for i := range tc.good - 1 {
-				// All these host names belong to the launcher, because preflight reaches the launcher without ssh.
+				// Preflight takes each of these host names for the launcher, so it needs no ssh to reach the host.
 				j.addHost(fmt.Sprintf("sum-launcher-0-0.%d", i))
 			}
 			for i := range tc.bad {
@@ -61,7 +61,8 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 	}
 }
 
-// growth returns how many bytes longer a verdict would be if every time in it had 7 digits, as after some hours.
+// growth returns the number of bytes by which a verdict would grow if each of its times had 7 digits, as after an
+// hour.
 func growth(v verdict) int {
 	sum := 0
 	for _, ms := range v.MS {

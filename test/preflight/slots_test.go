@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPreflightCountsSlots runs a job with a launcher and one node. The launcher and the node count slots with the same
-// command.
+// TestPreflightCountsSlots runs a job with a launcher and one node. The launcher and the node count slots with the
+// same command.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
@@ -71,8 +71,8 @@ func TestPreflightCountsSlots(t *testing.T) {
 	}
 }
 
-// TestSlotConfigurationMismatch checks a job with 4 slots for each host, while each host has only 2 GPUs. Preflight must
-// fail before training starts, and report the hosts, the number of slots and the number of GPUs.
+// TestSlotConfigurationMismatch checks a job with 4 slots for each host, while each host has only 2 GPUs. Preflight
+// must fail before training starts, and report the hosts, the number of slots and the number of GPUs.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, platform{})

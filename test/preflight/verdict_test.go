@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// limit is the maximum length of a verdict in bytes. The kubelet truncates termination messages to 4096 bytes for each
-// container, and to 12 kB for each pod.
+// limit is the maximum length of a verdict in bytes. The kubelet truncates termination messages to 4096 bytes for
+// each container, and to 12 kB for each pod.
 const limit = 2500
 
 // verdict is the result that preflight writes as its termination message.

@@ -15,8 +15,8 @@ import (
 )
 
 // Daemon is a server that outlives the program that starts it. A file records the process id and start time of the
-// server, so that a later process with the same id is not mistaken for the server. Daemon works only on Linux, because it
-// reads /proc.
+// server, so that a later process with the same id is not mistaken for the server. Daemon works only on Linux,
+// because it reads /proc.
 type Daemon struct {
 	// Name is the name of the server, for error messages.
 	Name string

@@ -41,11 +41,11 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 	return all
 }
 
-// scrapeLabels lists the labels that series get when Prometheus scrapes them. Prometheus adds some of these labels, and
-// renames pod and namespace.
+// scrapeLabels lists the labels that Prometheus sets when it scrapes. Prometheus adds the labels job and instance,
+// and can rename the labels pod and namespace to exported_pod and exported_namespace.
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emitted maps the name of every known series to the labels of the series.
+// emitted returns the labels of every known series, by the name of the series.
 func emitted(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
@@ -57,8 +57,8 @@ func emitted(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// For metrics of other exporters, grafana/ contains no type. Here, such a metric is a histogram if and only
-			// if its name ends in _seconds.
+			// grafana/ declares no types for the metrics of other exporters. Among these metrics, exactly the
+			// histograms have names that end in _seconds.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}
@@ -149,8 +149,8 @@ func TestMetricsAreUsed(t *testing.T) {
 	}
 }
 
-// TestRulesAreInOrder checks that each rule comes after the rules that it queries. Prometheus evaluates the rules of a group
-// in their order, so a rule that comes too early would see values that are a minute old.
+// TestRulesAreInOrder checks that each rule comes after the rules that it queries. Prometheus evaluates the rules of
+// a group in their order, so a rule that comes too early would see values that are a minute old.
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
 	for name, r := range o.Records {

@@ -18,7 +18,7 @@ func notHonored(series string) string {
 }
 
 // TestPanelsWithoutHonoredLabels checks that panels show the same data with a Prometheus without honorLabels. It also
-// checks that each series has the labels that the legend or columns of its panel use.
+// checks that each series has the labels that its panel's legend or columns use.
 func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	before := recorded
 	t.Cleanup(func() { recorded = before })
@@ -37,7 +37,7 @@ func TestPanelsWithoutHonoredLabels(t *testing.T) {
 // legendLabel matches a label in a legend.
 var legendLabel = regexp.MustCompile(`{{([^}]*)}}`)
 
-// expectNamedLabels checks that each series has the labels that the legend or columns of its panel use.
+// expectNamedLabels checks that each series has the labels that its panel's legend or columns use.
 func (s *Server) expectNamedLabels(t *testing.T) {
 	t.Helper()
 	dashboards, err := panels.All()

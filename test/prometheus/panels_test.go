@@ -43,9 +43,8 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waiting lists queries of panels about waiting TrainJobs, and maps each query to the name of a waiting TrainJob. For a
-// running TrainJob, these queries would return nothing, because a running TrainJob has no queue position and no unscheduled
-// pods.
+// waiting maps each panel query about waiting TrainJobs to the name of a waiting TrainJob. For a running TrainJob,
+// these queries would return nothing, because a running TrainJob has no queue position and no unscheduled pods.
 var waiting = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of panels' queries with testdata/panels.txt.

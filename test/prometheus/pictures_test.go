@@ -76,7 +76,8 @@ func drawnFrom(t *testing.T) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// TestPicturesAreCurrent checks that docs/pictures contains a current picture of each dashboard, and no other picture.
+// TestPicturesAreCurrent checks that docs/pictures contains a current picture of each dashboard, and no other
+// picture.
 func TestPicturesAreCurrent(t *testing.T) {
 	dashboards, err := panels.All()
 	if err != nil {

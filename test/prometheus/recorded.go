@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// recorded contains series of all exporters, for two tenants with running, waiting and failed TrainJobs. The series have the
-// labels that each exporter really emits.
+// recorded contains series of all exporters, for two tenants with running, waiting and failed TrainJobs. The series
+// have the labels that each exporter really emits.
 //
 //go:embed testdata/recorded.txt
 var recorded string

@@ -25,8 +25,8 @@ func TestRulesAreValid(t *testing.T) {
 	}
 }
 
-// TestAlertsFireAndResolve checks that every alert fires in its test case with the right description, and is resolved later.
-// An alert must not fire if values are just below its threshold, or if an inhibiting alert fires.
+// TestAlertsFireAndResolve checks that every alert fires in its test case with the right description, and is resolved
+// later. An alert must not fire if values are just below its threshold, or if an inhibiting alert fires.
 func TestAlertsFireAndResolve(t *testing.T) {
 	o := grafana(t)
 	files := cases{Grafana: o, folder: t.TempDir()}
@@ -105,8 +105,8 @@ func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	return file
 }
 
-// groupsOf returns groups with only the named rules and the rules that they query. A test case with all rules would take
-// much longer.
+// groupsOf returns groups with only the named rules and the rules that they query. A test case with all rules would
+// take much longer.
 func groupsOf(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := expressions(o), map[string]bool{}
 	var need func(name string)
@@ -171,7 +171,7 @@ type cases struct {
 	files  []string
 }
 
-// expected holds the alerts expected at a time.
+// expected holds the alerts that must fire at a time.
 type expected struct {
 	at     string
 	alerts []any
@@ -186,8 +186,8 @@ func (c *cases) alert(t *testing.T, name, what string, series map[string]string,
 	c.write(t, name, what, series, map[string]any{"alert_rule_test": tests})
 }
 
-// inhibited adds a test case in which the condition of an alert holds, but the alert does not fire, because one inhibiting
-// alert fires. The test case also checks that no further inhibiting alert fires.
+// inhibited adds a test case in which the condition of an alert holds, but the alert does not fire, because an
+// inhibiting alert fires. The test case also checks that no other inhibiting alert fires.
 func (c *cases) inhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]

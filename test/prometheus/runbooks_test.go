@@ -15,8 +15,8 @@ import (
 
 var heading = regexp.MustCompile(`(?m)^## (.*)\n\n\S`)
 
-// TestAlertsHaveRunbooks checks that each alert has a runbook with the four sections that OpenShift recommends, and that
-// each runbook belongs to an alert.
+// TestAlertsHaveRunbooks checks that each alert has a runbook with the four sections that OpenShift recommends, and
+// that each runbook belongs to an alert.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	files, err := filepath.Glob(repo.Path(t, "docs/runbooks/*.md"))
 	if err != nil {

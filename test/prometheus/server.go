@@ -27,8 +27,8 @@ type Server struct {
 	child *process.Child
 }
 
-// Start starts Prometheus with its files in a folder. Before the start, it evaluates the recording rules for the time range
-// of the recorded series. It does so stage by stage, because each stage uses the results of earlier stages.
+// Start starts Prometheus with its files in a folder. Before the start, it evaluates the recording rules for the time
+// range of the recorded series. It evaluates stage by stage, because rules use the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.record(); err != nil {
@@ -48,7 +48,7 @@ func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, err
 	return s, s.start(ctx)
 }
 
-// stages returns the recording rules of each stage. A rule queries only the results of rules of earlier stages.
+// stages returns the recording rules of each stage. A rule queries only results of earlier stages.
 func stages(g grafanadata.Grafana) [][]grafanadata.Group {
 	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {
@@ -89,8 +89,8 @@ func (s *Server) compute(ctx context.Context, groups []grafanadata.Group) error 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// The file name must be constant, because it determines at which second of each minute Prometheus evaluates a
-	// group.
+	// The file name determines at which second of each minute Prometheus evaluates a group. The name must be
+	// constant, because the results would vary otherwise.
 	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }

@@ -114,8 +114,8 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Compile builds a program from one of the folders of cmd. It uses `go run -exec cp`, because Go caches programs that
-// `go run` has linked. In contrast, `go build` links a program each time, which takes seconds.
+// Compile builds a program from a folder in cmd/. It uses `go run -exec cp`, because Go caches programs that `go run`
+// has linked. In contrast, `go build` links a program each time, which takes seconds.
 func Compile(command, program string) error {
 	root, err := Root()
 	if err != nil {

@@ -23,12 +23,13 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hosts is the number of pods of a queued job. The queue named team can admit one job of this size if the queue borrows
-// quota.
+// hosts is the number of pods of a queued job. The queue named team admits one job of this size, but only with
+// borrowed quota.
 const hosts = 3
 
-// TestJobsWaitForQuota checks that each queue admits TrainJobs with up to as many nodes as vet reports for the queue.
-// This number includes borrowed quota. Other TrainJobs must wait.
+// TestJobsWaitForQuota checks that each queue admits a TrainJob with the maximum number of nodes that `trainyard vet`
+// reports, and never a larger TrainJob. The reported number includes borrowed quota. A TrainJob must wait while
+// another TrainJob uses the quota.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -59,7 +60,7 @@ func (s *sandbox) expectNoDrift(t *testing.T, documents []string) {
 	s.kubectl(t, generated(t, documents), "diff", "--server-side", "-f", "-") // exits with 1 if there is a difference
 }
 
-// maxNodes returns the maximum number of nodes that vet reports for each queue.
+// maxNodes returns the maximum number of nodes that `trainyard vet` reports for each queue.
 func maxNodes(t *testing.T, documents []string) map[string]int {
 	t.Helper()
 	var fits []capacity.Record

@@ -39,8 +39,8 @@ type sandbox struct {
 	client client.Client
 }
 
-// start brings up a cluster, and takes it down at the end of the test. It generates a platform from the given layers in
-// testdata, and applies the objects of the platform.
+// start brings up a cluster, and takes it down at the end of the test. It generates a platform from the given layers
+// in testdata, and applies the objects of the platform.
 func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "scale-")
@@ -74,7 +74,7 @@ func generated(t *testing.T, documents []string) string {
 	return trainyard(t, []string{"generate"}, documents)
 }
 
-// trainyard runs the command on documents of testdata, and returns its output.
+// trainyard runs a trainyard command on documents in testdata, and returns its output.
 func trainyard(t *testing.T, command, documents []string) string {
 	t.Helper()
 	args := append([]string{"run", "./cmd/trainyard"}, command...)

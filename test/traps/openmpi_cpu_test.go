@@ -17,14 +17,14 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generate returns the runtime of a document that starts from openmpi-cpu. The target of the cluster and the settings
-// of the runtime are YAML mappings without the braces.
+// generate returns the runtime that a document with the base openmpi-cpu describes. The arguments target and settings
+// are YAML for the cluster's target and for the runtime's settings, without braces.
 func generate(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)
 }
 
-// generateFrom does the same as generate, but starts from any entry of the catalogue.
+// generateFrom does the same as generate, but with any base.
 func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	var ctr trainer.ClusterTrainingRuntime
@@ -85,8 +85,8 @@ func roles(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.R
 	return map[string]jobset.ReplicatedJob{"launcher": job(t, ctr, "launcher"), "node": job(t, ctr, "node")}
 }
 
-// TestNumNodesDoesNotMultiplyLaunchers: mlPolicy.numNodes must be 1, because Trainer uses it as the parallelism of the
-// job that has the label trainer. This job is the launcher.
+// TestNumNodesDoesNotMultiplyLaunchers: the field mlPolicy.numNodes must be 1, because Trainer copies it to the
+// parallelism of the launcher's Job. A larger number would start several launchers.
 func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	cases := map[string]struct {
 		settings string
@@ -114,8 +114,8 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	}
 }
 
-// TestMPIPolicyIsExplicit: the plugin dereferences the fields of mlPolicy.mpi without a check. If the API server filled
-// in default values for these fields, the values would also appear as drift.
+// TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences
+// them without a nil check. Default values that the API server fills in would also appear as drift.
 func TestMPIPolicyIsExplicit(t *testing.T) {
 	got := generate(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
@@ -123,15 +123,15 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 		MPIImplementation: &implementation,
 		NumProcPerNode:    &procs,
 		RunLauncherAsNode: &asNode,
-		SSHAuthMountPath:  &path, // not /root/.ssh, because ssh of the user root refuses keys with the file modes of Trainer
+		SSHAuthMountPath:  &path, // not /root/.ssh, because root's ssh refuses keys with the file modes that Trainer sets
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mlPolicy.mpi: -want +got:\n%s", diff)
 	}
 }
 
-// TestLauncherIsFoundByTrainer: the plugin looks for the jobs "launcher" and "node", and for a container "node" in
-// each of them. The label trainer selects the job that gets the command of a TrainJob.
+// TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container
+// "node" in each of these jobs. The job with the trainer label gets the command of a TrainJob.
 func TestLauncherIsFoundByTrainer(t *testing.T) {
 	ctr := generate(t, "", "")
 	for name, j := range roles(t, ctr) {
@@ -163,8 +163,8 @@ func TestLauncherEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestHostsAreFoundByName: the launcher must resolve its own name before it is ready. With a fixed subdomain, all
-// TrainJobs would claim the same Service.
+// TestHostsAreFoundByName: DNS must publish pods that are not ready, because the launcher resolves its own name
+// before it is ready. The runtime must not set a subdomain, because all TrainJobs would then claim the same Service.
 func TestHostsAreFoundByName(t *testing.T) {
 	yes := true
 	got := generate(t, "", "").Spec.Template.Spec.Network
@@ -174,7 +174,8 @@ func TestHostsAreFoundByName(t *testing.T) {
 	}
 }
 
-// TestFailureIsNotRetriedInPlace: with the default policies, Kubernetes would restart a failed mpirun up to six times.
+// TestFailureIsNotRetriedInPlace: Kubernetes must not restart a failed mpirun. With the default policies, it would do
+// this up to six times.
 func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {
@@ -186,8 +187,8 @@ func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	}
 }
 
-// TestLimitsIncludeCPU: list_runtimes of the Kubeflow SDK fails for a container with limits but without a CPU
-// limit.
+// TestLimitsIncludeCPU: a container with limits must have a CPU limit, because the Kubeflow SDK's list_runtimes fails
+// otherwise.
 func TestLimitsIncludeCPU(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "resources: {memory: 4Gi}")) {
 		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestLabelsReachPods: network policies select pods by pod labels. Labels of the runtime and of the JobSet
-// are not copied to pods.
+// TestLabelsReachPods: pod templates must have the labels by which network policies select pods. Trainer and JobSet
+// do not copy the labels of the runtime or of the JobSet to pods.
 func TestLabelsReachPods(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		want := map[string]string{
@@ -25,8 +25,9 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioInjectsNoSidecar: with a sidecar, SSH fails and the JobSet never completes. Older versions of Istio read the
-// annotation sidecar.istio.io/inject, and newer versions read the label with this key.
+// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar, with which SSH fails and the JobSet never completes.
+// Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label with the
+// same key.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -36,8 +37,8 @@ func TestIstioInjectsNoSidecar(t *testing.T) {
 	}
 }
 
-// TestRuntimeIsListed: commands that list runtimes filter by the labels of runtimes. The SDK ignores a runtime without
-// the framework label.
+// TestRuntimeIsListed: runtimes must have the labels by which commands list runtimes. The Kubeflow SDK ignores a
+// runtime without the framework label.
 func TestRuntimeIsListed(t *testing.T) {
 	ctr := generate(t, "", "limits: {maxNodes: 16}")
 	want := map[string]string{
@@ -108,8 +109,8 @@ func TestContainersAreRestricted(t *testing.T) {
 	}
 }
 
-// TestEnvironmentReachesBothRoles: Trainer sets the env of a TrainJob in both roles only if runLauncherAsNode is true.
-// The env of the runtime must always be in both roles.
+// TestEnvironmentReachesBothRoles: the launcher and the nodes must always have the runtime's variables. Trainer gives
+// a TrainJob's variables to the launcher and the nodes only if runLauncherAsNode is true.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}
@@ -133,7 +134,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 }
 
 // TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites volumes with
-// these names. If a container mounts a volume with a different name, the runtime must contain this volume.
+// these names. The runtime must contain all other volumes that containers mount.
 func TestVolumesDoNotClash(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "sharedMemory: 4Gi")) {
 		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
@@ -203,8 +204,8 @@ func TestPreflightSettings(t *testing.T) {
 	}
 }
 
-// TestServiceVariablesAreDisabled: sshd accepts at most 128 forwarded variables. In a namespace with many Services,
-// Kubernetes would set more than 128 variables for the Services.
+// TestServiceVariablesAreDisabled: service links must be disabled. sshd accepts at most 128 forwarded variables, and
+// in a namespace with many Services, service links would add more variables.
 func TestServiceVariablesAreDisabled(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", "")) {
 		spec := pod(j).Spec

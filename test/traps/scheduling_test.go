@@ -56,9 +56,9 @@ func TestGangHasItsScheduler(t *testing.T) {
 	}
 }
 
-// TestRolesDoNotWaitForEachOther: under a scheduler that waits for all pods, dependsOn and an ordered start cause a
-// deadlock. If the launcher waited for the nodes, its preflight check could not report a node that never becomes ready.
-// The roles wait only for initializers.
+// TestRolesDoNotWaitForEachOther: the launcher and the nodes wait for initializers, but not for each other. A gang
+// scheduler starts pods only after all pods exist, so dependsOn and an ordered start would cause a deadlock. If the
+// launcher waited for the nodes, its preflight check could not report a node that never becomes ready.
 func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	for _, target := range []string{"", "gang: none", "gang: kueue", "gang: coscheduling", "gang: volcano"} {
 		spec := generate(t, target, "").Spec.Template.Spec
@@ -76,8 +76,8 @@ func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestPlacementIsForRanks: placement applies only to the launcher and the nodes, in which ranks run. Initializers need
-// no GPUs, so they must not be bound to cluster nodes with GPUs.
+// TestPlacementIsForRanks: placement applies only to the launcher and the nodes, in which ranks run. Initializers
+// need no GPUs, so they must not be bound to cluster nodes with GPUs.
 func TestPlacementIsForRanks(t *testing.T) {
 	ctr := generate(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
       tolerations: [{key: gpu, operator: Exists}], storage: {data: {claim: data}}, initializers: {dataset: {storage: data}},
@@ -103,8 +103,8 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the resources of the job that has the
-// label trainer. This job is the launcher.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If the
+// derived number is wrong, the runtime must set the slots.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
@@ -155,8 +155,8 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources checks the resources of the main container. It also checks that no init container requests more than
-// the main container, because a larger request would increase the request of the pod.
+// expectResources checks the resources of the main container. It also checks that init containers have the CPU and
+// memory of the main container. A larger request would increase the pod's request.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {
@@ -178,9 +178,9 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	}
 }
 
-// TestQuantitiesAreCanonical: when a TrainJob uses a runtime, the controller of Trainer up to version 2.1 writes the
-// quantities of the runtime in canonical form. If this changes a quantity, the controller owns the field, and applying
-// the same file again ends in a conflict.
+// TestQuantitiesAreCanonical: a runtime's quantities must have the canonical form. Up to version 2.1, Trainer's
+// controller writes them in this form when a TrainJob uses the runtime. The controller then owns each field that it
+// changed, so that a second server-side apply of the same file ends in a conflict.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string

@@ -15,8 +15,9 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob cannot mount volumes. From Trainer 2.2, a TrainJob can mount
-// volumes only with patches. The runtime therefore mounts the volumes, but only in the containers that run ranks.
+// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob cannot mount volumes. From Trainer 2.2, a TrainJob can
+// mount volumes only with patches. The runtime therefore mounts the volumes, but only in the containers that run
+// ranks.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{
@@ -71,8 +72,8 @@ func TestObjectStoresAreVariables(t *testing.T) {
 	}
 }
 
-// TestInitializersRunFirst: Trainer identifies an initializer by its label and the name of its container. In a JobSet,
-// a job can depend only on jobs that the JobSet lists before it.
+// TestInitializersRunFirst: Trainer identifies an initializer by its label and the name of its container. In a
+// JobSet, a job can depend only on jobs that the JobSet lists before it.
 func TestInitializersRunFirst(t *testing.T) {
 	ctr := generate(t, `gang: kueue, trainer: "2.2"`, `storage: {data: {claim: data, subPath: d}, models: {claim: models}},
       initializers: {model: {storage: models}, dataset: {storage: data, uri: "hf://acme/data", secret: token, env: {HTTPS_PROXY: "http://proxy"}}}`)
@@ -111,8 +112,8 @@ func TestInitializersRunFirst(t *testing.T) {
 	}
 }
 
-// TestReferencesComeLast: the kubelet expands $(NAME) in a variable only if the list contains the variable NAME before
-// it. Sorting by name does not ensure this order.
+// TestReferencesComeLast: a variable must come after each variable to which it refers. The kubelet expands $(NAME)
+// only if NAME comes earlier in the list.
 func TestReferencesComeLast(t *testing.T) {
 	for role, j := range roles(t, generate(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
 		at := map[string]int{}

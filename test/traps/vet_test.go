@@ -26,8 +26,8 @@ const (
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
-// TestVetUpstreamRuntimes checks that vet reports no problems for the runtimes of Kubeflow Trainer, and only the notes
-// that this test lists. Each module tools/trainer-VERSION pins one version of Trainer.
+// TestVetUpstreamRuntimes checks that vet reports no problems for the runtimes of Kubeflow Trainer, and only the
+// notes that this test lists. Each module tools/trainer-VERSION pins one version of Trainer.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,

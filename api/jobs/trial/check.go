@@ -58,8 +58,8 @@ func failed(pod jobs.Pod, detail, evidence string) finding {
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog is true if the check can pass only after the log of the ranks was read. The condition Complete of a
-	// TrainJob does not prove that all ranks ran.
+	// needsLog is true if the check can pass only after the log of the ranks was read. The TrainJob's condition
+	// Complete is not enough, because it does not prove that all ranks ran.
 	needsLog bool
 }
 

@@ -65,8 +65,8 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict passes if the function concerns returns false for the causes of all failures in the verdict. If the
-// check passes, the function detail returns the text of Check.Detail.
+// checkVerdict fails if the verdict contains a failure with a cause that concerns the check. If the check passes, the
+// function detail returns the text of Check.Detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcher()
 	verdict, err := o.verdict()
@@ -108,12 +108,11 @@ func (o *observation) noVerdict(launcher jobs.Pod) finding {
 	return open("")
 }
 
-// mpirunEnded reports whether the launcher's main container has ended, with any exit code.
 func (o *observation) mpirunEnded() bool {
 	return mainStatus(o.launcher()).State.Terminated != nil
 }
 
-// A shell or the container runtime sets these exit codes if the program cannot start.
+// With these exit codes, a shell or the container runtime reports that the program could not start.
 const (
 	notExecutable = 126
 	notFound      = 127
@@ -204,12 +203,10 @@ func checkComplete(o *observation) finding {
 // rank is the output of one rank: the name of its host, and the value of the environment variable.
 type rank struct{ host, value string }
 
-// ranks returns the ranks found in the log of a launcher that has ended.
 func (o *observation) ranks(launcher jobs.Pod) []rank {
 	return ranksIn(o.logs[string(launcher.UID)+jobs.MainContainer])
 }
 
-// ranksIn returns the ranks that printed a line to a launcher's log.
 func ranksIn(log string) []rank {
 	var found []rank
 	for line := range strings.Lines(log) {

@@ -98,9 +98,9 @@ func isMounted(pod jobs.Pod) bool {
 	}) || slices.ContainsFunc(statuses(pod), hasStarted)
 }
 
-// permanentImageErrors are errors that the kubelet reports. After such an error, a trial stops waiting for the image.
-// The list does not contain ErrImagePull, because the kubelet soon retries after ErrImagePull. After
-// ImagePullBackOff, the kubelet retries with growing delays.
+// permanentImageErrors are the kubelet's errors after which a trial stops waiting for the image. The list does not
+// contain ErrImagePull, because the kubelet retries soon after this error. After ImagePullBackOff, the kubelet
+// retries with growing delays.
 var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
 
 // checkImage passes when the image of the main container is present on the cluster node of every pod.
@@ -138,7 +138,6 @@ func hasImage(pod jobs.Pod) bool {
 	})
 }
 
-// imageOf returns the image that the spec of a pod sets for a container.
 func imageOf(pod jobs.Pod, container string) string {
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if c.Name == container {
@@ -173,7 +172,6 @@ func checkUser(o *observation) finding {
 	return open("")
 }
 
-// startedPods is the number of pods that have started their preflight or their main container.
 func (o *observation) startedPods() int {
 	n := 0
 	for _, pod := range o.all() {

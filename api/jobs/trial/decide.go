@@ -100,8 +100,8 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire fails the first open check because the trial timed out. If mpirun still runs, the finding contains the log
-// of mpirun.
+// expire fails the first open check because the trial timed out. If mpirun still runs, the parameter found contains
+// the log of mpirun.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {

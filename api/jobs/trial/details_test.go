@@ -16,7 +16,6 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// warn creates a warning event about an object of a TrainJob.
 func (s *fakeCluster) warn(kind, name, reason, message string) {
 	s.Helper()
 	event := &corev1.Event{
@@ -29,7 +28,7 @@ func (s *fakeCluster) warn(kind, name, reason, message string) {
 	}
 }
 
-// TestRejectedPods: if any component rejects the pods, the evidence is the message of this component.
+// TestRejectedPods: if a webhook, a policy or a quota rejects the pods, the evidence is the message of the rejection.
 func TestRejectedPods(t *testing.T) {
 	for name, tc := range map[string]struct{ kind, suffix, reason, message string }{
 		"a webhook, a pod":    {"Job", "-node-0", "FailedCreate", `admission webhook "w" denied the request: no pods here`},
@@ -140,7 +139,6 @@ func TestPreflightTimeoutIsNotRaised(t *testing.T) {
 	}
 }
 
-// failedCheck returns the check that failed in a trial.
 func failedCheck(t *testing.T, result trial.Result) trial.Check {
 	t.Helper()
 	for _, c := range result.Checks {

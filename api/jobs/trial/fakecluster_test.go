@@ -150,7 +150,6 @@ func (s *fakeCluster) end(job string, as jobset.JobSetConditionType) {
 	})
 }
 
-// suspend suspends the TrainJob.
 func (s *fakeCluster) suspend(name string) {
 	s.Helper()
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: name}}
@@ -178,7 +177,6 @@ func ended(name string, code int32, message string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}}}
 }
 
-// checkNamed returns the check with this name from a result.
 func checkNamed(t *testing.T, result trial.Result, name string) trial.Check {
 	t.Helper()
 	for _, c := range result.Checks {

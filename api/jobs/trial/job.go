@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// label is a label of the TrainJobs of trials. The value of the label is the name of the runtime.
+	// label marks the TrainJobs of trials. The value of the label is the name of the runtime.
 	label = v1alpha1.RuntimeTest
 	// queueLabel is the label that contains the name of a LocalQueue (kueue/pkg/controller/constants).
 	queueLabel = "kueue.x-k8s.io/queue-name"
@@ -35,8 +35,8 @@ const (
 
 // program is the shell command that each rank runs. The program prints the host and the value of the environment
 // variable. The program needs no MPI library, because a trial tests only how ranks start. The program sleeps for a
-// second, because mpirun of Open MPI 5 may wait forever for a rank that ends before the daemon of the host has
-// registered the rank (docs/sandbox.md).
+// second, because mpirun of Open MPI 5 may wait forever for a rank that ends before its host's daemon has registered
+// it (docs/sandbox.md).
 const program = `echo "` + rankPrefix + `$(uname -n) with $` + variable + `"; sleep 1`
 
 // jobFor returns the TrainJob for a trial with these options.

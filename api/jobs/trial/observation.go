@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// observation is the observed state of the TrainJob. The observation also contains deleted pods, because Kubernetes
-// deletes the other pods when one pod fails.
+// observation is the observed state of the TrainJob. The observation also contains deleted pods: when one pod fails,
+// Kubernetes deletes the other pods, but the checks still need their status.
 type observation struct {
 	*trial
 	view jobs.View
@@ -43,7 +43,6 @@ const (
 	logGracePeriod = 3 * time.Second
 )
 
-// update adds the current state of the TrainJob to the observation.
 func (o *observation) update(ctx context.Context, view jobs.View) error {
 	o.view = view
 	if view.Outcome().Condition != "" && o.endedAt.IsZero() {
@@ -111,8 +110,8 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 }
 
 // needsLog reports whether the log of a container is evidence. The log of the ranks and the logs of failed containers
-// are evidence. Nodes that fail after mpirun has ended are ignored, because nodes are stopped when their TrainJob
-// ends.
+// are evidence. Nodes that fail after mpirun has ended are ignored, because Kubernetes stops the nodes when their
+// TrainJob ends.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil
@@ -169,7 +168,6 @@ func (o *observation) latest(wanted func(jobs.Role) bool) []jobs.Pod {
 	return view.LatestAttempts()
 }
 
-// podsOf returns the pods of a role.
 func (o *observation) podsOf(role jobs.Role) []jobs.Pod {
 	return o.latest(func(r jobs.Role) bool { return r == role })
 }
@@ -247,12 +245,10 @@ func hasStarted(c corev1.ContainerStatus) bool {
 	return c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
 }
 
-// hasFailed reports whether a container ended with an error.
 func hasFailed(c corev1.ContainerStatus) bool {
 	return c.State.Terminated != nil && c.State.Terminated.ExitCode != 0
 }
 
-// exitMessage describes how a container ended.
 func exitMessage(c corev1.ContainerStatus) string {
 	ended := c.State.Terminated
 	message := fmt.Sprintf("container %s ended with exit code %d", c.Name, ended.ExitCode)

@@ -40,7 +40,6 @@ func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, permis
 	}
 }
 
-// connectAs connects to the API server as a user.
 func connectAs(t *testing.T, cp *controlplane.ControlPlane, user string) jobs.Jobs {
 	t.Helper()
 	config := cp.Config()

@@ -43,5 +43,4 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// oneLine returns printable text with spaces in place of line ends.
 func oneLine(text string) string { return strings.ReplaceAll(printable(text), "\n", " ") }

@@ -24,7 +24,7 @@ type Options struct {
 	Queue string
 	// Timeout is the maximum duration of the trial, without cleanup.
 	Timeout time.Duration
-	// Keep means that the TrainJob is not deleted at the end of the trial.
+	// Keep is true if the TrainJob must stay after the end of the trial.
 	Keep bool
 }
 

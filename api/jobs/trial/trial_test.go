@@ -44,7 +44,6 @@ func start(t *testing.T) (*controlplane.ControlPlane, jobs.Jobs, trial.Options) 
 	return cp, all, trial.Options{Runtime: runtime, Namespace: namespace, Nodes: 2, Timeout: 3 * time.Second}
 }
 
-// jobsIn returns the names of the TrainJobs in a namespace.
 func jobsIn(t *testing.T, cp *controlplane.ControlPlane, namespace string) []string {
 	t.Helper()
 	var found trainer.TrainJobList

@@ -1,5 +1,5 @@
-// Package gctuning makes the garbage collector run less often. By default, the first collection starts at a heap of
-// 4 MB, and a later one when the heap has doubled, so a short run spends most of its time in collections.
+// Package gctuning makes the garbage collector run less often. By default, a collection starts at a heap of 4 MB, and
+// again whenever the heap has doubled. A short run then spends most of its time in collections.
 package gctuning
 
 import (
@@ -9,7 +9,7 @@ import (
 	"runtime/metrics"
 )
 
-// The next collection starts at a heap of minHeap, or of twice the live heap plus extraGarbage if that is larger.
+// The next collection starts when the heap reaches minHeap, and also reaches twice the live heap plus extraGarbage.
 const (
 	minHeap      = 54 << 20 // bytes
 	extraGarbage = 16 << 20 // bytes
@@ -18,13 +18,13 @@ const (
 // nonHeap is the memory of the Go runtime outside the heap, such as stacks and tables, with a margin.
 const nonHeap = 24 << 20 // bytes
 
-// maxPercent is the largest useful GOGC value: with an empty live heap, it starts a collection when the heap reaches
-// minHeap. Go computes the heap size of this collection as 4 MiB x GOGC/100.
+// maxPercent is the largest useful GOGC value: with an empty live heap, this value starts a collection when the heap
+// reaches minHeap. Go computes the heap size of this collection as 4 MiB x GOGC/100.
 const maxPercent = 100 * minHeap / (4 << 20)
 
-// setsLimit reports whether Tune also sets a memory limit. The limit is needed because the old GC percentage applies
-// until adjust sets a new percentage. On a machine with one CPU, adjust runs late. Without the limit, benchmark W took
-// 50 % more memory. If the environment sets GOMEMLIMIT, Tune sets no limit.
+// setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until
+// adjust sets a new percentage. On a machine with one CPU, adjust runs late, and the heap grows too large meanwhile.
+// Without the limit, benchmark W took 50 % more memory. If the environment sets GOMEMLIMIT, Tune sets no limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
 // Tune tunes the garbage collector until the program ends. It does nothing if the environment sets GOGC.

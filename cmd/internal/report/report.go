@@ -25,10 +25,11 @@ type Format struct {
 	Write func(io.Writer, Report) error
 }
 
-// standardInput is the file name of problems in standard input.
+// standardInput is the file name that reports show for problems in standard input.
 const standardInput = "<stdin>"
 
-// relativePath returns the path relative to the working directory, or an absolute path for a file outside of it.
+// relativePath returns the path relative to the working directory. For a file outside the working directory, it
+// returns an absolute path.
 func relativePath(file string) string {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

@@ -109,12 +109,13 @@ func uri(file string) string {
 	return escapePath(filepath.ToSlash(path))
 }
 
-// escapePath also escapes colons, because readers would take the text before a colon for the scheme of the URI.
+// escapePath escapes a path for a URI, including its colons. Readers would take the text before a colon for the URI's
+// scheme.
 func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }
 
-// fingerprint identifies a problem across runs, even if its line has moved, by its rule and its path or message.
+// fingerprint returns a hash that identifies a problem in later runs, even if the line of the problem has moved.
 func fingerprint(p problem.Problem) string {
 	sum := sha256.Sum256([]byte(p.Rule.Name + "\x00" + cmp.Or(p.Path, p.Message)))
 	return hex.EncodeToString(sum[:16])

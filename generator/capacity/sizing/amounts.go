@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Amounts maps resource names to amounts: CPU in thousandths of a core, memory in bytes, and all others as a count.
+// Amounts maps resource names to amounts: CPU in thousandths of a core, memory in bytes, and any other resource as a
+// count.
 type Amounts map[string]int64
 
 // ParseAmounts parses the quantities of a document, and adds the given number of pods as the resource "pods".
@@ -61,7 +62,8 @@ func (a Amounts) minus(other Amounts) Amounts {
 	return rest
 }
 
-// count returns how many pods with the given requests fit. A resource that is not in a is unlimited.
+// count returns how many pods with the given requests fit into the amounts. Resources without an amount are
+// unlimited.
 func (a Amounts) count(requests Amounts) int64 {
 	pods := int64(math.MaxInt64)
 	for name, available := range a {

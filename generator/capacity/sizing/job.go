@@ -1,5 +1,5 @@
-// Package sizing computes the maximum number of nodes of a TrainJob in the quota of its namespace and in a
-// ClusterQueue, as if nothing else ran in the namespace and in the cohort of the ClusterQueue.
+// Package sizing computes the maximum number of nodes that a TrainJob can have in the quota of its namespace, and in
+// a ClusterQueue. The result assumes that nothing else runs in the namespace, or in the ClusterQueue's cohort.
 package sizing
 
 import (
@@ -9,7 +9,7 @@ import (
 
 // Job holds the resources that TrainJobs of one runtime request.
 type Job struct {
-	DefaultNodes   int // nodes of a TrainJob that sets no number
+	DefaultNodes   int // nodes of a TrainJob that does not set numNodes
 	MaxNodes       int // nodes of the largest TrainJob that the runtime allows
 	LauncherIsNode bool
 	Initializers   []Pod   // pods that run and end before the launcher and the nodes start
@@ -28,7 +28,7 @@ type Pod struct {
 type Shortage struct {
 	Resource  string
 	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together
-	Flavor    string // the flavor of a queue that has the limit
+	Flavor    string // the flavor that has the limit, if a queue sets the limit
 	Requested int64
 	Available int64
 	Missing   bool // whether the queue has no quota for Resource or, if Resource is empty, no flavor for the pods
@@ -40,7 +40,7 @@ type Size struct {
 	Limit Shortage // the limit that one more node exceeds; the zero value if MaxNodes of the runtime is the limit
 }
 
-// nodePods counts the pods of the ReplicatedJob node of a TrainJob. Trainer starts at least one such pod.
+// nodePods returns the number of pods in a TrainJob's ReplicatedJob node. Trainer starts at least one of these pods.
 func (j Job) nodePods(nodes int) int64 {
 	if j.LauncherIsNode {
 		nodes = max(nodes-1, 1)
@@ -59,8 +59,8 @@ func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	return sum
 }
 
-// Shortages lists the resources of which a TrainJob requests more than a quota, in alphabetical order. Initializers are
-// checked separately, because initializers have ended when the launcher and the nodes start.
+// Shortages lists the resources for which a TrainJob exceeds a quota, in alphabetical order. Initializers are checked
+// separately, because they have ended when the launcher and the nodes start.
 func (j Job) Shortages(quota Amounts, nodes int) []Shortage {
 	running := append([]Pod{{Amounts: j.requests(nodes, true)}}, j.Initializers...)
 	var shortages []Shortage
@@ -83,8 +83,8 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.size(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// size returns the size of the largest TrainJob if the given number of pods of the ReplicatedJob node fits. The
-// function shortage gets a number of nodes that does not fit, and returns the limit that these nodes exceed.
+// size returns the size of the largest TrainJob. The argument pods is the number of pods that fit in the
+// ReplicatedJob node. The function shortage returns the limit that a given number of nodes exceeds.
 func (j Job) size(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// node holds the requests of one node pod: 2 CPUs, 4 GiB of memory and a GPU.
 var node = Amounts{"pods": 1, "cpu": 2000, "memory": 4 << 30, "nvidia.com/gpu": 1}
 
 func TestSizeInQuota(t *testing.T) {

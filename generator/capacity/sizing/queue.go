@@ -131,7 +131,7 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// shortage describes the first resource, in alphabetical order, of which the flavor has too little.
+// shortage describes the first requested resource, in alphabetical order, that exceeds the flavor's amount.
 func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -13,8 +13,8 @@ type cache[T any] struct{ groups []*group[T] }
 
 // group contains the results for inputs that have the same set of parameters.
 type group[T any] struct {
-	sources    [][]string   // paths in the input from which parameters are filled
-	dependents [][]string   // paths in the input on which only such parameters depend
+	sources    [][]string   // paths in the input from which parameters get their values
+	dependents [][]string   // paths in the input that affect only parameters
 	built      map[string]T // by cache key
 }
 
@@ -67,7 +67,7 @@ func (g *group[T]) key(input map[string]any) string {
 	return string(text)
 }
 
-// without returns a copy of a value that does not contain the given paths. Removed items of lists become null.
+// without returns a copy of a value without the given paths. Removed items of lists become null.
 func without(node any, paths [][]string) any {
 	below := map[string][][]string{}
 	for _, path := range paths {

@@ -88,7 +88,7 @@ func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.components[by].add(input, built.parameters, built)
 }
 
-// assemble builds a component, and puts the components that it contains into its slots.
+// assemble builds a component, and fills its slots with other components.
 func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
 	built, err := c.component(by, input)
 	if err != nil || len(built.slots) == 0 {
@@ -133,7 +133,7 @@ func (c *Composer) component(by builder, input map[string]any) (*component, erro
 	if err != nil {
 		return nil, err
 	}
-	if m.isAll() { // the result is not in this cache, but in the cache of shapes
+	if m.isAll() { // the cache of shapes contains this result
 		return c.build(by, input)
 	}
 	input = m.apply(input)
@@ -165,7 +165,7 @@ func (c *Composer) build(by builder, input map[string]any) (*component, error) {
 		c.definition = positionOf(filled.LookupPath(definitionPath))
 	}
 	r.definition = c.definition
-	built := r.component // without the input
+	built := r.component // a copy that does not keep the input in memory
 	return &built, r.checkParameters()
 }
 

@@ -33,7 +33,7 @@ type Shape struct {
 	Definition string             // position of the definition in our CUE
 	Parameters []object.Parameter // with keys relative to the section of the document that requests the object
 
-	sources [][]string // paths in the input from which parameters are filled
+	sources [][]string // paths in the input from which parameters get their values
 	size    int        // size of the object without parameters, as JSON, in bytes
 }
 

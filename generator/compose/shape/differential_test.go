@@ -170,13 +170,11 @@ func plansOf(t *testing.T, e *evaluate.Evaluator, text string, environments []st
 	return plans, problems
 }
 
-// planned is one request of a plan.
 type planned struct {
 	plan *plan.Plan
 	plan.Request
 }
 
-// cacheGroups divides the requests of plans by builder and cache group.
 func cacheGroups(plans []*plan.Plan) map[string][]planned {
 	groups := map[string][]planned{}
 	for _, p := range plans {
@@ -221,7 +219,6 @@ func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (req
 	return requests, shapes
 }
 
-// contents lists everything that can be read from objects.
 func contents(objects []object.Object) []any {
 	var all []any
 	for _, o := range objects {
@@ -250,7 +247,6 @@ func variants(random *rand.Rand, n int) map[string]string {
 	return texts
 }
 
-// vary changes or removes one setting of a runtime.
 func vary(random *rand.Rand, draft map[string]string) {
 	names := slices.Sorted(maps.Keys(wide))
 	name := names[random.IntN(len(names))]

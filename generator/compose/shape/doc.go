@@ -21,13 +21,14 @@
 //	                                                  build with CUE ──► component in its slot
 //
 // The key of a cache entry is the input as JSON, without two sets of fields: the fields from which parameters are
-// filled, and the fields on which only parameters depend (INPUT in @fill(KEY,of=INPUT)). The package knows these fields
-// only after CUE has built the first object. Therefore a cache has one group of entries for each set of parameters.
+// filled, and the fields on which only parameters depend (INPUT in @fill(KEY,of=INPUT)). The package learns these
+// fields only when CUE builds an object, and objects can have different parameters. Therefore a cache has one group
+// of entries for each set of parameters.
 //
 // A cache of shapes serves one builder and cache group, such as the runtimes of one catalogue entry, because only the
 // objects of one group can have the same shape. One cache of components serves all builders and groups. Nothing is
 // cached between runs.
 //
-// Two checks verify what the marks promise. When a shape is built, every parameter is compared with its source. The
-// differential tests compare objects from the caches with objects that CUE builds without caches.
+// Two checks verify the promises of the marks. When a shape is built, every parameter is compared with its source.
+// The differential tests compare objects from the caches with objects that CUE builds without caches.
 package shape

@@ -10,8 +10,8 @@ import (
 
 // mask is a field mask: the fields of an input that a builder reads.
 type mask struct {
-	include map[string]any // true for a field with everything below it; nil for all fields
-	exclude map[string]any // removed from the included fields
+	include map[string]any // the value true includes everything below the field; nil includes all fields
+	exclude map[string]any // fields to remove from the included fields
 }
 
 type masks map[builder]mask

@@ -15,8 +15,8 @@ import (
 type parameter struct {
 	path      []any    // from the root of the object
 	source    []string // path of its value in the builder's input
-	dependent []string // path in the input on which only such parameters depend; nil if there is none
-	field     string   // path of the document's field that sets the parameter, relative to the section of the field; empty for @fill
+	dependent []string // path in the input that affects only parameters; nil if there is none
+	field     string   // path of the document's field, relative to its section; empty for @fill
 }
 
 func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
@@ -68,7 +68,7 @@ func (r *reader) value(v cue.Value, path []any, siblings map[string]any) (any, e
 		return r.mapping(v, path)
 	case cue.ListKind:
 		return r.list(v, path)
-	case cue.BytesKind: // bytes are the name of a component, because objects contain no bytes
+	case cue.BytesKind: // a value of the type bytes names a component, because objects contain no bytes
 		name, err := v.Bytes()
 		r.slots = append(r.slots, slot{slices.Clone(path), string(name)})
 		return nil, err
@@ -122,8 +122,8 @@ func sizeOf(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// parameter adds a value to the parameters if the value has the mark of a parameter, and reports whether it has added
-// the value.
+// parameter adds a value to the parameters if the value is marked as a parameter. The result reports whether the
+// value was added.
 func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {

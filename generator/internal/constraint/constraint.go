@@ -17,8 +17,8 @@ type Constraint struct {
 	Enum         []any    // the allowed values, if they are listed
 	Min          *bound
 	Max          *bound
-	Patterns     []string     // the value matches all of them
-	Refused      []string     // patterns, none of which the value matches
+	Patterns     []string     // patterns that the value must match
+	Refused      []string     // patterns that the value must not match
 	MaxLength    json.Number  // in characters
 	Alternatives []Constraint // alternatives that are not single values
 	Unsupported  []string     // expressions of CUE that this package cannot read

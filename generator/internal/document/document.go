@@ -37,14 +37,15 @@ func Parse(name string, text []byte) (*Node, error) {
 }
 
 // ParseStream reads the Kubernetes objects of a YAML stream or JSON file in the order of the text, without empty
-// documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The limits
-// apply to the whole stream. The error is a problem.List, returned with all documents before the unreadable document.
+// documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The
+// limits apply to the whole stream. The error is a problem.List. Together with an error, ParseStream returns all
+// documents before the unreadable document.
 func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }
 
-// parse reads the documents of a text that are not empty. If single is true, a second document is an error, and parse returns
-// no documents for an unreadable text.
+// parse reads the documents of a text, without empty documents. If single is true, a second document is an error, and
+// parse returns no documents for an unreadable text.
 func parse(name string, text []byte, single bool) ([]*Node, error) {
 	if err := Check(name, text); err != nil {
 		return nil, err
@@ -89,7 +90,8 @@ func errorAt(file string, line, column int, format string, args ...any) problem.
 	}}
 }
 
-// cursor converts increasing byte offsets of a text to lines and columns, in linear time in total.
+// cursor converts byte offsets of a text to lines and columns. If the offsets increase, all conversions together take
+// linear time.
 type cursor struct{ offset, line, column int }
 
 func (c *cursor) advance(text []byte, offset int) (line, column int) {

@@ -11,7 +11,6 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// location is the path, the position and the scalar of a node.
 type location struct {
 	path         string
 	line, column int

@@ -65,7 +65,8 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 	return n, nil
 }
 
-// number returns an int64 for an integer, because a float64 cannot represent all integers, and otherwise a float64.
+// number returns an integer as an int64, because a float64 cannot represent all integers. Any other number becomes a
+// float64.
 func number(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -186,7 +187,7 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages maps the decoder's words for the place of an invalid character to messages for authors of documents.
+// jsonMessages maps the decoder's words for the place of an invalid character to a message for the document's author.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

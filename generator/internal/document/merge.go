@@ -61,7 +61,8 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// field merges two values of a key. The position is that of base if both are mappings, and otherwise that of over.
+// field merges the values of a key in two layers. The result has the position of base if both values are mappings,
+// and the position of over otherwise.
 func (m *merger) field(base, over Field) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {

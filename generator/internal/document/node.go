@@ -91,7 +91,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Field returns the field of a mapping that has a given key, or nil if there is no such field.
+// Field returns the field of a mapping with the given key, or nil if the mapping does not have the key.
 func (n *Node) Field(key string) *Field {
 	if n == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 // needs 650 bytes of memory for each bracket and comma of the line.
 const maxMarks = 250_000
 
-// checkMarks refuses more than maxMarks brackets and commas. A text with MaxNodes keys and values needs fewer.
+// checkMarks refuses more than maxMarks brackets and commas. Even a text with MaxNodes keys and values needs fewer.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -33,7 +33,8 @@ func checkMarks(name string, text []byte) error {
 	return nil
 }
 
-// checkLineBreaks refuses characters that end a line only for some YAML parsers, which would read other documents.
+// checkLineBreaks refuses characters that end a line only for some YAML parsers, because two parsers could read
+// different values from the same text.
 func checkLineBreaks(name string, text []byte) error {
 	offset := bytes.IndexAny(text, "\u0085\u2028\u2029")
 	if offset < 0 {
@@ -44,8 +45,9 @@ func checkLineBreaks(name string, text []byte) error {
 	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line only for some YAML parsers: write \"\\u%04[1]X\" in double quotes", r)
 }
 
-// version12 matches a %YAML 1.2 directive where a directive is allowed. The parser refuses version 1.2, so 1.1 replaces
-// it. A document cannot contain anything that YAML 1.1 and 1.2 read differently.
+// version12 matches a %YAML 1.2 directive where a directive is allowed. The parser refuses version 1.2, so parseYAML
+// replaces 1.2 by 1.1. This is safe, because a document cannot contain anything that the two versions read
+// differently.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
@@ -143,7 +145,7 @@ var supportedTags = map[string]bool{
 	"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!null": true, "!!timestamp": true, "!!map": true, "!!seq": true, "": true,
 }
 
-// alias converts the anchored value to which an alias refers, and sets the position of the alias.
+// alias converts the anchored value to which an alias refers, and gives the value the position of the alias.
 func (c *converter) alias(n *Node, y *yaml.Node, depth int) *Node {
 	if c.open[y.Alias] {
 		c.stop(n, "alias *%s is inside the value of its own anchor", message.Shorten(y.Value, 60))
@@ -216,7 +218,8 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	}
 }
 
-// stop reports that the text exceeds a limit, at the outermost alias while aliases are expanded.
+// stop reports that the text exceeds a limit. While an alias is expanded, the problem has the position of the
+// outermost alias.
 func (c *converter) stop(n *Node, format string, args ...any) {
 	c.stopped = true
 	position := n.Position
@@ -230,7 +233,8 @@ func (c *converter) add(p problem.Position, format string, args ...any) {
 	c.problems = append(c.problems, errorAt(p.File, p.Line, p.Column, format, args...)...)
 }
 
-// position returns the position of a node, but the end of the text for a node that the parser places after the text.
+// position returns the position of a node. If the parser places the node after the text, the result is the end of the
+// text.
 func (c *converter) position(y *yaml.Node) problem.Position {
 	if y.Line > c.end.Line {
 		return c.end

@@ -20,8 +20,8 @@ type syntaxError struct {
 	found string           // the character at the error; empty at the end of the text
 }
 
-// syntaxMessage is the message of trainyard for an error of the parser. In the message, {found} is replaced by the character at
-// the error, and {line} by the line of syntaxError.start.
+// syntaxMessage is trainyard's message for an error of the parser. In the message, {found} stands for the character
+// at the error, and {line} for the line of syntaxError.start.
 type syntaxMessage struct {
 	text    string
 	atEnd   string // the message at the end of the text, if different

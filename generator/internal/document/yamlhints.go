@@ -34,7 +34,8 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 }
 
 // lineBefore returns the index of the nearest line above that is not blank, or -1. If skipComments is true, comment
-// lines are ignored too. A comment matters only for a text on several lines, because a comment ends this text.
+// lines are ignored too. Comment lines matter if a text may continue over several lines, because a comment ends such
+// a text.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {
@@ -44,7 +45,8 @@ func lineBefore(lines []string, index int, skipComments bool) int {
 	return -1
 }
 
-// misalignedKey explains a key that is indented less than the mapping above the key, but more than the parent of that mapping.
+// misalignedKey explains a key with an indentation between two levels: less than the mapping above the key, but more
+// than that mapping's parent.
 func misalignedKey(lines []string, at problem.Position) string {
 	line, least := 0, 0
 	for i := lineBefore(lines, at.Line-1, true); i >= 0; i = lineBefore(lines, i, true) {
@@ -70,8 +72,8 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // quote matches a double or single quote, but not an apostrophe inside a word.
 var quote = regexp.MustCompile(`"|\B'|'\B`)
 
-// quoteHint names the last line up to an error that has an odd number of quotes. In this line, a closing quote may be missing,
-// although the parser reports the error at the next quote, which can be many lines below.
+// quoteHint names the last line with an odd number of quotes, searching upwards from an error. A closing quote may be
+// missing in this line. The parser then reports the error at the next quote, which can be many lines below.
 func quoteHint(text []byte, at problem.Position) string {
 	lines := strings.Split(string(text), "\n")
 	for i := min(at.Line, len(lines)) - 1; i >= 0; i-- {

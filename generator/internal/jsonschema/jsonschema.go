@@ -77,7 +77,7 @@ func (p Pattern) MarshalJSON() ([]byte, error) {
 // Never returns the schema that allows nothing.
 func Never() *Schema { return &Schema{never: true} }
 
-// MarshalJSON writes the schema with those keywords that are set.
+// MarshalJSON writes the schema with the keywords that are set.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.never {
 		return []byte("false"), nil

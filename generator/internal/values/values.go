@@ -11,7 +11,7 @@ func Mapping(from map[string]any, keys ...string) map[string]any {
 	return from
 }
 
-// Mappings returns the items of the list at a key that are mappings.
+// Mappings returns the mappings in the list at a key. Other items are left out.
 func Mappings(from map[string]any, key string) []map[string]any {
 	list, _ := from[key].([]any)
 	var items []map[string]any

@@ -29,7 +29,7 @@ func Choice(text, word string, allowed []string) string {
 	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoted, ", "))
 }
 
-// Lookalike returns a remark about the first character of a word that is not in ASCII, because this character may only look
+// Lookalike returns a remark about the first character outside of ASCII in a word, because this character may look
 // like an ASCII letter. If all characters are in ASCII, the remark is empty.
 func Lookalike(word string) string {
 	for _, r := range word {
@@ -40,7 +40,8 @@ func Lookalike(word string) string {
 	return ""
 }
 
-// Describe returns the type of a mapping or list, or the value of a scalar, with its type if another type is wanted.
+// Describe describes a value in a message: the type of a mapping or list, or the value of a scalar. If another type
+// is wanted, the scalar's type precedes its value.
 func Describe(n *document.Node, want cue.Kind) string {
 	switch n.Kind {
 	case document.Mapping:

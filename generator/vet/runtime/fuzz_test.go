@@ -70,7 +70,6 @@ func TestVetAcceptsAnyValueAnywhere(t *testing.T) {
 	}
 }
 
-// descendants returns the nodes below a node.
 func descendants(n *document.Node) []*document.Node {
 	var all []*document.Node
 	for _, f := range n.Fields {
@@ -82,10 +81,8 @@ func descendants(n *document.Node) []*document.Node {
 	return all
 }
 
-// lineBreak matches the line breaks of YAML.
 var lineBreak = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
 
-// check runs Vet on any text, and checks the result.
 func check(t *testing.T, name, text string) {
 	t.Helper()
 	report, err := Vet(name, []byte(text))
@@ -109,7 +106,7 @@ func check(t *testing.T, name, text string) {
 	}
 }
 
-// compareWithDecoder compares the type errors of Vet with those of Kubernetes' strict decoder.
+// compareWithDecoder compares the type errors of Vet with the type errors of Kubernetes' strict decoder.
 func compareWithDecoder(t *testing.T, name, text string) {
 	t.Helper()
 	documents, _ := document.ParseStream(name, []byte(text))

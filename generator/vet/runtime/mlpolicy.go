@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers checks mlPolicy.numNodes, which Trainer applies to the launcher because of its ancestor label.
+// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer would start this number of launchers, because it applies
+// numNodes to the ReplicatedJob with the ancestor label.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.number(); ok && number > 1 && p.launcher.isSet() {
@@ -30,8 +31,9 @@ func unsupportedMPI(p *pass) {
 	}
 }
 
-// launcherNotANode finds runtimes in which the environment and resources of a TrainJob do not reach the nodes. Trainer
-// sets both in the ReplicatedJob with the ancestor label, and in the nodes only if the launcher is also a node.
+// launcherNotANode finds runtimes in which the variables and resources of a TrainJob do not reach the nodes. Trainer
+// sets them in the ReplicatedJob with the ancestor label. It sets them in the nodes only if the launcher is also a
+// node.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -41,8 +43,8 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read.
-// Trainer mounts key files with modes that ssh refuses in this case, whatever the path.
+// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read, and
+// Trainer mounts key files with such modes at every path.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())
@@ -86,7 +88,8 @@ func gpusPerNode(r runtime) int {
 	return 0
 }
 
-// gpus returns the largest amount of resources with "gpu" in their names. If several match, Trainer chooses at random.
+// gpus returns the amount of the resource with "gpu" in its name. If several resources match, Trainer chooses one at
+// random, and gpus returns the largest amount.
 func gpus(resources value) int {
 	most := 0
 	for _, v := range resources.fields() {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// reservedVolume recognizes a volume by its name, and a volume mount by its path, as Trainer does.
+// reservedVolume finds volumes and mounts that Trainer replaces with its own. Like Trainer, it recognizes a volume by
+// its name, and a mount by its path.
 func reservedVolume(p *pass) {
 	for _, job := range p.mpiJobs() {
 		names, paths := []string{"mpi-ssh-auth"}, []string{p.keysDir()}
@@ -27,7 +28,7 @@ func reservedVolume(p *pass) {
 }
 
 // reservedVariables always get their value from Trainer. Trainer also sets OMPI_MCA_orte_set_default_slots, but
-// runtimes may list this variable, because its position among the others can matter.
+// runtimes may list this variable, because its position in the list of variables can matter.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {
@@ -59,7 +60,8 @@ func inheritedLauncherArgs(p *pass) {
 	}
 }
 
-// openMPI5Hostfile finds launchers that pass no host file to PRRTE. PRRTE ignores the variables that Trainer sets.
+// openMPI5Hostfile finds launchers that pass no host file to PRRTE, which starts the ranks of Open MPI 5. PRRTE
+// ignores the variables that Trainer sets.
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
 	if !c.isSet() {

@@ -34,7 +34,8 @@ func missingNode(p *pass) {
 	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
 }
 
-// wrongContainerName reports the name of a job's only container, because the user must change this name.
+// wrongContainerName finds jobs without a container called node. If a job has only one container, the problem is at
+// the container's name, because the user must change this name.
 func wrongContainerName(p *pass) {
 	for _, job := range p.mpiJobs() {
 		if mainContainer(job).isSet() {
@@ -72,7 +73,8 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// wrongSuccessPolicy allows Any without targets, because Any needs one completed job, and only the launcher completes.
+// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. The operator Any without targets is
+// allowed, because Any needs one completed job, and only the launcher ever completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkTypes reports all type errors of a runtime with their positions, like strict decoding into Trainer's Go type.
-// TrainingRuntimes and ClusterTrainingRuntimes have the same type.
+// checkTypes reports the same type errors as strict decoding into Trainer's Go type, but with the position of each
+// error. TrainingRuntimes and ClusterTrainingRuntimes have the same type.
 func (p *pass) checkTypes() {
 	p.compare(p.root, reflect.TypeFor[trainer.ClusterTrainingRuntime]())
 }
@@ -75,7 +75,8 @@ func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
 	return "leave it out"
 }
 
-// fieldTypes maps the JSON names of a struct's fields, including those of inlined structs, to their types.
+// fieldTypes maps the JSON name of each field in a struct to the field's type. The fields of inlined structs are
+// included.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for i := range t.NumField() {

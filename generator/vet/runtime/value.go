@@ -47,7 +47,8 @@ func (v value) fields() []value {
 	return all
 }
 
-// items returns the items of a list. The path of an item ends with the name or, without a name, the index of the item.
+// items returns the items of a list. The path of an item ends with the item's name, or with its index if the item has
+// no name.
 func (v value) items() []value {
 	all := make([]value, len(v.node.Items))
 	for i, n := range v.node.Items {

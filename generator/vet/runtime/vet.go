@@ -1,7 +1,7 @@
 // Package runtimevet checks the text of training runtimes that trainyard did not generate. The package finds traps,
-// which are mistakes in the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only become
-// visible when a TrainJob hangs, runs on one node, or runs twice. Nothing outside the file is checked, such as the
-// content of an image.
+// which are mistakes in the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only
+// become visible when a TrainJob hangs, runs on one node, or runs twice. The package checks nothing outside the file,
+// such as an image's content.
 package runtimevet
 
 import (
@@ -53,7 +53,7 @@ func IsRuntimeFile(name string, text []byte) bool {
 	})
 }
 
-// isEmptyList recognizes what kubectl prints for a cluster without runtimes.
+// isEmptyList recognizes an empty List, which kubectl prints for a cluster without runtimes.
 func isEmptyList(n *document.Node) bool {
 	items := n.Get("items")
 	return isList(n) && !items.Empty() && len(items.Items) == 0
@@ -129,7 +129,8 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether a value, or a value that contains it, has a wrong type. Other rules ignore such values.
+// hasWrongType reports whether a value, or a value that contains it, has a wrong type. Other rules ignore these
+// values.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

@@ -106,10 +106,9 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 	}
 }
 
-// mark precedes each value that Vet must report, in the text of a test case.
+// mark stands before each value that Vet must report.
 const mark = "»"
 
-// edited is a good runtime with some edits.
 type edited struct {
 	base  string   // the runtime to edit; good if empty
 	edits []string // old, new, old, new ...
@@ -153,7 +152,6 @@ func unmark(text string) (plain string, places []string) {
 // form matches a message: the rule, the effect and its cause, and what to write instead.
 var form = regexp.MustCompile(`^([a-z0-9-]+): [^:].+: .+[^.]$`)
 
-// summary returns the position, rule and path of a problem.
 func summary(t *testing.T, p problem.Problem) string {
 	t.Helper()
 	m := form.FindStringSubmatch(p.Message)

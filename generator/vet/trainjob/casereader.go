@@ -70,7 +70,8 @@ func (r *caseReader) checkName(at problem.Position, what, name string, known []s
 	r.add(at, "unknown %s %s: %s", what, message.Quote(name), hint)
 }
 
-// readCase does not check a case with invalid fields for missing fields, because a required field may be misspelled.
+// readCase reads one case. It reports missing fields only if all present fields are valid, because an unknown key can
+// be a misspelled required key.
 func (r *caseReader) readCase(n *document.Node) {
 	before := len(r.problems)
 	r.checkKeys(n, caseKeys)

@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// problemAt returns a problem of a TrainJob. The path has the form that the API server uses.
+// problemAt returns a problem of a TrainJob. The API server uses the same form of paths.
 func problemAt(job *document.Node, path string, rule problem.Rule, message string) problem.Problem {
 	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
 }
@@ -48,7 +48,7 @@ func cutBracket(inside string) (step, rest string) {
 }
 
 type findings struct {
-	environments int // number of environments
+	environments int
 	problems     problem.List
 	foundIn      map[problem.Problem][]string // the environments that have a problem
 }

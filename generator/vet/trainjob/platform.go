@@ -36,8 +36,8 @@ func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) 
 	return WithRules(ctx, p, r, generated)
 }
 
-// WithRules reads the rules of each generated platform. If spec.admission.enforce of a platform is none, the platform
-// has no rules, so WithRules generates the rules that the platform would have with the value audit.
+// WithRules reads the rules of each generated platform. If spec.admission.enforce is none, a platform has no rules.
+// WithRules then generates the rules that the platform would have with spec.admission.enforce: audit.
 func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
 	platforms, err := readAll(generated)
 	if err != nil || !slices.ContainsFunc(platforms, Platform.hasNoRules) {

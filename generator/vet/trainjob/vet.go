@@ -19,9 +19,9 @@ import (
 // Report is the result for a file of TrainJobs. All lists are in the order of the text.
 type Report struct {
 	TrainJobs  int          // number of TrainJobs in the file
-	Invalid    problem.List // values that the API server refuses, independent of rules
+	Invalid    problem.List // values that the API server refuses even without rules
 	Denied     problem.List // values that a rule forbids
-	Unenforced problem.List // values that a rule forbids, but the cluster does not enforce the rules
+	Unenforced problem.List // values that a rule forbids in an environment that does not enforce rules
 }
 
 // Rules that do not depend on a tenant.
@@ -32,9 +32,10 @@ var (
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules for the TrainJob"}
 )
 
-// Vet checks every TrainJob of a YAML stream, a JSON file, or a List from kubectl get on all platforms, and ignores
-// other documents. The rules are those of the tenant or, if tenant is empty, of the namespace of each TrainJob. The
-// error is a problem.List if the text cannot be read, and a *TenantError if no TrainJob has a tenant with rules.
+// Vet checks every TrainJob in a text against the rules of all platforms. The text is a YAML stream, a JSON file, or
+// a List from kubectl get, and can contain other documents. The rules belong to the given tenant or, if tenant is
+// empty, to the tenant that the TrainJob's namespace names. The error is a problem.List if the text cannot be read,
+// and a *TenantError if no TrainJob has a tenant with rules.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {

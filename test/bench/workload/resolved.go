@@ -7,9 +7,8 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// Resolved returns the document of one environment as YAML, with only the first tenants. The patch of the
-// environment is already merged into this document, for programs that do not support layers. trainyard computes
-// such a document from layers internally.
+// Resolved returns the document of one environment as YAML. The document contains only the given number of tenants.
+// The environment's patch is already merged into the document, because only trainyard supports environments.
 func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	whole := s.spec()
 	patch := whole.Environments[Environment(environment)]
@@ -25,8 +24,7 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 }
 
 // merge merges a patch into a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
-// of mappings with names. This difference does not matter here, because no environment of a workload changes a list
-// of mappings with names.
+// whose items have names. No environment of a workload changes such a list.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

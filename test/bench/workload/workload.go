@@ -109,7 +109,7 @@ func (s Size) spec() spec {
 	whole := spec{
 		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
 		Ceilings:     atMost(64),
-		Admission:    mapping{"enforce": "none"}, // no admission policies, because other programs must generate the same objects
+		Admission:    mapping{"enforce": "none"}, // no admission policies, because the compared programs generate none
 		Runtimes:     map[string]mapping{},
 		Tenants:      map[string]tenant{},
 		Environments: map[string]spec{},

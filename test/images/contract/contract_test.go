@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 // script is the path of the script that these tests run.
 const script = "examples/images/check-image.sh"
 
-// check runs the script as a user without a passwd entry. Programs in fakes replace programs of this machine with the
-// same names. Programs in missing are hidden from the script.
+// check runs the script as a user without a passwd entry. The script finds the programs in fakes before this
+// machine's programs with the same names. It does not find the programs in missing.
 func check(t *testing.T, fakes map[string]string, missing []string, args ...string) podrunner.Result {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, script))
@@ -65,7 +65,7 @@ func programPath(t *testing.T, name string) string {
 	return path
 }
 
-// These fake programs print the same output as the programs of other MPI implementations.
+// These fake programs make the script recognize another MPI implementation.
 var (
 	hydra = map[string]string{"mpirun": "echo HYDRA build details:", "hydra_pmi_proxy": "exit 1"}
 	intel = map[string]string{
