@@ -56,7 +56,7 @@ func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 			return rootCause(ctx.Err())
 		}
 		if err := p.link(s, name); err != nil {
-			return fmt.Errorf("%s: keeping an unknown file needs a hard link: %w: move it away, or write to another folder", name, rootCause(err))
+			return fmt.Errorf("%s: an unknown file can be kept only with a hard link: %w: move the file away, or write to another folder", name, rootCause(err))
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EBUSY):
-		return fmt.Errorf("%w: a mount point cannot be replaced, but a folder in it can: add a name to the path", rootCause(err))
+		return fmt.Errorf("%w: a mount point cannot be replaced: write to a folder inside it, with a longer path", rootCause(err))
 	case errors.Is(err, syscall.EXDEV):
 		return fmt.Errorf("%w: a mount point, or a folder in a lower layer of an overlay, cannot be replaced: write to another folder", rootCause(err))
 	default:

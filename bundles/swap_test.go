@@ -53,7 +53,7 @@ func TestSwap(t *testing.T) {
 		},
 		"a mount point": {
 			with: func(string, string) error { return &os.PathError{Op: "renameat2", Path: "x", Err: syscall.EBUSY} },
-			want: "device or resource busy: a mount point cannot be replaced, but a folder in it can: add a name to the path; nothing was changed",
+			want: "device or resource busy: a mount point cannot be replaced: write to a folder inside it, with a longer path; nothing was changed",
 		},
 		"another device": {
 			with: func(string, string) error { return syscall.EXDEV },

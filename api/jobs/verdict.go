@@ -50,7 +50,7 @@ func (v View) Verdict() (*Verdict, error) {
 				return nil, fmt.Errorf("reading the verdict of %s: %w", launcher.Name, err)
 			}
 			if found.Hosts < 1 || found.Reached > found.Hosts {
-				return nil, fmt.Errorf("reading the verdict of %s: it has no hosts: %s", launcher.Name, c.State.Terminated.Message)
+				return nil, fmt.Errorf("reading the verdict of %s: the numbers of hosts are missing or wrong: %s", launcher.Name, c.State.Terminated.Message)
 			}
 			return found, nil
 		}

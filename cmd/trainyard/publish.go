@@ -123,7 +123,7 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes 
 		return err
 	}
 	if to.tag != "" && len(platforms) > 1 {
-		return usageErrorf("destination %q: one tag is one artifact, and the document has environments: name one with --env (%s), or leave out the tag", dest, strings.Join(environments(platforms), ", "))
+		return usageErrorf("destination %q: the document has several environments, but a tag names only one artifact: name an environment with --env (%s), or leave out the tag", dest, strings.Join(environments(platforms), ", "))
 	}
 	uploads, err := f.pack(ctx, to, platforms, pack)
 	if err != nil {

@@ -193,7 +193,7 @@ func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amou
 	}
 	for _, s := range job.Shortages(quota, job.DefaultNodes) {
 		if !exceeded[s.Resource] {
-			c.report(&c.Notes, path, DefaultOverQuota, fmt.Sprintf("its default TrainJob of %d nodes requests %s, and quota.%[3]s is %[4]v: set fewer nodes in TrainJobs, or raise quota.%[3]s",
+			c.report(&c.Notes, path, DefaultOverQuota, fmt.Sprintf("the default TrainJob of this runtime has %d nodes and requests %s, and quota.%[3]s is %[4]v: set fewer nodes in TrainJobs, or raise quota.%[3]s",
 				job.DefaultNodes, sizing.Format(s.Resource, s.Requested), s.Resource, given[s.Resource]))
 		}
 	}

@@ -168,7 +168,7 @@ func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job siz
 	case best.Nodes == 0:
 		c.report(&c.Problems, path, JobNeverAdmitted, "no TrainJob of this runtime can be admitted: "+whyNever(best.Limit, bestQueue))
 	case best.Nodes < job.DefaultNodes:
-		c.report(&c.Notes, path, DefaultNeverAdmitted, fmt.Sprintf("its default TrainJob of %d nodes is never admitted, because ClusterQueue %s admits at most %d nodes: set fewer nodes in TrainJobs, or raise the quota",
+		c.report(&c.Notes, path, DefaultNeverAdmitted, fmt.Sprintf("the default TrainJob of this runtime has %d nodes and is never admitted, because ClusterQueue %s admits at most %d nodes: set fewer nodes in TrainJobs, or raise the quota",
 			job.DefaultNodes, bestQueue, best.Nodes))
 	}
 	return sizes

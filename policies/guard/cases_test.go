@@ -72,12 +72,12 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{activeDeadlineSeconds: 60}`), refuses: specs(`{podTemplateOverrides: []}`, `{labels: {team: a}}`),
 	},
 	"number of nodes": {
-		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8, which is what mpi allows, got",
+		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8, the limit of runtime mpi, got",
 		accepts: specs(`{}`, `{trainer: {numNodes: 1}}`, `{trainer: {numNodes: 8}}`),
 		refuses: specs(`{trainer: {numNodes: 9}}`, `{trainer: {numNodes: 0}}`, `{trainer: {numNodes: -1}}`),
 	},
 	"number of processes": {
-		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, which is what mpi allows, got",
+		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, the limit of runtime mpi, got",
 		accepts: specs(`{trainer: {numProcPerNode: 1}}`, `{trainer: {numProcPerNode: 4}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 5}}`, `{trainer: {numProcPerNode: 0}}`),
 	},
@@ -86,7 +86,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{trainer: {numProcPerNode: auto}}`, `{trainer: {numProcPerNode: "2"}}`),
 	},
 	"default number of processes": {
-		rule: RuleProcessLimit, data: with("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got none, for which Trainer uses the number of GPUs, 5",
+		rule: RuleProcessLimit, data: with("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got no number, so Trainer starts one process for each GPU, 5",
 		accepts: specs(`{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 4}}}}`, `{trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 5000m}}}}`),
@@ -97,7 +97,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {numProcPerNode: 5}}`),
 	},
 	"number of GPUs": {
-		rule: RuleGPULimit, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, which is what mpi allows, got",
+		rule: RuleGPULimit, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, the limit of runtime mpi, got",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4000m, cpu: 64}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 2}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 0, amd.com/GPU: 4}}}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {numProcPerNode: 1, resourcesPerNode: {requests: {nvidia.com/gpu: "4001m"}}}}`,
@@ -216,7 +216,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{trainer: {env: [{name: A}, {name: OMPI_MCA_orte_default_hostfile, value: /dev/null}]}}`),
 	},
 	"sources of variables": {
-		rule: RuleDisallowedVariableSource, at: "spec", says: "not among",
+		rule: RuleDisallowedVariableSource, at: "spec", says: "may not set here",
 		accepts: append(specs(`{trainer: {env: [{name: A, valueFrom: {configMapKeyRef: {name: a, key: b}}}, {name: B, valueFrom: {secretKeyRef: {name: a, key: b}}}]}}`),
 			pods(`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]}}`)...),
 		refuses: append(specs(`{trainer: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}`, `{initializer: {model: {env: [{name: A, valueFrom: {fileKeyRef: {key: a}}}]}}}`),

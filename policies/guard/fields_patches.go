@@ -68,8 +68,8 @@ func volume() fieldSchema {
 			}}},
 		}},
 		"hostPath":  forbidden("this volume gives access to the cluster node and to files that others left there" + orClaim),
-		"nfs":       forbidden("this volume can give access to storage of others" + orClaim),
-		"csi":       forbidden("this volume can give access to storage of others" + orClaim),
+		"nfs":       forbidden("this volume can give access to other teams' storage" + orClaim),
+		"csi":       forbidden("this volume can give access to other teams' storage" + orClaim),
 		"ephemeral": forbidden("this volume creates a claim that is not deleted in time" + orClaim),
 	}}
 }

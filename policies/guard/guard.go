@@ -60,8 +60,8 @@ func Rules() []Definition {
 		{RuleNodeLimit, "A TrainJob may not request more nodes than its runtime allows", withRuntime(nodeLimit)},
 		{RuleProcessLimit, "A TrainJob may not request more processes per node than its runtime allows", withRuntime(processLimit)},
 		{RuleGPULimit, "A TrainJob may not request more GPUs per node than its runtime allows", withRuntime(gpuLimit)},
-		{RuleMissingResources, "A TrainJob that sets resourcesPerNode must include CPU and memory if Trainer drops those of the runtime", withRuntime(missingResources)},
-		{RuleZeroAmount, "A TrainJob may not set an amount of CPU or memory to 0, because that is no limit", zeroAmount},
+		{RuleMissingResources, "A TrainJob that sets resourcesPerNode must include CPU and memory if Trainer drops the runtime's resources", withRuntime(missingResources)},
+		{RuleZeroAmount, "A TrainJob may not set an amount of CPU or memory to 0, because Kubernetes takes 0 for no limit", zeroAmount},
 		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices if the network is encrypted, because RDMA traffic would not be encrypted", unencryptedRDMA},
 		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because its nodes run that image", withRuntime(imageMismatch)},
 		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},
@@ -78,7 +78,7 @@ func Rules() []Definition {
 		{RuleUnlistedQueue, "A TrainJob must use a queue of its tenant, if the tenant has queues", unlistedQueue},
 		{RuleUnlistedPriorityClass, "A TrainJob may only use priority classes that its tenant lists", unlistedPriorityClass},
 		{RuleUnmanagedNamespace, "The namespace of a TrainJob must have the label that Kueue requires", unmanagedNamespace},
-		{RuleReservedMetadata, "Only controllers may set finalizers of a TrainJob, and owners that control it", reservedMetadata},
+		{RuleReservedMetadata, "Only controllers may set finalizers and controlling owners of a TrainJob", reservedMetadata},
 		{RuleOrphaningDeletion, "The deletion of a TrainJob or its JobSet must delete the pods, too", noDeletion},
 	}
 }

@@ -27,7 +27,7 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
 	}
-	return forbid(trainerPath.Child("numNodes"), "want 1 to %d, which is what %s allows, got %d", runtime.MaxNodes, printable(job.Runtime.Name), *job.Nodes)
+	return forbid(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printable(job.Runtime.Name), *job.Nodes)
 }
 
 // processLimit limits the number of processes per node. For runtimes without MPI, Trainer 2.1 also accepts words such
@@ -35,13 +35,13 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 // process for each GPU.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
-	want := fmt.Sprintf("want 1 to %d, which is what %s allows", runtime.MaxProcPerNode, printable(job.Runtime.Name))
+	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printable(job.Runtime.Name))
 	if job.Processes == nil {
 		processes := highest(job, func(amounts map[string]resource.Quantity) resource.Quantity {
 			return defaultProcesses(amounts, runtime)
 		})
 		if processes.CmpInt64(runtime.MaxProcPerNode) > 0 {
-			return forbid(path, "%s, got none, for which Trainer uses the number of GPUs, %s: write a number", want, processes.String())
+			return forbid(path, "%s, got no number, so Trainer starts one process for each GPU, %s: write a number", want, processes.String())
 		}
 		return nil
 	}
@@ -70,7 +70,7 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 	if got.CmpInt64(runtime.MaxGPUsPerNode) <= 0 {
 		return nil
 	}
-	return forbid(trainerPath.Child("resourcesPerNode"), "want at most %d GPUs per node, which is what %s allows, got %s",
+	return forbid(trainerPath.Child("resourcesPerNode"), "want at most %d GPUs per node, the limit of runtime %s, got %s",
 		runtime.MaxGPUsPerNode, printable(job.Runtime.Name), got.String())
 }
 
@@ -140,7 +140,7 @@ func zeroAmount(job Job, _ Parameters) field.ErrorList {
 		for _, name := range basicResources {
 			if amount, given := amounts[name]; given && amount.IsZero() {
 				path := trainerPath.Child("resourcesPerNode", key).Key(name)
-				errs = append(errs, field.Forbidden(path, "want more than 0, or leave it out for the amount of the runtime"))
+				errs = append(errs, field.Forbidden(path, "want more than 0, or leave it out to get the amount of the runtime"))
 			}
 		}
 	}

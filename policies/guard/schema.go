@@ -62,7 +62,7 @@ func (o object) check(v value, f *findings) {
 		}
 		switch schema := o.fields[key].(type) {
 		case nil:
-			f.disallow(below, o.rule, "not among the fields that a TrainJob may set here: "+o.advice(key))
+			f.disallow(below, o.rule, "a field that TrainJobs may not set here: "+o.advice(key))
 		case forbidden:
 			f.disallow(below, o.rule, string(schema))
 		default:

@@ -110,7 +110,7 @@ func awaitPolicy(t *testing.T, cp *controlplane.ControlPlane, tenant string) {
 	unlisted := cases.Case{Tenant: tenant, TrainJob: trainJob("probe", tenant, "unlisted")}
 	poll.Until(t, policyTimeout, func(context.Context) error {
 		if message, err := submit(t, cp, unlisted); !strings.Contains(message, ": unlisted-runtime: ") {
-			return fmt.Errorf("a TrainJob of an unlisted runtime in %s: %w", tenant, errors.Join(err, errors.New("not refused by rule runtime")))
+			return fmt.Errorf("a TrainJob of an unlisted runtime in %s: %w", tenant, errors.Join(err, errors.New("not refused by rule unlisted-runtime")))
 		}
 		return nil
 	})

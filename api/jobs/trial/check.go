@@ -72,7 +72,7 @@ func checksFor(runtime jobs.Runtime) []check {
 	add("placed", "all pods are created and scheduled", checkPlaced)
 	add("keys", "SSH keys, hostfile and volumes are mounted", checkMounted)
 	add("image", "the image is on every cluster node", checkImage)
-	add("user", "containers start as their user", checkUser)
+	add("user", "containers start with the pod's user", checkUser)
 	add("sshd", "sshd listens on every node", checkSSHD)
 	if runtime.HasPreflight() {
 		add("dns", "names of all hosts resolve", checkDNS)

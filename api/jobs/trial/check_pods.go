@@ -19,7 +19,7 @@ func checkPlaced(o *observation) finding {
 		return finding{status: Failed, detail: "Trainer refuses the runtime: " + outcome.Message}
 	}
 	if meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
-		return open("the TrainJob is suspended, until a queue admits it")
+		return open("the TrainJob is suspended until a queue admits it")
 	}
 	if strings.Contains(o.creationFailure, "forbidden") || strings.Contains(o.creationFailure, "denied the request") {
 		return finding{status: Failed, detail: "the TrainJob's pods are rejected", evidence: o.creationFailure}

@@ -8,7 +8,7 @@ var hints = []struct {
 	message *regexp.Regexp
 	hint    string
 }{
-	{regexp.MustCompile(`ErrImageNeverPull`), "the image is not on the cluster node, and imagePullPolicy Never forbids to pull it"},
+	{regexp.MustCompile(`ErrImageNeverPull`), "the image is not on the cluster node, and imagePullPolicy Never forbids pulling it"},
 	{regexp.MustCompile(`ImagePullBackOff|ErrImagePull|InvalidImageName`), "check the image's name, whether the registry can be reached, and imagePullSecrets"},
 	{regexp.MustCompile(`violates PodSecurity`), "the namespace's Pod Security level forbids this pod: runtimes that trainyard generates comply with level restricted"},
 	{regexp.MustCompile(`security context constraint`), "no security context constraint that the namespace can use admits this pod: on OpenShift, set target.openshift, so that the namespace determines the user"},

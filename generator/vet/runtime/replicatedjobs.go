@@ -18,7 +18,7 @@ func missingLauncher(p *pass) {
 			return
 		}
 	}
-	p.problem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add one that runs mpirun")
+	p.problem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add a ReplicatedJob called launcher that runs mpirun")
 }
 
 // missingNode finds runtimes with a launcher but without nodes. Such a runtime works only for TrainJobs with one node.
@@ -104,7 +104,7 @@ func impossibleDependency(p *pass) {
 				p.checkDependency(job, dependency, earlier)
 			}
 		case len(dependencies.items()) > 0:
-			p.problem(dependencies, "JobSet refuses dependencies of the first ReplicatedJob: list this one after its dependencies")
+			p.problem(dependencies, "JobSet refuses dependencies of the first ReplicatedJob: list this ReplicatedJob after the ReplicatedJobs on which it depends")
 		}
 		earlier[job.name()] = true
 	}

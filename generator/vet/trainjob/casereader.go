@@ -115,7 +115,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 		{job.Get("metadata").Get("namespace"), "namespace", tenant},
 	} {
 		if field.value != nil && field.value.AsString() != field.want {
-			r.add(field.value.Position, "want %[1]s: %[2]s, or no %[1]s, because the rules of %[3]s apply to nothing else", field.key, field.want, tenant)
+			r.add(field.value.Position, "want %[1]s: %[2]s, or no %[1]s, because the rules of tenant %[3]s apply only to TrainJobs with this value", field.key, field.want, tenant)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestVetNamesEnvironments(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4, which is what mpi allows, got 5 (in environment dev)",
+		"job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4, the limit of runtime mpi, got 5 (in environment dev)",
 		"job.yaml:6:33: spec.trainer.image: image-mismatch: nodes would still run quay.io/acme/mpi:1: leave it out, or use a runtime with other",
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n"), got.Denied.Error()); diff != "" {
