@@ -31,6 +31,8 @@ var tenant = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attribut
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
 	conditions, validations, messages cel.ConditionEvaluator
+	// budget is the cost that all validations may have together, and all messages after them.
+	budget int64
 }
 
 // expression is a CEL expression with its type. The name is empty for validations and messages.
@@ -76,7 +78,7 @@ func compile(source *admissionv1.ValidatingAdmissionPolicy) (*policy, error) {
 		errs = append(errs, compiled.CompilationErrors()...)
 		return compiled
 	}
-	p := &policy{source, evaluator(conditions), evaluator(validations), evaluator(messages)}
+	p := &policy{source, evaluator(conditions), evaluator(validations), evaluator(messages), celconfig.RuntimeCELCostBudget}
 	return p, errors.Join(errs...)
 }
 
@@ -116,7 +118,7 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	if len(failed) > 0 {
 		return failed[:1]
 	}
-	budget = celconfig.RuntimeCELCostBudget
+	budget = p.budget
 	results := run(p.validations)
 	messages := run(p.messages)
 	var denials []string

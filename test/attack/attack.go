@@ -1,0 +1,104 @@
+// Package attack submits hostile TrainJobs as an editor of a tenant, while other code adds and removes the tenant.
+package attack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/test/poll"
+)
+
+// pause is the time between two TrainJobs.
+const pause = 5 * time.Millisecond
+
+// timeout is how long Await waits.
+const timeout = 3 * time.Minute
+
+// Attack counts the answers to the TrainJobs that an editor submits.
+type Attack struct {
+	// Admitted counts TrainJobs that the policy admitted. Policy and Rights count refusals by the policy and for lack of
+	// rights.
+	Admitted, Policy, Rights atomic.Int64
+}
+
+// Start submits TrainJobs with an unlisted runtime until the test ends. The editor is a member of the group that is named
+// like the namespace.
+func Start(t testing.TB, config *rest.Config, namespace string) *Attack {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.Impersonate = rest.ImpersonationConfig{UserName: "mallory", Groups: []string{namespace, "system:authenticated"}}
+	editor, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, done := &Attack{}, make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		for i := 0; ctx.Err() == nil; i++ {
+			a.submit(ctx, editor, namespace, i)
+			time.Sleep(pause)
+		}
+	}()
+	return a
+}
+
+// submit submits a TrainJob, and counts the answer.
+func (a *Attack) submit(ctx context.Context, editor client.Client, namespace string, i int) {
+	err := editor.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.TrainerAPIVersion, "kind": "TrainJob",
+		"metadata": map[string]any{"name": fmt.Sprintf("hostile-%d", i), "namespace": namespace},
+		"spec":     map[string]any{"runtimeRef": map[string]any{"name": "unlisted"}},
+	}})
+	switch {
+	case err == nil:
+		a.Admitted.Add(1)
+	case strings.Contains(err.Error(), "ValidatingAdmissionPolicy"):
+		a.Policy.Add(1)
+	case apierrors.IsForbidden(err):
+		a.Rights.Add(1)
+	case strings.Contains(err.Error(), "admission webhook"):
+		// Trainer's webhook runs after the policy, and refuses runtimes that do not exist. So the policy admitted the TrainJob.
+		a.Admitted.Add(1)
+	}
+}
+
+// Rounds returns the number of times that a test adds and removes a tenant, which is TRAINYARD_ONBOARDINGS or the default.
+func Rounds(t testing.TB, byDefault int) int {
+	t.Helper()
+	text := os.Getenv("TRAINYARD_ONBOARDINGS")
+	if text == "" {
+		return byDefault
+	}
+	rounds, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("TRAINYARD_ONBOARDINGS: %v", err)
+	}
+	return rounds
+}
+
+// Await waits until a counter of the attack is ten higher than now.
+func (a *Attack) Await(t testing.TB, counter *atomic.Int64) {
+	t.Helper()
+	want := counter.Load() + 10
+	poll.Until(t, timeout, func(context.Context) error {
+		if n := counter.Load(); n < want {
+			return fmt.Errorf("%d refusals, want %d", n, want)
+		}
+		return nil
+	})
+}
