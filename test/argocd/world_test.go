@@ -49,7 +49,7 @@ type world struct {
 // newWorld sets up Argo CD as an admin does, and makes Argo CD apply the example acme.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods()), repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
+	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name())), repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
 	w.layer(t, "local.yaml", fmt.Sprintf(local, w.url))
 	w.generate(t)
 	w.push(t, "Deliver the platform")
