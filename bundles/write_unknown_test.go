@@ -119,11 +119,11 @@ func TestNoHardLinks(t *testing.T) {
 		"an unchanged file": {err: syscall.EPERM},
 		"an unknown file": {
 			before: does(edit("own/notes")), err: syscall.EPERM,
-			want: "own/notes: keeping an unknown file needs a hard link: operation not permitted: move it away, or write to another folder; nothing was changed",
+			want: "own/notes: an unknown file can be kept only with a hard link: operation not permitted: move the file away, or write to another folder; nothing was changed",
 		},
 		"an unknown file in a mount": {
 			before: does(edit("own/notes")), err: syscall.EXDEV,
-			want: "own/notes: keeping an unknown file needs a hard link: invalid cross-device link: move it away, or write to another folder; nothing was changed",
+			want: "own/notes: an unknown file can be kept only with a hard link: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
 		"an unchanged file in a mount": {err: syscall.EXDEV, want: "b: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
 	}
