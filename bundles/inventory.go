@@ -59,8 +59,8 @@ func Inventory(set object.Set) []Entry {
 	return entries
 }
 
-// immutableFields returns digests of fields that CEL rules in the CRDs of Trainer and JobSet protect ("Value is
-// immutable"). The fields contain no parameters, so all objects of the same shape have the same digests.
+// immutableFields returns digests of the fields of a runtime that cannot change. CEL rules in the CRDs of Trainer and
+// JobSet refuse such changes ("Value is immutable"). The fields contain no parameters, so all objects of the same shape have the same digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := at(fields, "spec", "template", "spec")
 	digests := map[string]string{}

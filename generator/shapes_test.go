@@ -91,7 +91,7 @@ func TestTenantsShareShapes(t *testing.T) {
 		}
 		tenants[fmt.Sprintf("team-%d", i)] = strings.Join(settings, ", ")
 	}
-	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: together}\nspec:\n  runtimes: {mpi: {from: mpich, image: a}}\n"
+	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: together}\nspec:\n  network: {jobPolicies: external}\n  runtimes: {mpi: {from: mpich, image: a}}\n"
 	together := byID(t, head+tenantsOf(tenants))
 	alone := map[object.ID]any{}
 	for name, tenant := range tenants {

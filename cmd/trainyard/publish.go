@@ -43,7 +43,7 @@ type namedArtifact struct {
 	packed        artifact.Packed
 }
 
-// packer packs a bundle as an artifact. The parameter annotations takes precedence over the annotations of the bundle.
+// packer packs a bundle as an artifact. Its annotations override those of the bundle.
 type packer func(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error)
 
 func newPublishOCI(s streams, r *reporter) *cobra.Command {

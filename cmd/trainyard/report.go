@@ -25,7 +25,7 @@ func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText reports whether the report is for people, so that other messages can appear before and after the report.
+// isText reports whether the report is for people. Other messages can then appear before and after the report.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
 // addNotes adds notes to the report. If the format is text, it writes the notes at once.

@@ -21,7 +21,7 @@ func (r refusals) decideAll() bool {
 	})
 }
 
-// filter removes the findings that may be consequences of a value that was left out.
+// filter removes findings that could be consequences of a refused value. The rules do not see refused values.
 func (r refusals) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {

@@ -74,7 +74,8 @@ func (c *checker) nodeTerm(n *document.Node, path []string) {
 	}
 }
 
-// podTerm checks that matchLabelKeys and mismatchLabelKeys are set only with labelSelector, and share no key.
+// podTerm checks that matchLabelKeys and mismatchLabelKeys are set only with labelSelector, and share no key with each
+// other or with labelSelector. The API server accepts a runtime that breaks the rule, and refuses the pods of its jobs.
 // Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
 func (c *checker) podTerm(n *document.Node, path []string) {
 	match := map[string]bool{}
@@ -87,11 +88,31 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 			c.breaks(problem.Invalid, key.Position, values.Extend(values.Extend(path, "mismatchLabelKeys"), strconv.Itoa(i)), "not allowed: this key is also in matchLabelKeys; remove it from one of the lists")
 		}
 	}
+	selected := selectorKeys(n.Get("labelSelector"))
 	for _, list := range []string{"matchLabelKeys", "mismatchLabelKeys"} {
+		for i, key := range itemsOf(n.Get(list)) {
+			if selected[textOf(key)] {
+				c.breaks(problem.Invalid, key.Position, values.Extend(values.Extend(path, list), strconv.Itoa(i)), "not allowed: labelSelector also has this key, so Kubernetes would refuse the pods; remove the key from labelSelector or from %s", list)
+			}
+		}
 		if n.Get(list) != nil && n.Get("labelSelector") == nil {
 			c.add(n.Locate(list), values.Extend(path, list), "not allowed without labelSelector, because these keys extend it: add labelSelector, or remove this field")
 		}
 	}
+}
+
+// selectorKeys returns the labels that a label selector names.
+func selectorKeys(selector *document.Node) map[string]bool {
+	keys := map[string]bool{}
+	if labels := selector.Get("matchLabels"); labels != nil {
+		for _, f := range labels.Fields {
+			keys[f.Key] = true
+		}
+	}
+	for _, requirement := range itemsOf(selector.Get("matchExpressions")) {
+		keys[textOf(requirement.Get("key"))] = true
+	}
+	return keys
 }
 
 // maxAnnotations limits the total size of an object's annotations, in bytes. The limit leaves room for annotations

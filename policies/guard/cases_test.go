@@ -56,7 +56,7 @@ var cases = map[string]ruleCase{
 	},
 	"allowed fields": {
 		rule: RuleDisallowedField, at: "spec", says: "leave it out",
-		accepts: specs(`{suspend: true, trainer: {command: [a], args: [b], resourcesPerNode: null}, initializer: {dataset: {storageUri: a, secretRef: {name: b}}}}`),
+		accepts: specs(`{suspend: true, trainer: {command: [a], args: [b], resourcesPerNode: null}, initializer: {dataset: {storageUri: "s3://a/b", secretRef: {name: b}}}}`),
 		refuses: specs(`{color: red}`, `{runtimeRef: {name: mpi, version: 1}}`, `{trainer: {priority: 1}}`, `{trainer: {resourcesPerNode: {claims: [{name: a}]}}}`,
 			`{initializer: {other: {}}}`, `{initializer: {model: {path: a}}}`, `{trainer: {env: [{name: A, from: b}]}}`),
 	},
@@ -121,14 +121,14 @@ var cases = map[string]ruleCase{
 			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
 	"a large program": {
-		rule: RuleOversizedProgram, at: "spec", says: "want at most 131072 characters in command, args and env, got",
-		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 131000) + `"], env: [{name: A, value: b}]}}`),
-		refuses: specs(`{trainer: {args: ["`+strings.Repeat("x", 131073)+`"]}}`, `{trainer: {command: ["`+strings.Repeat("x", 70000)+`"], args: ["`+strings.Repeat("x", 70000)+`"]}}`,
-			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131072)+`"}]}}`),
+		rule: RuleOversizedProgram, at: "spec", says: "want at most 65536 bytes in command, args and env, got",
+		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 65000) + `"], env: [{name: A, value: b}]}}`),
+		refuses: specs(`{trainer: {args: ["`+strings.Repeat("x", 65537)+`"]}}`, `{trainer: {command: ["`+strings.Repeat("x", 40000)+`"], args: ["`+strings.Repeat("x", 40000)+`"]}}`,
+			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 65536)+`"}]}}`),
 	},
 	"large variables of patches": {
-		rule: RuleOversizedProgram, at: "spec", says: "got 131073",
-		refuses: pods(`{spec: {initContainers: [{name: identity, env: [{name: A, value: "` + strings.Repeat("x", 131072) + `"}]}]}}`),
+		rule: RuleOversizedProgram, at: "spec", says: "got 65537",
+		refuses: pods(`{spec: {initContainers: [{name: identity, env: [{name: A, value: "` + strings.Repeat("x", 65536) + `"}]}]}}`),
 	},
 	"queues": {
 		rule: RuleUnlistedQueue, data: with("queues", "fast slow"), at: "metadata.labels", says: "want fast or slow",
@@ -149,6 +149,26 @@ var cases = map[string]ruleCase{
 	"no priority classes": {
 		rule: RuleUnlistedPriorityClass, at: "metadata.labels", says: "urgent is not a priority class of this namespace: leave it out",
 		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
+	},
+	"long texts": {
+		rule: RuleOversizedField, at: "spec.", says: "want at most 4096 characters",
+		accepts: pods(`{spec: {initContainers: [{name: identity, volumeMounts: [{name: a, mountPath: "` + strings.Repeat("x", 4096) + `"}]}]}}`),
+		refuses: pods(`{spec: {initContainers: [{name: identity, volumeMounts: [{name: a, mountPath: "`+strings.Repeat("x", 4097)+`"}]}]}}`,
+			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {configMapKeyRef: {name: a, key: "`+strings.Repeat("x", 4097)+`"}}}]}]}}`,
+			`{metadata: {annotations: {kueue.x-k8s.io/podset-group-name: "`+strings.Repeat("x", 4097)+`"}}}`,
+			`{spec: {volumes: [{name: a, configMap: {items: [{key: a, path: "`+strings.Repeat("x", 4097)+`"}]}}]}}`),
+	},
+	"long lists": {
+		rule: RuleOversizedField, at: "spec.", says: "want at most 128 items",
+		accepts: pods(`{spec: {volumes: [{name: a, configMap: {items: [` + strings.Repeat(`{key: a, path: b},`, 128) + `]}}]}}`),
+		refuses: pods(`{spec: {volumes: [{name: a, configMap: {items: [` + strings.Repeat(`{key: a, path: b},`, 129) + `]}}]}}`),
+	},
+	"settings of Kueue": {
+		rule: RuleUnlistedKueueSetting, at: "metadata.", says: "leave it out",
+		accepts: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/max-exec-time-seconds: "60", other: a}}`}},
+		refuses: []submitted{
+			{metadata: `{name: a, labels: {kueue.x-k8s.io/prebuilt-workload-name: b}}`}, {metadata: `{name: a, annotations: {provreq.kueue.x-k8s.io/a: b}}`},
+		},
 	},
 	"metadata of controllers": {
 		rule: RuleReservedMetadata, at: "metadata.",

@@ -34,11 +34,15 @@ const (
 	RuleUnlistedLabel            Rule = "unlisted-label"
 	RuleUnlistedNodeLabel        Rule = "unlisted-node-label"
 	RuleOversizedProgram         Rule = "oversized-program"
+	RuleOversizedField           Rule = "oversized-field"
 	RuleUnlistedQueue            Rule = "unlisted-queue"
 	RuleUnlistedPriorityClass    Rule = "unlisted-priority-class"
 	RuleUnmanagedNamespace       Rule = "unmanaged-namespace"
+	RuleUnlistedKueueSetting     Rule = "unlisted-kueue-setting"
+	RuleRemovedQueuePatch        Rule = "removed-queue-patch"
 	RuleReservedMetadata         Rule = "reserved-metadata"
 	RuleOrphaningDeletion        Rule = "orphaning-deletion"
+	RuleOwnedJobSet              Rule = "owned-jobset"
 )
 
 // Definition is a rule with its documentation and its check.
@@ -74,12 +78,16 @@ func Rules() []Definition {
 		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
 		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},
 		{RuleUnlistedNodeLabel, "Patches may only select cluster nodes by labels that the platform lists", unlistedNodeLabel},
-		{RuleOversizedProgram, "The command, args and environment variables of a TrainJob may have at most 131072 characters in total", oversizedProgram},
+		{RuleOversizedProgram, "The command, args and environment variables of a TrainJob may have at most 65536 bytes in total", oversizedProgram},
+		{RuleOversizedField, "Texts of a TrainJob may have at most 4096 characters, and lists and mappings at most 128 items", disallowed(RuleOversizedField)},
 		{RuleUnlistedQueue, "A TrainJob must use a queue of its tenant, if the tenant has queues", unlistedQueue},
 		{RuleUnlistedPriorityClass, "A TrainJob may only use priority classes that its tenant lists", unlistedPriorityClass},
 		{RuleUnmanagedNamespace, "The namespace of a TrainJob must have the label that Kueue requires", unmanagedNamespace},
+		{RuleUnlistedKueueSetting, "A TrainJob may only have labels and annotations of Kueue that trainyard has reviewed", unlistedKueueSetting},
+		{RuleRemovedQueuePatch, "The patches that Kueue writes must stay", updatesOnly},
 		{RuleReservedMetadata, "Only controllers may set finalizers and controlling owners of a TrainJob", reservedMetadata},
 		{RuleOrphaningDeletion, "The deletion of a TrainJob or its JobSet must delete the pods, too", noDeletion},
+		{RuleOwnedJobSet, "A JobSet that a TrainJob controls may only be deleted with the TrainJob", noDeletion},
 	}
 }
 

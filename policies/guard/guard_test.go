@@ -44,7 +44,7 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 
 // submitted contains the parts of a TrainJob. Empty metadata and a missing runtimeRef are replaced by defaults. The pod
 // template becomes a patch, in the form that the tested version of Trainer uses.
-type submitted struct{ metadata, spec, pod string }
+type submitted struct{ metadata, spec, pod, manager string }
 
 func (s submitted) job(t testing.TB, version string) map[string]any {
 	t.Helper()
@@ -56,6 +56,9 @@ func (s submitted) job(t testing.TB, version string) map[string]any {
 		path, patches := patching21(parse(t, s.pod))
 		if version != "2.1" {
 			path, patches = patching22(parse(t, s.pod))
+		}
+		if s.manager != "" && version != "2.1" {
+			patches.([]any)[0].(map[string]any)["manager"] = s.manager
 		}
 		spec[path] = patches
 	}
@@ -120,7 +123,7 @@ func TestRules(t *testing.T) {
 		tested[tc.rule] = true
 	}
 	for _, rule := range Rules() {
-		if !tested[rule.Rule] && rule.Rule != RuleOrphaningDeletion && rule.Rule != RuleUnmanagedNamespace {
+		if !tested[rule.Rule] && !slices.Contains([]Rule{RuleOrphaningDeletion, RuleOwnedJobSet, RuleUnmanagedNamespace, RuleRemovedQueuePatch}, rule.Rule) {
 			t.Errorf("no case is about the rule %s", rule.Rule)
 		}
 	}
@@ -234,6 +237,8 @@ func TestExemptRequests(t *testing.T) {
 	running := submitted{spec: `{trainer: {numNodes: 2}}`, pod: `{spec: {tolerations: [{operator: Exists}]}}`}
 	queued := submitted{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}
 	urgent := submitted{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default, kueue.x-k8s.io/priority-class: urgent}}`}
+	kueuePatched := submitted{pod: `{metadata: {labels: {kueue.x-k8s.io/podset: a}}}`, manager: "kueue.x-k8s.io/manager"}
+	prebuilt := submitted{metadata: `{name: train, labels: {kueue.x-k8s.io/prebuilt-workload-name: a}}`}
 	unqueued := submitted{metadata: `{name: a}`}
 	final := submitted{metadata: `{name: a, finalizers: [a]}`}
 	otherFinal := submitted{metadata: `{name: a, finalizers: [b]}`}
@@ -243,20 +248,24 @@ func TestExemptRequests(t *testing.T) {
 		before, now *submitted
 		want        []Rule
 	}{
-		"a new TrainJob":                         {"eve", nil, &over, []Rule{RuleNodeLimit}},
-		"a new TrainJob of an exempt user":       {"kueue", nil, &over, nil},
-		"suspending a TrainJob above its limits": {"eve", &over, &suspended, nil},
-		"an update to more nodes":                {"eve", &submitted{}, &over, []Rule{RuleNodeLimit}},
-		"an existing patch":                      {"eve", &patched, &running, nil},
-		"a new patch":                            {"eve", &submitted{}, &running, []Rule{RuleDisallowedPatchField}},
-		"a new patch of an exempt user":          {"kueue", &submitted{}, &running, nil},
-		"an update that removes the queue":       {"eve", &queued, &unqueued, []Rule{RuleUnlistedQueue}},
-		"an update of a TrainJob without queue":  {"eve", &unqueued, &final, []Rule{RuleReservedMetadata}},
-		"an update to a priority class":          {"eve", &queued, &urgent, []Rule{RuleUnlistedPriorityClass}},
-		"an update that keeps a priority class":  {"eve", &urgent, &urgent, nil},
-		"an update that changes a finalizer":     {"eve", &final, &otherFinal, []Rule{RuleReservedMetadata}},
-		"an update that removes a finalizer":     {"eve", &final, &unqueued, []Rule{RuleReservedMetadata}},
-		"an update that keeps a finalizer":       {"eve", &final, &finalOver, []Rule{RuleNodeLimit}},
+		"a new TrainJob":                          {"eve", nil, &over, []Rule{RuleNodeLimit}},
+		"a new TrainJob of an exempt user":        {"kueue", nil, &over, nil},
+		"suspending a TrainJob above its limits":  {"eve", &over, &suspended, nil},
+		"an update to more nodes":                 {"eve", &submitted{}, &over, []Rule{RuleNodeLimit}},
+		"an existing patch":                       {"eve", &patched, &running, nil},
+		"a new patch":                             {"eve", &submitted{}, &running, []Rule{RuleDisallowedPatchField}},
+		"a new patch of an exempt user":           {"kueue", &submitted{}, &running, nil},
+		"an update that removes a patch of Kueue": {"eve", &kueuePatched, &submitted{}, []Rule{RuleRemovedQueuePatch}},
+		"an update that keeps a patch of Kueue":   {"eve", &kueuePatched, &kueuePatched, nil},
+		"an update that sets a label of Kueue":    {"eve", &submitted{}, &prebuilt, []Rule{RuleUnlistedKueueSetting}},
+		"an update that keeps a label of Kueue":   {"eve", &prebuilt, &prebuilt, nil},
+		"an update that removes the queue":        {"eve", &queued, &unqueued, []Rule{RuleUnlistedQueue}},
+		"an update of a TrainJob without queue":   {"eve", &unqueued, &final, []Rule{RuleReservedMetadata}},
+		"an update to a priority class":           {"eve", &queued, &urgent, []Rule{RuleUnlistedPriorityClass}},
+		"an update that keeps a priority class":   {"eve", &urgent, &urgent, nil},
+		"an update that changes a finalizer":      {"eve", &final, &otherFinal, []Rule{RuleReservedMetadata}},
+		"an update that removes a finalizer":      {"eve", &final, &unqueued, []Rule{RuleReservedMetadata}},
+		"an update that keeps a finalizer":        {"eve", &final, &finalOver, []Rule{RuleNodeLimit}},
 	}
 	p := parameters(t, with("exempt", "trainer kueue", "queues", "default other"))
 	for name, tc := range cases {

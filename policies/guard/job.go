@@ -18,6 +18,8 @@ type Job struct {
 	Exists bool
 	// Queue and PriorityClass are the labels by which the TrainJob selects its queue and its priority in Kueue.
 	Queue, PriorityClass string
+	// KueueSettings are labels and annotations of Kueue in the metadata, except those that tenants may set.
+	KueueSettings []Named
 	// NamespaceLabels are the labels of the TrainJob's namespace, or nil if they are unknown.
 	NamespaceLabels map[string]string
 	// Runtime is spec.runtimeRef, with the API server's defaults.
@@ -39,7 +41,7 @@ type Job struct {
 	// 2.3, this happens if at least one of the two fields is set. Otherwise, Replaces is empty, and Trainer merges
 	// the two fields into the runtime's resources.
 	Replaces string
-	// ProgramSize is the number of characters in command, args, and the names and values of all variables.
+	// ProgramSize is the number of bytes in command, args, and the names and values of all variables.
 	ProgramSize int
 	// Reserved are the finalizers and the controlling owners in the metadata.
 	Reserved []Named

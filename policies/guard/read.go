@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -120,6 +119,11 @@ func (j *Job) readTrainer(trainer value) {
 // readMetadata reads the labels for Kueue, and the metadata that only controllers may set.
 func (j *Job) readMetadata(metadata value) {
 	j.Queue, j.PriorityClass = metadata.get("labels", queueLabel).text(), metadata.get("labels", priorityClassLabel).text()
+	for _, key := range keysOf([]value{metadata.get("labels"), metadata.get("annotations")}) {
+		if isKueueSetting(key.Name) {
+			j.KueueSettings = append(j.KueueSettings, key)
+		}
+	}
 	for _, finalizer := range metadata.get("finalizers").items() {
 		j.Reserved = append(j.Reserved, Named{finalizer.text(), finalizer.path})
 	}
@@ -132,7 +136,7 @@ func (j *Job) readMetadata(metadata value) {
 
 func (j *Job) addSize(texts []value) {
 	for _, text := range texts {
-		j.ProgramSize += utf8.RuneCountInString(text.text())
+		j.ProgramSize += len(text.text())
 	}
 }
 

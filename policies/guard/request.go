@@ -27,6 +27,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	}
 	_, typeErrors := r.Read(request.TrainJob)
 	job, _ := r.Read(request.withoutOldPatches())
+	job.KueueSettings = slices.DeleteFunc(job.KueueSettings, request.keepsSetting)
 	job.NamespaceLabels, job.Exists = request.NamespaceLabels, request.Before != nil
 	denials := Check(job, p)
 	if request.Before != nil {
@@ -34,9 +35,26 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 		if len(job.Reserved) < len(before.Reserved) {
 			denials = append(denials, Denial{RuleReservedMetadata, "metadata", "only controllers may remove finalizers and controlling owners"})
 		}
+		denials = append(denials, request.removedQueuePatches()...)
+		slices.SortStableFunc(denials, func(a, b Denial) int { return ruleOrder(a.Rule) - ruleOrder(b.Rule) })
 		denials = slices.DeleteFunc(denials, func(d Denial) bool { return !request.changes(d.Rule, before, job) })
 	}
 	return denials, typeErrors
+}
+
+// keepsSetting reports whether the TrainJob had a label or annotation, with the same value, before an update.
+func (r Request) keepsSetting(setting Named) bool {
+	before, now := value{content: r.Before}.get("metadata"), value{content: r.TrainJob}.get("metadata")
+	for _, key := range []string{"labels", "annotations"} {
+		if was, is := before.get(key, setting.Name), now.get(key, setting.Name); is.exists() && was.content != is.content {
+			return false
+		}
+	}
+	return true
+}
+
+func ruleOrder(rule Rule) int {
+	return slices.IndexFunc(Rules(), func(d Definition) bool { return d.Rule == rule })
 }
 
 // changes reports whether an update changes a field that a rule is about.
@@ -46,6 +64,8 @@ func (r Request) changes(rule Rule, before, job Job) bool {
 		return before.Queue != job.Queue
 	case RuleUnlistedPriorityClass:
 		return before.PriorityClass != job.PriorityClass
+	case RuleUnlistedKueueSetting: // keepsSetting has removed settings that did not change
+		return true
 	case RuleReservedMetadata:
 		return !reflect.DeepEqual(before.Reserved, job.Reserved)
 	}

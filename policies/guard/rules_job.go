@@ -80,9 +80,9 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 	return forbid(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), printable(*job.ManagedBy))
 }
 
-// maxProgram is the maximum number of characters in command, args and environment variables. Linux limits a single argument to
-// 131072 bytes.
-const maxProgram = 131072
+// maxProgram is the maximum number of bytes in command, args and environment variables. In JSON, a byte can take six
+// characters.
+const maxProgram = 65536
 
 // oversizedProgram denies long commands, args and variables. The API server stores them several times: in the
 // TrainJob, the JobSet, the Jobs and the pods.
@@ -90,7 +90,7 @@ func oversizedProgram(job Job, _ Parameters) field.ErrorList {
 	if job.ProgramSize <= maxProgram {
 		return nil
 	}
-	return forbid(specPath, "want at most %d characters in command, args and env, got %d: leave data out, and use a volume or the image", maxProgram, job.ProgramSize)
+	return forbid(specPath, "want at most %d bytes in command, args and env, got %d: leave data out, and use a volume or the image", maxProgram, job.ProgramSize)
 }
 
 // reservedMetadata denies finalizers and controlling owners. A finalizer can keep a TrainJob for ever, or orphan its

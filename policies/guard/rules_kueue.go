@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,6 +13,44 @@ const (
 	queueLabel         = "kueue.x-k8s.io/queue-name"
 	priorityClassLabel = "kueue.x-k8s.io/priority-class"
 )
+
+// kueueLabels are the labels of Kueue that tenants may set on a TrainJob.
+var kueueLabels = []string{queueLabel, priorityClassLabel, "kueue.x-k8s.io/max-exec-time-seconds"}
+
+// isKueueSetting reports whether a label or annotation belongs to Kueue, and tenants may not set it.
+func isKueueSetting(key string) bool {
+	domain, _, found := strings.Cut(key, "/")
+	return found && (domain == "kueue.x-k8s.io" || strings.HasSuffix(domain, ".kueue.x-k8s.io")) && !slices.Contains(kueueLabels, key)
+}
+
+// unlistedKueueSetting denies other labels and annotations of Kueue. They can make Kueue ignore a TrainJob, or use a Workload
+// of another job.
+func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
+	return forbidEach(job.KueueSettings, func(string) bool { return true },
+		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
+}
+
+// updatesOnly finds nothing, because the rule is about updates, and Reader.Check evaluates it.
+func updatesOnly(Job, Parameters) field.ErrorList { return nil }
+
+// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Kueue writes the node
+// selector of a flavor into such a patch.
+func (r Request) removedQueuePatches() []Denial {
+	var denials []Denial
+	for key, byKueue := range map[string]func(patch value) bool{
+		"runtimePatches":       func(patch value) bool { return patch.get("manager").text() == "kueue.x-k8s.io/manager" },
+		"podTemplateOverrides": func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").exists() },
+	} {
+		now, _ := specOf(r.TrainJob)[key].([]any)
+		for _, patch := range (value{content: specOf(r.Before)}).get(key).items() {
+			stays := slices.ContainsFunc(now, func(n any) bool { return reflect.DeepEqual(n, patch.content) })
+			if byKueue(patch) && !stays {
+				denials = append(denials, Denial{RuleRemovedQueuePatch, "spec." + key, "a patch of Kueue may not be changed or removed: put it back"})
+			}
+		}
+	}
+	return denials
+}
 
 // defaultQueue is the LocalQueue that Kueue's webhook sets on new TrainJobs without a queue.
 const defaultQueue = "default"

@@ -7,8 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -99,6 +101,9 @@ func (l list) check(v value, f *findings) {
 	if !is[[]any](v.content) {
 		f.typeError(v, "a list")
 	}
+	if l.of != longText {
+		f.limitItems(v, len(v.items()))
+	}
 	seen := map[string]bool{}
 	for _, item := range v.items() {
 		if !item.exists() {
@@ -125,6 +130,9 @@ func (m mapping) check(v value, f *findings) {
 	if !is[map[string]any](v.content) {
 		f.typeError(v, "a mapping")
 	}
+	if m.of != longText {
+		f.limitItems(v, len(v.keys()))
+	}
 	for _, key := range v.keys() {
 		if below := (value{v.get(key).content, v.path.Key(printable(key))}); below.exists() {
 			m.of.check(below, f)
@@ -144,6 +152,29 @@ func (s scalar) check(v value, f *findings) {
 	}
 }
 
+// The largest sizes of texts and lists, except command, args and the values of variables. The longest path in Linux has 4096
+// bytes, and Trainer's CRD limits most lists to 128 items.
+const (
+	maxText  = 4096 // characters
+	maxItems = 128
+)
+
+func (f *findings) limitItems(v value, n int) {
+	if n > maxItems {
+		f.disallow(v, RuleOversizedField, fmt.Sprintf("want at most %d items, got %d: leave some out", maxItems, n))
+	}
+}
+
+// shortText is the schema of a text with a limited size.
+type shortText struct{}
+
+func (shortText) check(v value, f *findings) {
+	longText.check(v, f)
+	if n := utf8.RuneCountInString(v.text()); n > maxText {
+		f.disallow(v, RuleOversizedField, fmt.Sprintf("want at most %d characters, got %d: shorten it", maxText, n))
+	}
+}
+
 func (f *findings) typeError(v value, wanted string) {
 	f.typeErrors = append(f.typeErrors, field.TypeInvalid(v.path, v.content, "the API server refuses this value: write "+wanted))
 }
@@ -155,7 +186,8 @@ func (f *findings) disallow(v value, rule Rule, reason string) {
 // Schemas of scalars.
 var (
 	anything    = scalar{func(any) bool { return true }, ""}
-	text        = scalar{is[string], "text, in quotes if it looks like another type"}
+	text        = shortText{}
+	longText    = &scalar{is[string], "text, in quotes if it looks like another type"}
 	name        = scalar{func(v any) bool { return is[string](v) && v != "" }, "a name"}
 	boolean     = scalar{is[bool], "true or false, without quotes"}
 	integer32   = scalar{isInt32, "a whole number, without quotes and up to 2147483647"}
@@ -163,6 +195,8 @@ var (
 	intOrString = scalar{func(v any) bool { return is[string](v) || isInt32(v) }, "a whole number, or a word"}
 	quantity    = amount{}
 	manager     = scalar{isManager, "a name with a domain, such as acme.example/launcher"}
+	jobName     = scalar{func(v any) bool { name, ok := v.(string); return ok && len(validation.IsDNS1035Label(name)) == 0 }, "a name of lower-case letters, digits and hyphens that begins with a letter"}
+	storageURI  = scalar{isStorageURI, "a URI such as s3://bucket/folder, of at most 2048 characters"}
 	timestamp   = scalar{isTimestamp, "a time such as 2026-01-31T12:00:00Z"}
 )
 
@@ -175,6 +209,16 @@ func isInt32(v any) bool {
 	n, ok := wholeNumber(v)
 	return ok && n >= math.MinInt32 && n <= math.MaxInt32
 }
+
+// isStorageURI reports whether Trainer's CRD accepts the URI of a dataset or model.
+func isStorageURI(v any) bool {
+	text, ok := v.(string)
+	scheme, rest, found := strings.Cut(text, "://")
+	return ok && (text == "" || found && rest != "" && uriScheme().MatchString(scheme) && len(text) <= 2048)
+}
+
+// uriScheme matches the scheme of a URI. Source: Trainer's CRD.
+var uriScheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`) })
 
 // isManager reports whether Trainer's webhook accepts the manager of a patch.
 func isManager(v any) bool {

@@ -69,7 +69,7 @@ func (d dice) container() string {
 	if d.rarely() {
 		name = d.of("storage-data", "mpi-ssh-auth", "tmp")
 	}
-	mount := "{name: " + name + ", mountPath: /data" + d.of("", ", readOnly: true", ", subPath: a", d.mountOption()) + "}"
+	mount := "{name: " + name + ", mountPath: /data" + d.of("", "", "", "", "", "", strings.Repeat("x", 5000)) + d.of("", ", readOnly: true", ", subPath: a", d.mountOption()) + "}"
 	fields := []string{"name: " + d.of("identity", "preflight", "sidecar"), "volumeMounts: [" + mount + "]", "env: " + d.env()}
 	if !d.overrides && d.rarely() {
 		fields = append(fields, "securityContext: {privileged: true}")

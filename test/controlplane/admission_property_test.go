@@ -78,7 +78,7 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 // neverViolates reports whether no TrainJob of a version of Trainer can violate a rule.
 func (v version) neverViolates(rule guard.Rule) bool {
 	switch rule {
-	case guard.RuleOrphaningDeletion: // the rule is about deletions
+	case guard.RuleRemovedQueuePatch, guard.RuleOrphaningDeletion, guard.RuleOwnedJobSet: // rules about updates and deletions
 		return true
 	case guard.RuleMissingResources: // since Trainer 2.3, a TrainJob keeps the resources of its runtime
 		return v.trainer == "trainer-2.3"
@@ -200,6 +200,9 @@ func (d dice) jobMetadata() string {
 	text := ""
 	if d.IntN(3) == 0 {
 		text += ", labels: {kueue.x-k8s.io/queue-name: " + d.of("default", "default", "leftover", `""`) + ", kueue.x-k8s.io/priority-class: " + d.of("training-high", "urgent", `""`) + "}"
+	}
+	if d.rarely() {
+		text += ", annotations: {" + d.of("kueue.x-k8s.io/prebuilt-workload-name", "provreq.kueue.x-k8s.io/a", "other.example/kueue", "notkueue.x-k8s.io/a") + ": a}"
 	}
 	if d.rarely() {
 		text += d.of(", finalizers: [a/b]", ", ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b, controller: "+d.of("true", "false")+"}]")

@@ -172,6 +172,7 @@ func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client
 		changed := live.DeepCopy()
 		changed.Object["spec"] = maps.Clone(job.Object["spec"].(map[string]any))
 		changed.SetLabels(job.GetLabels())
+		changed.SetAnnotations(job.GetAnnotations())
 		err := submitter.Update(t.Context(), changed, client.DryRunAll)
 		if !apierrors.IsConflict(err) {
 			return err

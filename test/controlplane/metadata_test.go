@@ -2,6 +2,7 @@ package controlplane_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func TestTenantsCannotOrphanPods(t *testing.T) {
 			"foreground":            {client.PropagationPolicy(metav1.DeletePropagationForeground), false},
 		}
 		job := createSuspended(t, editor)
-		jobSet := leftover(t, cp)
+		jobSet := leftover(t, cp, nil)
 		for name, tc := range options {
 			for _, obj := range []client.Object{job, jobSet} {
 				expectRefusal(t, name+" of a "+obj.GetObjectKind().GroupVersionKind().Kind, "orphaning-deletion", tc.refused, editor.Delete(t.Context(), obj, tc.option, client.DryRunAll))
@@ -72,6 +73,10 @@ func TestTenantsCannotOrphanPods(t *testing.T) {
 		if err := editor.Delete(t.Context(), jobSet); err != nil {
 			t.Errorf("an editor cannot delete a JobSet that is left over: %v", err)
 		}
+		owned := leftover(t, cp, job)
+		expectRefusal(t, "deleting a JobSet of a TrainJob", "owned-jobset", true, editor.Delete(t.Context(), owned, client.DryRunAll))
+		collector := clientAs(t, cp, "system:serviceaccount:kube-system:generic-garbage-collector", "system:authenticated")
+		expectRefusal(t, "deleting a JobSet of a TrainJob as the garbage collector", "", false, collector.Delete(t.Context(), owned))
 	})
 }
 
@@ -97,8 +102,8 @@ func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructu
 	return job
 }
 
-// leftover creates a JobSet whose TrainJob does not exist.
-func leftover(t *testing.T, cp *controlplane.ControlPlane) *unstructured.Unstructured {
+// leftover creates a JobSet with an owner, or without one if its TrainJob does not exist.
+func leftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "a", "image": "a"}}}
 	jobSet := &unstructured.Unstructured{Object: map[string]any{
@@ -108,6 +113,9 @@ func leftover(t *testing.T, cp *controlplane.ControlPlane) *unstructured.Unstruc
 			"name": "node", "template": map[string]any{"spec": map[string]any{"template": map[string]any{"spec": pod}}},
 		}}},
 	}}
+	if owner != nil {
+		jobSet.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
+	}
 	if err := cp.Client().Create(t.Context(), jobSet); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
@@ -198,6 +206,35 @@ func TestTenantsCannotEscapeQueues(t *testing.T) {
 		} {
 			change := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": `+tc.labels+`}}`))
 			expectRefusal(t, "changing a TrainJob to "+name, tc.rule, tc.rule != "", editor.Patch(t.Context(), existing.DeepCopy(), change, client.DryRunAll))
+		}
+	})
+}
+
+// TestLargeTrainJobsAreRefused submits TrainJobs of more than a megabyte, which the API server would store several times.
+func TestLargeTrainJobsAreRefused(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
+		huge := strings.Repeat("x", 1<<20)
+		for name, tc := range map[string]struct{ pod, rule string }{
+			"files of a volume": {`{"volumes": [{"name": "a", "configMap": {"items": [` + strings.Repeat(`{"key": "a", "path": "b"},`, 40000) + `{"key": "a", "path": "b"}]}}]}`, "oversized-field"},
+			"a mount path":      {`{"initContainers": [{"name": "preflight", "volumeMounts": [{"name": "a", "mountPath": "` + huge + `"}]}]}`, "oversized-field"},
+			"a key of a secret": {`{"initContainers": [{"name": "preflight", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "` + huge + `"}}}]}]}`, "oversized-field"},
+			"a path of a file":  {`{"volumes": [{"name": "a", "projected": {"sources": [{"secret": {"items": [{"key": "a", "path": "` + huge + `"}]}}]}}]}`, "oversized-field"},
+			"a variable":        {`{"initContainers": [{"name": "preflight", "env": [{"name": "A", "value": "` + huge + `"}]}]}`, "oversized-program"},
+		} {
+			job := suspendedJob("large")
+			patch := `{"targetJobs": [{"name": "node"}], "spec": ` + tc.pod + `}`
+			field := "podTemplateOverrides"
+			if v.trainer != "trainer-2.1" {
+				field, patch = "runtimePatches", `{"manager": "acme.io/a", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": `+tc.pod+`}}}}]}}}}`
+			}
+			var patches []any
+			if err := json.Unmarshal([]byte("["+patch+"]"), &patches); err != nil {
+				t.Fatal(err)
+			}
+			job.Object["spec"].(map[string]any)[field] = patches
+			expectRefusal(t, name, tc.rule, true, editor.Create(t.Context(), job, client.DryRunAll))
 		}
 	})
 }

@@ -29,8 +29,8 @@ spec:
       user: 4711
       storage: {home: {nfs: {server: nfs.acme.example, path: /home}}}
   tenants:
-    team-strict: {namespace: {create: true}, runtimes: [mpi-openmpi-cpu]}
-    team-nfs: {namespace: {create: true}, runtimes: [mpi-openmpi-cpu, mpi-nfs]}
+    team-strict: {namespace: {create: true}, runtimes: [mpi-openmpi-cpu], queues: {default: research}}
+    team-nfs: {namespace: {create: true}, runtimes: [mpi-openmpi-cpu, mpi-nfs], queues: {default: research}}
 `
 
 // TestPodSecurityAdmitsShippedRuntimesOnly checks that Pod Security Admission admits the pods of every

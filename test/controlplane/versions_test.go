@@ -30,8 +30,8 @@ type version struct {
 	// refusesReserved reports whether Trainer refuses TrainJobs that set variables which Trainer itself sets.
 	refusesReserved bool
 	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. Trainer 2.1 writes
-	// the whole runtime to add the finalizer. The field is empty for Trainer 2.2, because tools/ does not build its
-	// controllers.
+	// the whole runtime to add the finalizer. For Trainer 2.2, no controller runs in the tests, so the finalizer is
+	// empty.
 	finalizer string
 }
 

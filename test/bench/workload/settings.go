@@ -87,7 +87,7 @@ func addPlacement(all mapping) {
 			"topologyKey":    "topology.kubernetes.io/zone",
 			"matchLabelKeys": []string{"jobset.sigs.k8s.io/jobset-name"},
 			"labelSelector": mapping{"matchExpressions": []mapping{
-				{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"},
+				{"key": "jobset.sigs.k8s.io/replicatedjob-name", "operator": "Exists"},
 			}},
 		},
 	}}}}

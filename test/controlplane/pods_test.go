@@ -1,0 +1,165 @@
+package controlplane_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// TestAllPodsAreCreated submits a TrainJob of each tenant, runtime and queue of every example, as an editor of the tenant,
+// with all policies and quotas in force. Kubernetes must create all pods of the TrainJobs. The pods stay Pending, because
+// there are no cluster nodes.
+func TestAllPodsAreCreated(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name()))
+	for _, example := range []string{"acme", "vanilla"} {
+		for environment, objs := range generatedWith(t, example, versions[0]) {
+			t.Run(strings.Trim(example+" "+environment, " "), func(t *testing.T) {
+				createNamespaces(t, cp, objs)
+				apply(t, cp, objs...)
+				for _, runtime := range mpiRuntimes(objs) {
+					awaitRuntime(t, cp, runtime)
+				}
+				for _, tenant := range tenantsAmong(objs) {
+					awaitPolicy(t, cp, tenant)
+					for _, job := range jobsOf(objs, tenant) {
+						expectAllPods(t, cp, job)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestRepeatedAffinityKeysAreRefused checks that the API server accepts a runtime that has one key in labelSelector and in
+// matchLabelKeys, and refuses its pods. So `trainyard vet` must refuse such a document.
+func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Pods())
+	runtime := generatedOf(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: affinity}, spec: {runtimes: {mpi: {
+		from: openmpi-cpu, image: a, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [
+			{topologyKey: zone, labelSelector: {matchLabels: {app: a}}, matchLabelKeys: [jobset.sigs.k8s.io/jobset-name]}]}}}}}}`)[0].(*unstructured.Unstructured)
+	text, err := runtime.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repeated := strings.ReplaceAll(string(text), `"matchLabels":{"app":"a"}`, `"matchLabels":{"jobset.sigs.k8s.io/jobset-name":"a"}`)
+	if err := runtime.UnmarshalJSON([]byte(repeated)); err != nil || repeated == string(text) {
+		t.Fatalf("changing the selector: %v", err)
+	}
+	installRuntime(t, cp, runtime)
+	namespace := cp.Namespace(t)
+	apply(t, cp, newJob(runtime, "job", namespace).Nodes(2).Obj())
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		if got := warnings(ctx, t, cp, namespace); !strings.Contains(got, "exists in both") {
+			return fmt.Errorf("want a warning about the key, got: %s", got)
+		}
+		return nil
+	})
+}
+
+// tenantsAmong returns the namespaces of tenants, which have parameters of the admission policy.
+func tenantsAmong(objs []client.Object) []string {
+	var tenants []string
+	for _, obj := range objs {
+		if tenant := obj.GetLabels()["trainyard.dev/tenant"]; tenant != "" && kindOfObject(obj) == "ConfigMap" {
+			tenants = append(tenants, tenant)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(tenants)))
+}
+
+func kindOfObject(obj client.Object) string { return obj.GetObjectKind().GroupVersionKind().Kind }
+
+// jobsOf returns a TrainJob for each runtime and queue of a tenant.
+func jobsOf(objs []client.Object, tenant string) []*unstructured.Unstructured {
+	var jobs []*unstructured.Unstructured
+	for _, queue := range objs {
+		if kindOfObject(queue) != "LocalQueue" || queue.GetNamespace() != tenant {
+			continue
+		}
+		for _, runtime := range mpiRuntimes(objs) {
+			if !lists(objs, tenant, runtime) {
+				continue
+			}
+			job := &unstructured.Unstructured{Object: trainJob(fmt.Sprintf("job-%d", len(jobs)), tenant, runtime.GetName())}
+			job.SetLabels(map[string]string{"kueue.x-k8s.io/queue-name": queue.GetName()})
+			_ = unstructured.SetNestedField(job.Object, kindOfObject(runtime), "spec", "runtimeRef", "kind")
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs
+}
+
+// lists reports whether a tenant lists a runtime, according to the parameters of the admission policy.
+func lists(objs []client.Object, tenant string, runtime client.Object) bool {
+	return slices.ContainsFunc(objs, func(obj client.Object) bool {
+		kind, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "data", runtime.GetName()+".kind")
+		return obj.GetLabels()["trainyard.dev/tenant"] == tenant && kind == kindOfObject(runtime) &&
+			(runtime.GetNamespace() == "" || runtime.GetNamespace() == tenant)
+	})
+}
+
+// expectAllPods submits a TrainJob as an editor, waits for its pods, and deletes it.
+func expectAllPods(t *testing.T, cp *controlplane.ControlPlane, job *unstructured.Unstructured) {
+	t.Helper()
+	tenant := job.GetNamespace()
+	editor := clientAs(t, cp, "eve", strings.TrimPrefix(tenant, "team-"), "system:authenticated")
+	if err := editor.Create(t.Context(), job); err != nil {
+		t.Errorf("a TrainJob of %v: %v", job.Object["spec"], err)
+		return
+	}
+	selector := client.MatchingLabels{jobset.JobSetNameKey: job.GetName()}
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		var jobs batchv1.JobList
+		if err := cp.Client().List(ctx, &jobs, client.InNamespace(tenant), selector); err != nil {
+			return err
+		}
+		roles := map[string]bool{}
+		for _, each := range jobs.Items {
+			role := each.Labels[jobset.ReplicatedJobNameKey]
+			roles[role] = true
+			if ended := each.Status.Succeeded > 0; !ended && each.Status.Active != *each.Spec.Parallelism {
+				return fmt.Errorf("%v: %s has %d of %d pods: %s", job.Object["spec"], role, each.Status.Active, *each.Spec.Parallelism, warnings(ctx, t, cp, tenant))
+			}
+			if strings.HasSuffix(role, "-initializer") {
+				succeed(ctx, t, cp, tenant, job.GetName(), role)
+			}
+		}
+		if !roles["launcher"] || !roles["node"] {
+			return fmt.Errorf("%v: there are jobs for %v only: %s", job.Object["spec"], roles, warnings(ctx, t, cp, tenant))
+		}
+		return nil
+	})
+	if err := editor.Delete(t.Context(), job, client.PropagationPolicy("Background")); err != nil {
+		t.Error(err)
+	}
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		var pods corev1.PodList
+		if err := cp.Client().List(ctx, &pods, client.InNamespace(tenant), selector); err != nil || len(pods.Items) > 0 {
+			return fmt.Errorf("%d pods of %s remain: %w", len(pods.Items), job.GetName(), err)
+		}
+		return nil
+	})
+}
+
+// succeed sets the status of an initializer's pods as a kubelet does when the pods have succeeded.
+func succeed(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace, job, role string) {
+	t.Helper()
+	for _, pod := range podsOf(ctx, t, cp, namespace, role) {
+		if pod.Labels[jobset.JobSetNameKey] == job && pod.Status.Phase != corev1.PodSucceeded {
+			pod.Status.Phase = corev1.PodSucceeded
+			if err := cp.Client().Status().Update(ctx, &pod); err != nil {
+				t.Log(err)
+			}
+		}
+	}
+}
