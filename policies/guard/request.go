@@ -84,7 +84,7 @@ func (r Request) keepsSpec() bool {
 // apply to old patches, because Kueue can have written them.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
-	for _, key := range []string{"podTemplateOverrides", "runtimePatches"} {
+	for _, key := range []string{overridesKey, patchesKey} {
 		patches, _ := spec[key].([]any)
 		old, _ := was[key].([]any)
 		if len(old) == 0 || len(patches) == 0 {

@@ -38,8 +38,8 @@ func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
 	for key, byKueue := range map[string]func(patch value) bool{
-		"runtimePatches":       func(patch value) bool { return patch.get("manager").text() == "kueue.x-k8s.io/manager" },
-		"podTemplateOverrides": func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").exists() },
+		patchesKey:       func(patch value) bool { return patch.get("manager").text() == "kueue.x-k8s.io/manager" },
+		overridesKey: func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").exists() },
 	} {
 		now, _ := specOf(r.TrainJob)[key].([]any)
 		for _, patch := range (value{content: specOf(r.Before)}).get(key).items() {

@@ -1,5 +1,11 @@
 package guard
 
+// The fields of spec with patches: overridesKey up to Trainer 2.1, and patchesKey since Trainer 2.2.
+const (
+	overridesKey = "podTemplateOverrides"
+	patchesKey   = "runtimePatches"
+)
+
 // trainer21 returns the reader for Trainer 2.1, which patches only pods, and accepts words for numProcPerNode.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.1.
 func trainer21() Reader {
@@ -7,14 +13,14 @@ func trainer21() Reader {
 		replaces: "2.1",
 		trainJob: trainJob(fields{
 			"trainer": trainer(intOrString), "labels": mapping{text}, "annotations": mapping{text},
-			"podTemplateOverrides": list{of: patchObject(fields{
+			overridesKey: list{of: patchObject(fields{
 				"targetJobs": list{of: patchObject(fields{"name": name}).requiring("name")}, "metadata": patchMetadata(), "spec": podSpec(nil),
 			}).requiring("targetJobs")},
-			"runtimePatches":        forbidden("Trainer has this field since 2.2: write podTemplateOverrides"),
+			patchesKey:        forbidden("Trainer has this field since 2.2: write podTemplateOverrides"),
 			"activeDeadlineSeconds": forbidden("Trainer has this field since 2.2: leave it out"),
 		}),
 		patches: func(spec value) patches {
-			overrides := spec.get("podTemplateOverrides").items()
+			overrides := spec.get(overridesKey).items()
 			return patches{metadata: each(overrides, "metadata"), jobs: itemsOf(each(overrides, "targetJobs")), pods: each(overrides, "spec")}
 		},
 	}
@@ -51,15 +57,15 @@ func patchedTrainJob(podFields fields) fieldSchema {
 	const removed = forbidden("Trainer removed this field in 2.2: write it into runtimePatches")
 	return trainJob(fields{
 		"trainer": trainer(integer32), "activeDeadlineSeconds": positive,
-		"runtimePatches": list{patchObject(fields{
+		patchesKey: list{patchObject(fields{
 			"manager": manager, "time": timestamp, "trainingRuntimeSpec": patchObject(fields{"template": jobSet}),
 		}).requiring("manager"), "manager"},
-		"podTemplateOverrides": removed, "labels": removed, "annotations": removed,
+		overridesKey: removed, "labels": removed, "annotations": removed,
 	})
 }
 
 func runtimePatches(spec value) patches {
-	jobSets := each(spec.get("runtimePatches").items(), "trainingRuntimeSpec", "template")
+	jobSets := each(spec.get(patchesKey).items(), "trainingRuntimeSpec", "template")
 	replicated := itemsOf(each(jobSets, "spec", "replicatedJobs"))
 	jobs := each(replicated, "template")
 	pods := each(jobs, "spec", "template")
