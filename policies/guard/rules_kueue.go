@@ -38,7 +38,7 @@ func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
 	for key, byKueue := range map[string]func(patch value) bool{
-		patchesKey:       func(patch value) bool { return patch.get("manager").text() == "kueue.x-k8s.io/manager" },
+		patchesKey:   func(patch value) bool { return patch.get("manager").text() == "kueue.x-k8s.io/manager" },
 		overridesKey: func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").exists() },
 	} {
 		now, _ := specOf(r.TrainJob)[key].([]any)

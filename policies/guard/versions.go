@@ -16,7 +16,7 @@ func trainer21() Reader {
 			overridesKey: list{of: patchObject(fields{
 				"targetJobs": list{of: patchObject(fields{"name": name}).requiring("name")}, "metadata": patchMetadata(), "spec": podSpec(nil),
 			}).requiring("targetJobs")},
-			patchesKey:        forbidden("Trainer has this field since 2.2: write podTemplateOverrides"),
+			patchesKey:              forbidden("Trainer has this field since 2.2: write podTemplateOverrides"),
 			"activeDeadlineSeconds": forbidden("Trainer has this field since 2.2: leave it out"),
 		}),
 		patches: func(spec value) patches {

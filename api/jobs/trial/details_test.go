@@ -96,8 +96,8 @@ func TestFailedInitializer(t *testing.T) {
 // TestIncompleteVerdicts: a check fails if the verdict does not report that all hosts were reached.
 func TestIncompleteVerdicts(t *testing.T) {
 	for name, tc := range map[string]struct{ verdict, check, want string }{
-		"without fields":     {`{}`, "dns", "it has no hosts"},
-		"null":               {`null`, "dns", "it has no hosts"},
+		"without fields":     {`{}`, "dns", "the numbers of hosts are missing or wrong"},
+		"null":               {`null`, "dns", "the numbers of hosts are missing or wrong"},
 		"some hosts reached": {`{"hosts":3,"reached":2}`, "dns", "2 of 3 hosts reached"},
 		"terminal escapes":   {`{"hosts":3,"reached":2,"failed":[{"host":"a","cause":"refused","detail":"\u001b[2Jok"}]}`, "ssh", "a: refused: ok"},
 	} {
