@@ -170,6 +170,10 @@ type shortText struct{}
 
 func (shortText) check(v value, f *findings) {
 	longText.check(v, f)
+	shortText{}.limit(v, f)
+}
+
+func (shortText) limit(v value, f *findings) {
 	if n := utf8.RuneCountInString(v.text()); n > maxText {
 		f.disallow(v, RuleOversizedField, fmt.Sprintf("want at most %d characters, got %d: shorten it", maxText, n))
 	}
@@ -261,6 +265,7 @@ var (
 type amount struct{}
 
 func (amount) check(v value, f *findings) {
+	shortText{}.limit(v, f)
 	if _, ok := parseQuantity(v.content); ok {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,9 @@ func createNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client
 	t.Helper()
 	for _, obj := range objs {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obj.GetNamespace(), Labels: map[string]string{kueueLabel: "true"}}}
+		if slices.ContainsFunc(objs, func(o client.Object) bool { return isNamespace(o) && o.GetName() == namespace.Name }) {
+			namespace.Labels = nil // the object of the platform has the labels
+		}
 		if namespace.Name == "" {
 			continue
 		}
