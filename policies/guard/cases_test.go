@@ -120,15 +120,17 @@ var cases = map[string]ruleCase{
 			`{spec: {volumes: [{name: a, projected: {sources: [{downwardAPI: {items: [{path: b, resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}]}}]}}]}}`,
 			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
-	"a large program": {
-		rule: RuleOversizedProgram, at: "spec", says: "want at most 65536 bytes in command, args and env, got",
-		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 65000) + `"], env: [{name: A, value: b}]}}`),
-		refuses: specs(`{trainer: {args: ["`+strings.Repeat("x", 65537)+`"]}}`, `{trainer: {command: ["`+strings.Repeat("x", 40000)+`"], args: ["`+strings.Repeat("x", 40000)+`"]}}`,
-			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 65536)+`"}]}}`),
+	"a large job": {
+		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes in the spec, labels and annotations, got ",
+		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 130000) + `"]}}`),
+		refuses: append(specs(`{trainer: {args: ["`+strings.Repeat("x", 131070)+`"]}}`, `{trainer: {args: ["`+strings.Repeat(`\"`, 65530)+`"]}}`,
+			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}}`),
+			submitted{metadata: `{name: a, annotations: {a: ` + strings.Repeat("x", 131070) + `}}`}),
 	},
-	"large variables of patches": {
-		rule: RuleOversizedProgram, at: "spec", says: "got 65537",
-		refuses: pods(`{spec: {initContainers: [{name: identity, env: [{name: A, value: "` + strings.Repeat("x", 65536) + `"}]}]}}`),
+	"large patches": {
+		rule: RuleOversizedJob, at: "spec", says: "leave data out",
+		refuses: pods(`{spec: {initContainers: [{name: identity, env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}]}}`,
+			`{spec: {volumes: [{name: a, configMap: {items: [`+strings.Repeat(`{key: a, path: b},`, 6600)+`]}}]}}`),
 	},
 	"queues": {
 		rule: RuleUnlistedQueue, data: with("queues", "fast slow"), at: "metadata.labels", says: "want fast or slow",
@@ -143,25 +145,12 @@ var cases = map[string]ruleCase{
 	"no queues": {rule: RuleUnlistedQueue, accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: any}}`}}},
 	"priority classes": {
 		rule: RuleUnlistedPriorityClass, data: with("priorityClasses", "high low"), at: "metadata.labels", says: "name one of: high, low",
-		accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: low}}`}},
+		accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: low}}`}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: default}}`}},
 		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
 	},
 	"no priority classes": {
 		rule: RuleUnlistedPriorityClass, at: "metadata.labels", says: "urgent is not a priority class of this namespace: leave it out",
 		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
-	},
-	"long texts": {
-		rule: RuleOversizedField, at: "spec.", says: "want at most 4096 characters",
-		accepts: pods(`{spec: {initContainers: [{name: identity, volumeMounts: [{name: a, mountPath: "` + strings.Repeat("x", 4096) + `"}]}]}}`),
-		refuses: pods(`{spec: {initContainers: [{name: identity, volumeMounts: [{name: a, mountPath: "`+strings.Repeat("x", 4097)+`"}]}]}}`,
-			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {configMapKeyRef: {name: a, key: "`+strings.Repeat("x", 4097)+`"}}}]}]}}`,
-			`{metadata: {annotations: {kueue.x-k8s.io/podset-group-name: "`+strings.Repeat("x", 4097)+`"}}}`,
-			`{spec: {volumes: [{name: a, configMap: {items: [{key: a, path: "`+strings.Repeat("x", 4097)+`"}]}}]}}`),
-	},
-	"long lists": {
-		rule: RuleOversizedField, at: "spec.", says: "want at most 128 items",
-		accepts: pods(`{spec: {volumes: [{name: a, configMap: {items: [` + strings.Repeat(`{key: a, path: b},`, 128) + `]}}]}}`),
-		refuses: pods(`{spec: {volumes: [{name: a, configMap: {items: [` + strings.Repeat(`{key: a, path: b},`, 129) + `]}}]}}`),
 	},
 	"settings of Kueue": {
 		rule: RuleUnlistedKueueSetting, at: "metadata.", says: "leave it out",

@@ -22,7 +22,7 @@ func jobObject(f fields) object { return object{rule: RuleDisallowedField, field
 // jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most of these fields.
 func jobMetadata() fieldSchema {
 	return jobObject(fields{
-		"name": jobName, "generateName": text, "namespace": text, "labels": mapping{longText}, "annotations": mapping{longText},
+		"name": jobName, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},
 		"finalizers": anything, "ownerReferences": anything, "managedFields": anything, "uid": anything, "resourceVersion": anything,
 		"generation": anything, "creationTimestamp": anything, "deletionTimestamp": anything, "deletionGracePeriodSeconds": anything, "selfLink": anything,
 	})
@@ -35,7 +35,7 @@ func initializer() fieldSchema {
 // trainer returns the schema of spec.trainer, in which the type of numProcPerNode depends on the version of Trainer.
 func trainer(numProcPerNode fieldSchema) object {
 	return jobObject(fields{
-		"image": text, "command": list{of: longText}, "args": list{of: longText}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
+		"image": text, "command": list{of: text}, "args": list{of: text}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
 			"claims": forbidden("the limits of this platform do not count devices of claims: leave it out, and request the devices in limits"),
@@ -48,7 +48,7 @@ func trainer(numProcPerNode fieldSchema) object {
 func variables(rule Rule) fieldSchema {
 	key := object{rule: rule, fields: fields{"name": text, "key": text, "optional": boolean}}.requiring("key")
 	variable := object{rule: rule, fields: fields{
-		"name": text, "value": longText,
+		"name": text, "value": text,
 		"valueFrom": object{rule: RuleDisallowedVariableSource, fields: fields{
 			"configMapKeyRef": key, "secretKeyRef": key,
 			"fieldRef": podField(rule), "resourceFieldRef": containerResource(rule),

@@ -33,8 +33,7 @@ const (
 	RuleRuntimeVolumeMount       Rule = "runtime-volume-mount"
 	RuleUnlistedLabel            Rule = "unlisted-label"
 	RuleUnlistedNodeLabel        Rule = "unlisted-node-label"
-	RuleOversizedProgram         Rule = "oversized-program"
-	RuleOversizedField           Rule = "oversized-field"
+	RuleOversizedJob             Rule = "oversized-job"
 	RuleUnlistedQueue            Rule = "unlisted-queue"
 	RuleUnlistedPriorityClass    Rule = "unlisted-priority-class"
 	RuleUnmanagedNamespace       Rule = "unmanaged-namespace"
@@ -78,8 +77,7 @@ func Rules() []Definition {
 		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
 		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},
 		{RuleUnlistedNodeLabel, "Patches may only select cluster nodes by labels that the platform lists", unlistedNodeLabel},
-		{RuleOversizedProgram, "The command, args and environment variables of a TrainJob may have at most 65536 bytes in total", oversizedProgram},
-		{RuleOversizedField, "Texts of a TrainJob may have at most 4096 characters, and lists and mappings at most 128 items", disallowed(RuleOversizedField)},
+		{RuleOversizedJob, "The spec, labels and annotations of a TrainJob may have at most 131072 bytes in total", oversizedJob},
 		{RuleUnlistedQueue, "A TrainJob must use a queue of its tenant, if the tenant has queues", unlistedQueue},
 		{RuleUnlistedPriorityClass, "A TrainJob may only use priority classes that its tenant lists", unlistedPriorityClass},
 		{RuleUnmanagedNamespace, "The namespace of a TrainJob must have the label that Kueue requires", unmanagedNamespace},

@@ -41,8 +41,8 @@ type Job struct {
 	// 2.3, this happens if at least one of the two fields is set. Otherwise, Replaces is empty, and Trainer merges
 	// the two fields into the runtime's resources.
 	Replaces string
-	// ProgramSize is the number of bytes in command, args, and the names and values of all variables.
-	ProgramSize int
+	// Size is the size of the spec, labels and annotations in bytes, as returned by sizeOf.
+	Size int
 	// Reserved are the finalizers and the controlling owners in the metadata.
 	Reserved []Named
 	// Initializers are the initializers that the TrainJob configures: dataset or model.

@@ -46,6 +46,7 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	r.trainJob.check(root, &f)
 	spec := root.get("spec")
 	job := Job{Name: nameOf(root.get("metadata")), Runtime: runtimeOf(spec.get("runtimeRef")), Disallowed: f.disallowed}
+	job.Size = sizeOf([]any{spec.entries(), root.get("metadata", "labels").entries(), root.get("metadata", "annotations").entries()})
 	if job.Name == "" {
 		f.typeErrors = append(f.typeErrors, field.Required(field.NewPath("metadata", "name"), "the API server requires a name: write one"))
 	}
@@ -112,8 +113,6 @@ func (j *Job) readTrainer(trainer value) {
 	resources := trainer.get("resourcesPerNode")
 	j.Limits, j.Requests = j.amounts(resources.get("limits")), j.amounts(resources.get("requests"))
 	j.Env = namesIn(each(trainer.get("env").items(), "name"))
-	j.addSize(trainer.get("command").items())
-	j.addSize(trainer.get("args").items())
 }
 
 // readMetadata reads the labels for Kueue, and the metadata that only controllers may set.
@@ -131,12 +130,6 @@ func (j *Job) readMetadata(metadata value) {
 		if controller := owner.get("controller"); controller.content == true {
 			j.Reserved = append(j.Reserved, Named{fmt.Sprint(owner.content), controller.path})
 		}
-	}
-}
-
-func (j *Job) addSize(texts []value) {
-	for _, text := range texts {
-		j.ProgramSize += len(text.text())
 	}
 }
 
@@ -184,8 +177,6 @@ func (j *Job) readPods(pods []value, spec value) {
 	patched := slices.Concat(initContainers, containers)
 	j.Mounts = namesIn(each(itemsOf(each(patched, "volumeMounts")), "name"))
 	variables := itemsOf(each(slices.Concat(initializers, each([]value{spec}, "trainer"), patched), "env"))
-	j.addSize(each(variables, "name"))
-	j.addSize(each(variables, "value"))
 	j.Secrets = namesIn(slices.Concat(
 		each(variables, "valueFrom", "secretKeyRef", "name"),
 		each(initializers, "secretRef", "name"),

@@ -80,19 +80,6 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 	return forbid(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), printable(*job.ManagedBy))
 }
 
-// maxProgram is the maximum number of bytes in command, args and environment variables. In JSON, a byte can take six
-// characters.
-const maxProgram = 65536
-
-// oversizedProgram denies long commands, args and variables. The API server stores them several times: in the
-// TrainJob, the JobSet, the Jobs and the pods.
-func oversizedProgram(job Job, _ Parameters) field.ErrorList {
-	if job.ProgramSize <= maxProgram {
-		return nil
-	}
-	return forbid(specPath, "want at most %d bytes in command, args and env, got %d: leave data out, and use a volume or the image", maxProgram, job.ProgramSize)
-}
-
 // reservedMetadata denies finalizers and controlling owners. A finalizer can keep a TrainJob for ever, or orphan its
 // pods. Kueue ignores a TrainJob that another object controls.
 func reservedMetadata(job Job, _ Parameters) field.ErrorList {

@@ -52,8 +52,12 @@ func (r Request) removedQueuePatches() []Denial {
 	return denials
 }
 
-// defaultQueue is the LocalQueue that Kueue's webhook sets on new TrainJobs without a queue.
-const defaultQueue = "default"
+// The LocalQueue and the priority class that Kueue's webhook sets on new TrainJobs without them, if objects of these names
+// exist.
+const (
+	defaultQueue         = "default"
+	defaultPriorityClass = "default"
+)
 
 var labelsPath = field.NewPath("metadata", "labels")
 
@@ -77,7 +81,7 @@ func unlistedQueue(job Job, p Parameters) field.ErrorList {
 // unlistedPriorityClass denies priority classes that the tenant does not list. A job of a higher priority can preempt the
 // jobs of other tenants.
 func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
-	if job.PriorityClass == "" || slices.Contains(p.PriorityClasses, job.PriorityClass) {
+	if job.PriorityClass == "" || job.PriorityClass == defaultPriorityClass || slices.Contains(p.PriorityClasses, job.PriorityClass) {
 		return nil
 	}
 	offer := ""

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -101,9 +100,6 @@ func (l list) check(v value, f *findings) {
 	if !is[[]any](v.content) {
 		f.typeError(v, "a list")
 	}
-	if l.of != longText {
-		f.limitItems(v, len(v.items()))
-	}
 	seen := map[string]bool{}
 	for _, item := range v.items() {
 		if !item.exists() {
@@ -130,9 +126,6 @@ func (m mapping) check(v value, f *findings) {
 	if !is[map[string]any](v.content) {
 		f.typeError(v, "a mapping")
 	}
-	if m.of != longText {
-		f.limitItems(v, len(v.keys()))
-	}
 	for _, key := range v.keys() {
 		if below := (value{v.get(key).content, v.path.Key(printable(key))}); below.exists() {
 			m.of.check(below, f)
@@ -152,33 +145,6 @@ func (s scalar) check(v value, f *findings) {
 	}
 }
 
-// The largest sizes of texts and lists, except command, args and the values of variables. The longest path in Linux has 4096
-// bytes, and Trainer's CRD limits most lists to 128 items.
-const (
-	maxText  = 4096 // characters
-	maxItems = 128
-)
-
-func (f *findings) limitItems(v value, n int) {
-	if n > maxItems {
-		f.disallow(v, RuleOversizedField, fmt.Sprintf("want at most %d items, got %d: leave some out", maxItems, n))
-	}
-}
-
-// shortText is the schema of a text with a limited size.
-type shortText struct{}
-
-func (shortText) check(v value, f *findings) {
-	longText.check(v, f)
-	shortText{}.limit(v, f)
-}
-
-func (shortText) limit(v value, f *findings) {
-	if n := utf8.RuneCountInString(v.text()); n > maxText {
-		f.disallow(v, RuleOversizedField, fmt.Sprintf("want at most %d characters, got %d: shorten it", maxText, n))
-	}
-}
-
 func (f *findings) typeError(v value, wanted string) {
 	f.typeErrors = append(f.typeErrors, field.TypeInvalid(v.path, v.content, "the API server refuses this value: write "+wanted))
 }
@@ -190,8 +156,7 @@ func (f *findings) disallow(v value, rule Rule, reason string) {
 // Schemas of scalars.
 var (
 	anything    = scalar{func(any) bool { return true }, ""}
-	text        = shortText{}
-	longText    = &scalar{is[string], "text, in quotes if it looks like another type"}
+	text        = scalar{is[string], "text, in quotes if it looks like another type"}
 	name        = scalar{func(v any) bool { return is[string](v) && v != "" }, "a name"}
 	boolean     = scalar{is[bool], "true or false, without quotes"}
 	integer32   = scalar{isInt32, "a whole number, without quotes and up to 2147483647"}
@@ -265,7 +230,6 @@ var (
 type amount struct{}
 
 func (amount) check(v value, f *findings) {
-	shortText{}.limit(v, f)
 	if _, ok := parseQuantity(v.content); ok {
 		return
 	}

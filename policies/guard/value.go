@@ -21,8 +21,7 @@ type value struct {
 // get returns the value at a path of keys.
 func (v value) get(keys ...string) value {
 	for _, key := range keys {
-		fields, _ := v.content.(map[string]any)
-		v = value{fields[key], v.child(key)}
+		v = value{v.entries()[key], v.child(key)}
 	}
 	return v
 }
@@ -69,11 +68,14 @@ func (v value) items() []value {
 	return items
 }
 
-// keys returns the keys of a mapping in alphabetical order.
-func (v value) keys() []string {
-	fields, _ := v.content.(map[string]any)
-	return slices.Sorted(maps.Keys(fields))
+// entries returns a mapping, or an empty mapping for other types.
+func (v value) entries() map[string]any {
+	entries, _ := v.content.(map[string]any)
+	return entries
 }
+
+// keys returns the keys of a mapping in alphabetical order.
+func (v value) keys() []string { return slices.Sorted(maps.Keys(v.entries())) }
 
 // each looks up a path of keys in several values, and returns the values that exist.
 func each(in []value, keys ...string) []value {

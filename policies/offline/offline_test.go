@@ -54,19 +54,9 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// encryptedWithoutKueue is a layer that removes Kueue and encrypts the network.
-const encryptedWithoutKueue = `
-spec:
-  target: {gang: none, kueue: null}
-  queues: null
-  runtimes: {mpi-horovod-gpu: {gang: null}}
-  network: {encryption: ipsec}
-  tenants: {team-vision: {queues: null}, team-speech: {queues: null}, team-physics: {queues: null}}
-`
-
 // TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the example platform itself.
 func TestRulesOfOtherPlatforms(t *testing.T) {
-	objects := guardtest.Objects(t, encryptedWithoutKueue)
+	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	verdict := admitted
 	switch {
 	case message != "":
-		verdict = strings.SplitN(message, ": ", 3)[1]
+		verdict = ruleIn(message)
 	case err != nil:
 		verdict = invalid
 	}
@@ -87,6 +87,17 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 		t.Errorf("%s: -offline +guard:\n%s", s.path, diff)
 	}
 	return verdict
+}
+
+// ruleIn returns the rule in a message of the policy. If the message would be too long, the API server uses the default message.
+func ruleIn(message string) string {
+	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
+		rule, _, _ := strings.Cut(rest, " ")
+		return rule
+	}
+	_, rest, _ := strings.Cut(message, ": ")
+	rule, _, _ := strings.Cut(rest, ": ")
+	return rule
 }
 
 // fieldSample is the spec of a TrainJob that sets the field at a path.
@@ -144,20 +155,40 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 		items := *schema.Items.Schema
 		item := rightValue(path+"[]", items)
 		w.put(path+" twice", []any{item, item}, place)
+		w.put(path+" with many items", many(item, schema.XListMapKeys), place)
 		w.put(path+" as text", "a", place)
 		w.value(path+"[]", items, func(v any) any { return place([]any{v}) })
 	case schema.AdditionalProperties != nil:
 		w.put(path+" as text", "a", place)
+		entries := map[string]any{}
+		for i := range 200 {
+			entries[fmt.Sprintf("example.com/a%d", i)] = rightValue(path+"{}", *schema.AdditionalProperties.Schema)
+		}
+		w.put(path+" with many entries", entries, place)
+		w.put(path+" with a long key", map[string]any{strings.Repeat("x", 5000): rightValue(path+"{}", *schema.AdditionalProperties.Schema)}, place)
 		w.value(path+"{}", *schema.AdditionalProperties.Schema, func(v any) any { return place(map[string]any{"a": v}) })
 	default:
-		values := []any{rightValue(path, schema), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
+		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
 			values = append(values, []any{"a"}) // without Trainer's webhook, the API server accepts a list for a time
 		}
 		for _, v := range values {
-			w.put(fmt.Sprintf("%s = %v", path, v), v, place)
+			w.put(fmt.Sprintf("%s = %.20v", path, v), v, place)
 		}
 	}
+}
+
+// many returns more items than a TrainJob may have in most lists. The items differ in the keys of the list.
+func many(item any, keys []string) []any {
+	var items []any
+	for i := range 200 {
+		next := runtime.DeepCopyJSONValue(item)
+		for _, key := range keys {
+			next.(map[string]any)[key] = fmt.Sprintf("example.com/a%d", i)
+		}
+		items = append(items, next)
+	}
+	return items
 }
 
 // knownValues are values of fields whose schema does not state which texts are right, by the end of the field's path.

@@ -1,18 +1,12 @@
 package controlplane_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
@@ -30,27 +24,20 @@ const (
 	minOutcome = 20
 )
 
-// withoutKueue is a layer for the example acme that removes Kueue and encrypts the network. Some rules apply only to such
-// a platform.
-const withoutKueue = `
-spec:
-  target: {gang: none, kueue: null}
-  queues: null
-  runtimes: {mpi-horovod-gpu: {gang: null}}
-  network: {encryption: ipsec}
-  tenants: {team-vision: {queues: null, priorityClasses: null}, team-speech: {queues: null}, team-physics: {queues: null}}
-`
-
 // TestPolicyEvaluatorsAgree checks random TrainJobs of editors with three evaluators. The API server with the generated
 // policy and the offline evaluator must return exactly the same message, and package guard must find the same violated
 // rules. Each rule must refuse some of the TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		seen := map[string]int{}
-		for platform, layer := range map[string]string{"with Kueue": "", "without Kueue": withoutKueue} {
+		for platform, layer := range map[string]string{"with Kueue": "", "without Kueue": guardtest.WithoutKueue} {
 			t.Run(platform, func(t *testing.T) {
 				e := newEvaluators(t, cp, v, layer)
-				removeKueueLabel(t, cp, "team-speech")
+				setKueueLabel(t, cp, "team-speech", "null")
+				t.Cleanup(func() { setKueueLabel(t, cp, "team-speech", `"true"`) })
+				if layer == "" {
+					awaitRefusal(t, cp, "team-speech", "mpi-deepspeed", "unmanaged-namespace")
+				}
 				admissions := 0
 				for seed := range uint64(randomJobs) {
 					rules := e.expectSameRules(t, randomCase(t, seed, v))
@@ -136,20 +123,6 @@ func (e evaluators) expectSameRules(t *testing.T, c cases.Case) []string {
 	return outcome.Rules
 }
 
-// removeKueueLabel removes the label without which Red Hat's build of Kueue ignores a namespace, until the test ends.
-func removeKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
-	t.Helper()
-	set := func(value string) {
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))
-		if err := cp.Client().Patch(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, patch); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set("null")
-	t.Cleanup(func() { set(`"true"`) })
-	time.Sleep(time.Second) // the API server reads labels of namespaces from a cache
-}
-
 // dice generates random TrainJobs that the API of one version of Trainer accepts.
 type dice struct {
 	*rand.Rand
@@ -187,7 +160,7 @@ func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	case 0, 1:
 		c.Tenant = "team-physics" // a tenant with TrainingRuntimes of its own
 	case 2:
-		c.Tenant, c.NamespaceLabels = "team-speech", map[string]string{} // removeKueueLabel removes the label
+		c.Tenant, c.NamespaceLabels = "team-speech", map[string]string{} // the namespace has no label of Kueue
 	}
 	if err := yaml.Unmarshal([]byte(text), &c.TrainJob); err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
@@ -158,21 +159,34 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
-		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
-		for _, step := range []struct{ label, rule string }{{`null`, "unmanaged-namespace"}, {`"true"`, ""}} {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-vision"}}
-			patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+step.label+`}}}`))
-			if err := cp.Client().Patch(t.Context(), namespace, patch); err != nil {
-				t.Fatal(err)
-			}
-			controlplane.Eventually(t, func(ctx context.Context) error { // the API server reads labels of namespaces from a cache
-				err := editor.Create(ctx, suspendedJob("labelled"), client.DryRunAll)
-				if refused := err != nil; refused != (step.rule != "") || !strings.Contains(fmt.Sprint(err), step.rule) {
-					return fmt.Errorf("with the label %s: got %w, want a refusal by %q", step.label, err, step.rule)
-				}
-				return nil
-			})
+		setKueueLabel(t, cp, "team-vision", "null")
+		awaitRefusal(t, cp, "team-vision", "mpi-openmpi-cpu", "unmanaged-namespace")
+		setKueueLabel(t, cp, "team-vision", `"true"`)
+		awaitRefusal(t, cp, "team-vision", "mpi-openmpi-cpu", "")
+	})
+}
+
+// setKueueLabel sets the label of a namespace that Red Hat's build of Kueue requires. The value is JSON, and null removes
+// the label.
+func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value string) {
+	t.Helper()
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))
+	if err := cp.Client().Patch(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitRefusal waits until the API server refuses a TrainJob by a rule, or admits it if the rule is empty. The API server
+// reads the labels of namespaces from a cache.
+func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, rule string) {
+	t.Helper()
+	harmless := cases.Case{Tenant: tenant, TrainJob: trainJob("harmless", tenant, runtime)}
+	controlplane.Eventually(t, func(context.Context) error {
+		message, err := submit(t, cp, harmless)
+		if (rule == "" && err == nil) || (rule != "" && strings.Contains(message, ": "+rule+": ")) {
+			return nil
 		}
+		return fmt.Errorf("a TrainJob in %s: got %w, want a refusal by rule %q", tenant, err, rule)
 	})
 }
 
@@ -216,25 +230,25 @@ func TestLargeTrainJobsAreRefused(t *testing.T) {
 		applyPolicies(t, cp, v)
 		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
 		huge := strings.Repeat("x", 1<<20)
-		for name, tc := range map[string]struct{ pod, rule string }{
-			"files of a volume": {`{"volumes": [{"name": "a", "configMap": {"items": [` + strings.Repeat(`{"key": "a", "path": "b"},`, 40000) + `{"key": "a", "path": "b"}]}}]}`, "oversized-field"},
-			"a mount path":      {`{"initContainers": [{"name": "preflight", "volumeMounts": [{"name": "a", "mountPath": "` + huge + `"}]}]}`, "oversized-field"},
-			"a key of a secret": {`{"initContainers": [{"name": "preflight", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "` + huge + `"}}}]}]}`, "oversized-field"},
-			"a path of a file":  {`{"volumes": [{"name": "a", "projected": {"sources": [{"secret": {"items": [{"key": "a", "path": "` + huge + `"}]}}]}}]}`, "oversized-field"},
-			"a variable":        {`{"initContainers": [{"name": "preflight", "env": [{"name": "A", "value": "` + huge + `"}]}]}`, "oversized-program"},
+		for name, pod := range map[string]string{
+			"files of a volume": `{"volumes": [{"name": "a", "configMap": {"items": [` + strings.Repeat(`{"key": "a", "path": "b"},`, 40000) + `{"key": "a", "path": "b"}]}}]}`,
+			"a mount path":      `{"initContainers": [{"name": "preflight", "volumeMounts": [{"name": "a", "mountPath": "` + huge + `"}]}]}`,
+			"a key of a secret": `{"initContainers": [{"name": "preflight", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "` + huge + `"}}}]}]}`,
+			"a path of a file":  `{"volumes": [{"name": "a", "projected": {"sources": [{"secret": {"items": [{"key": "a", "path": "` + huge + `"}]}}]}}]}`,
+			"a variable":        `{"initContainers": [{"name": "preflight", "env": [{"name": "A", "value": "` + huge + `"}]}]}`,
 		} {
 			job := suspendedJob("large")
-			patch := `{"targetJobs": [{"name": "node"}], "spec": ` + tc.pod + `}`
+			patch := `{"targetJobs": [{"name": "node"}], "spec": ` + pod + `}`
 			field := "podTemplateOverrides"
 			if v.trainer != "trainer-2.1" {
-				field, patch = "runtimePatches", `{"manager": "acme.io/a", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": `+tc.pod+`}}}}]}}}}`
+				field, patch = "runtimePatches", `{"manager": "acme.io/a", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": `+pod+`}}}}]}}}}`
 			}
 			var patches []any
 			if err := json.Unmarshal([]byte("["+patch+"]"), &patches); err != nil {
 				t.Fatal(err)
 			}
 			job.Object["spec"].(map[string]any)[field] = patches
-			expectRefusal(t, name, tc.rule, true, editor.Create(t.Context(), job, client.DryRunAll))
+			expectRefusal(t, name, "oversized-job", true, editor.Create(t.Context(), job, client.DryRunAll))
 		}
 	})
 }

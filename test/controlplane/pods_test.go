@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
@@ -70,7 +71,7 @@ func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 func tenantsAmong(objs []client.Object) []string {
 	var tenants []string
 	for _, obj := range objs {
-		if tenant := obj.GetLabels()["trainyard.dev/tenant"]; tenant != "" && kindOfObject(obj) == "ConfigMap" {
+		if tenant := obj.GetLabels()[v1alpha1.TenantLabel]; tenant != "" && kindOfObject(obj) == "ConfigMap" {
 			tenants = append(tenants, tenant)
 		}
 	}
@@ -103,7 +104,7 @@ func jobsOf(objs []client.Object, tenant string) []*unstructured.Unstructured {
 func lists(objs []client.Object, tenant string, runtime client.Object) bool {
 	return slices.ContainsFunc(objs, func(obj client.Object) bool {
 		kind, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "data", runtime.GetName()+".kind")
-		return obj.GetLabels()["trainyard.dev/tenant"] == tenant && kind == kindOfObject(runtime) &&
+		return obj.GetLabels()[v1alpha1.TenantLabel] == tenant && kind == kindOfObject(runtime) &&
 			(runtime.GetNamespace() == "" || runtime.GetNamespace() == tenant)
 	})
 }

@@ -106,7 +106,7 @@ func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := platforms[0].Notes.Error(); !strings.Contains(notes, "its default TrainJob of 4 nodes requests 12 ") {
+	if notes := platforms[0].Notes.Error(); !strings.Contains(notes, "has 4 nodes and requests 12 of nvidia.com/gpu") {
 		t.Errorf("vet reports %s, want a note about 12 GPUs", notes)
 	}
 	applyWithQuota(t, cp, document)

@@ -54,6 +54,17 @@ func Files(t testing.TB) []string {
 // acme is the path of the document for which the cases in policies/testdata are written.
 const acme = "examples/acme/platform.yaml"
 
+// WithoutKueue is a layer for the example acme that removes Kueue and encrypts the network. Some rules apply only to such a
+// platform.
+const WithoutKueue = `
+spec:
+  target: {gang: none, kueue: null}
+  queues: null
+  runtimes: {mpi-horovod-gpu: {gang: null}}
+  network: {encryption: ipsec}
+  tenants: {team-vision: {queues: null, priorityClasses: null}, team-speech: {queues: null}, team-physics: {queues: null}}
+`
+
 // Objects generates the objects of the example acme for its environment prod, with the given layers on top of the
 // document. It returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
