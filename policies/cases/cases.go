@@ -99,6 +99,7 @@ func complete(job map[string]any, tenant string) {
 		return
 	}
 	fill(spec, "managedBy", v1alpha1.TrainJobController)
+	fill(spec, "suspend", false)
 	if ref := fill(spec, "runtimeRef", map[string]any{}); ref != nil {
 		fill(ref, "apiGroup", v1alpha1.TrainerGroup)
 		fill(ref, "kind", "ClusterTrainingRuntime")

@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/test/repo"
@@ -66,6 +68,9 @@ func compareFields(t *testing.T, path string, guarded fieldSchema, schema apiext
 		}
 		if diff := cmp.Diff(schema.XListMapKeys, slices.DeleteFunc([]string{guarded.key}, func(key string) bool { return key == "" }), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: keys of the list: -Trainer +guard:\n%s", path, diff)
+		}
+		if limit := ptr.Deref(schema.MaxItems, 0); int64(guarded.max) != limit && !strings.HasSuffix(t.Name(), "/2.1") {
+			t.Errorf("%s: got at most %d items, want at most %d", path, guarded.max, limit)
 		}
 		compareFields(t, path+"[]", guarded.of, *schema.Items.Schema)
 	case mapping:

@@ -35,7 +35,7 @@ func initializer() fieldSchema {
 // trainer returns the schema of spec.trainer, in which the type of numProcPerNode depends on the version of Trainer.
 func trainer(numProcPerNode fieldSchema) object {
 	return jobObject(fields{
-		"image": text, "command": list{of: text}, "args": list{of: text}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
+		"image": text, "command": list{of: text, max: 128}, "args": list{of: text, max: 128}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
 			"claims": forbidden("the limits of this platform do not count devices of claims: leave it out, and request the devices in limits"),
@@ -54,7 +54,7 @@ func variables(rule Rule) fieldSchema {
 			"fieldRef": podField(rule), "resourceFieldRef": containerResource(rule),
 		}},
 	}}
-	return list{variable.requiring("name"), "name"}
+	return list{of: variable.requiring("name"), key: "name", max: 128}
 }
 
 func podField(rule Rule) fieldSchema {

@@ -19,7 +19,7 @@ func patchMetadata() fieldSchema {
 // podSpec returns the schema of a patched pod spec. Some fields are forbidden only in some versions of Trainer.
 func podSpec(versionFields fields) fieldSchema {
 	spec := fields{
-		"volumes": list{volume(), "name"}, "containers": list{container(versionFields), "name"}, "initContainers": list{container(versionFields), "name"}, "nodeSelector": mapping{text},
+		"volumes": list{of: volume(), key: "name", max: 128}, "containers": list{of: container(versionFields), key: "name", max: 64}, "initContainers": list{of: container(versionFields), key: "name", max: 64}, "nodeSelector": mapping{text},
 		"affinity":           forbidden("a patch would replace the whole affinity of the runtime" + orOtherRuntime),
 		"tolerations":        forbidden("a patch would replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
 		"schedulingGates":    forbidden("only Kueue sets scheduling gates: leave it out"),
@@ -31,7 +31,7 @@ func podSpec(versionFields fields) fieldSchema {
 }
 
 func container(versionFields fields) fieldSchema {
-	f := fields{"name": name, "env": variables(RuleDisallowedPatchField), "volumeMounts": list{volumeMount(), "name"}}
+	f := fields{"name": name, "env": variables(RuleDisallowedPatchField), "volumeMounts": list{of: volumeMount(), key: "name", max: 128}}
 	if schema, ok := versionFields["securityContext"]; ok {
 		f["securityContext"] = schema
 	}

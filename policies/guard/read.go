@@ -19,6 +19,8 @@ type Reader struct {
 	// replaces is the version of Trainer if this version replaces all resources of the runtime by a TrainJob's
 	// resources. Otherwise, replaces is empty.
 	replaces string
+	// limitsItems reports whether the version of Trainer limits the number of items in lists.
+	limitsItems bool
 	// patches finds the patches in the spec of a TrainJob.
 	patches func(spec value) patches
 }
@@ -41,7 +43,7 @@ func ReaderFor(version string) (Reader, error) {
 // Read converts a TrainJob from decoded JSON. Each error describes a value of a wrong type. The API server refuses
 // values of wrong types before it evaluates any rule. The Job holds all values that could be read.
 func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
-	var f findings
+	f := findings{limitsItems: r.limitsItems}
 	root := value{content: trainJob}
 	r.trainJob.check(root, &f)
 	spec := root.get("spec")

@@ -29,8 +29,9 @@ type fields map[string]fieldSchema
 
 // findings are the problems of a TrainJob's fields.
 type findings struct {
-	typeErrors field.ErrorList   // the API server refuses these values before it evaluates any rule
-	disallowed []DisallowedField // these fields break a rule
+	limitsItems bool              // whether the version of Trainer limits the number of items in lists
+	typeErrors  field.ErrorList   // the API server refuses these values before it evaluates any rule
+	disallowed  []DisallowedField // these fields break a rule
 }
 
 // object describes an object with a fixed set of fields. All other fields break the rule in the field rule.
@@ -94,11 +95,15 @@ func (forbidden) check(value, *findings) {}
 type list struct {
 	of  fieldSchema
 	key string // the field that must differ between items, or empty if items may be equal
+	max int    // the largest number of items since Trainer 2.2, or 0 if the number has no limit
 }
 
 func (l list) check(v value, f *findings) {
 	if !is[[]any](v.content) {
 		f.typeError(v, "a list")
+	}
+	if n := len(v.items()); f.limitsItems && l.max > 0 && n > l.max {
+		f.typeErrors = append(f.typeErrors, field.TooMany(v.path, n, l.max))
 	}
 	seen := map[string]bool{}
 	for _, item := range v.items() {

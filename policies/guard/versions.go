@@ -30,13 +30,16 @@ func trainer21() Reader {
 // containers.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
 func trainer22() Reader {
-	return Reader{replaces: "2.2", trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), patches: runtimePatches}
+	return Reader{
+		replaces: "2.2", limitsItems: true, trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), patches: runtimePatches,
+	}
 }
 
 // trainer23 returns the reader for Trainer 2.3, which adds one field to patches.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
 func trainer23() Reader {
 	return Reader{
+		limitsItems: true,
 		trainJob: patchedTrainJob(fields{
 			"securityContext":               runtimesSecurityContext,
 			"terminationGracePeriodSeconds": forbidden("with a long grace period, pods would outlive their job and occupy its GPUs: leave it out"),
@@ -52,14 +55,14 @@ const runtimesSecurityContext = forbidden("the security context of the runtime s
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})
-	jobs := list{patchObject(fields{"name": name, "template": job}).requiring("name"), "name"}
+	jobs := list{of: patchObject(fields{"name": name, "template": job}).requiring("name"), key: "name", max: 100}
 	jobSet := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"replicatedJobs": jobs})})
 	const removed = forbidden("Trainer removed this field in 2.2: write it into runtimePatches")
 	return trainJob(fields{
 		"trainer": trainer(integer32), "activeDeadlineSeconds": positive,
-		patchesKey: list{patchObject(fields{
+		patchesKey: list{of: patchObject(fields{
 			"manager": manager, "time": timestamp, "trainingRuntimeSpec": patchObject(fields{"template": jobSet}),
-		}).requiring("manager"), "manager"},
+		}).requiring("manager"), key: "manager", max: 16},
 		overridesKey: removed, "labels": removed, "annotations": removed,
 	})
 }
