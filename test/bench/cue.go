@@ -32,7 +32,7 @@ listed: {
 	runtimes.#TrainingRuntime
 	in: _
 	containers: {
-		for name in ["launcherIdentity", "preflight", "nodeIdentity"] {(name): (runtimes.components[name] & {"in": in}).object}
+		for name in ["launcherIdentity", "preflight", "disruptionCheck", "nodeIdentity"] {(name): (runtimes.components[name] & {"in": in}).object}
 		mpirun: (runtimes.#Mpirun & {"in": in, env: (runtimes.components.launcherEnv & {"in": in}).object}).object
 		sshd: (runtimes.#Sshd & {"in": in, env: (runtimes.components.nodeEnv & {"in": in}).object}).object
 	}

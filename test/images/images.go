@@ -33,7 +33,7 @@ type Image struct {
 	packages []string // of Debian
 	wheels   []string // of the Python Package Index
 	sources  []source // packages to compile
-	programs []string // in addition to allreduce.py
+	programs []string // in addition to allreduce.py and resume.py
 	env      []string // in addition to paths
 }
 
@@ -125,7 +125,7 @@ func (i Image) definition() (string, error) {
 // files returns the image's programs.
 func (i Image) files() ([]file, error) {
 	var files []file
-	for _, name := range append([]string{"allreduce.py"}, i.programs...) {
+	for _, name := range append([]string{"allreduce.py", "resume.py"}, i.programs...) {
 		content, err := programs.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("finding a program: %w", err)

@@ -1,0 +1,250 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/poll"
+)
+
+// restarting are the runtimes that start a job again after a disruption, one for each MPI implementation.
+var restarting = []string{"openmpi-restarts", "openmpi5-restarts", "mpich-restarts", "intel-restarts"}
+
+// interruptedTraining is a TrainJob of resume.py with four ranks in two pods.
+type interruptedTraining struct {
+	*sandbox
+	namespace string
+	job       *build.TrainJob
+}
+
+// interrupted returns a TrainJob that trains for about ten seconds, with further arguments of resume.py.
+func (s *sandbox) interrupted(t *testing.T, runtime string, args ...string) interruptedTraining {
+	t.Helper()
+	namespace := s.namespace(t)
+	s.claim(t, namespace, "results")
+	command := []string{"mpirun", "python3", "-m", "mpi4py", "/opt/resume.py", "--out", "/mnt/results/losses.json", "--steps", "50"}
+	job := build.MakeTrainJob("train", namespace).Runtime(runtime).Nodes(2).ProcPerNode(procs).Command(append(command, args...)...)
+	return interruptedTraining{s, namespace, job}
+}
+
+func (i interruptedTraining) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: i.namespace, Name: "train"}
+}
+
+// path returns the path of a file that the ranks write.
+func (i interruptedTraining) path(name string) string {
+	return filepath.Join(i.dir, "volumes", i.namespace, name)
+}
+
+// whenTraining runs act in the background, as soon as the ranks have started.
+func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.View) error) {
+	t.Helper()
+	i.afterCreation(t, i.key(), func(view jobs.View) error {
+		for _, launcher := range view.PodsOf(jobs.Launcher) {
+			if log, err := i.jobs.Log(t.Context(), launcher, jobs.MainContainer, 10); err == nil && log != "" {
+				time.Sleep(3 * time.Second) // some steps
+				return act(view)
+			}
+		}
+		return errors.New("the training has not started")
+	})
+}
+
+// expectUndisturbedLosses compares the losses with those of resume.py without MPI and without interruptions.
+func (i interruptedTraining) expectUndisturbedLosses(t *testing.T, got outcome) {
+	t.Helper()
+	if got.condition != trainer.TrainJobComplete {
+		t.Fatalf("the training has condition %q, want Complete", got.condition)
+	}
+	var losses []float64
+	text, err := os.ReadFile(i.path("losses.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &losses)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectClose(t, "losses", lineLosses(len(losses)), losses)
+	if len(losses) != 50 {
+		t.Errorf("the training has %d steps, want 50", len(losses))
+	}
+}
+
+// lineLosses returns the losses of resume.py.
+func lineLosses(steps int) []float64 {
+	const points, rate = 1200, 0.3
+	var losses []float64
+	slope, intercept := 0.0, 0.0
+	for range steps {
+		var loss, bySlope, byIntercept float64
+		for n := range points {
+			x := float64(n) / points
+			e := slope*x + intercept - (3*x + 2)
+			loss, bySlope, byIntercept = loss+e*e, bySlope+e*x, byIntercept+e
+		}
+		losses = append(losses, loss/points)
+		slope, intercept = slope-rate*bySlope/points, intercept-rate*byIntercept/points
+	}
+	return losses
+}
+
+// restarts returns how often the JobSet has started all pods again.
+func (i interruptedTraining) restarts(t *testing.T) int32 {
+	t.Helper()
+	var set jobset.JobSet
+	if err := i.client.Get(t.Context(), i.key(), &set); err != nil {
+		t.Fatal(err)
+	}
+	return set.Status.Restarts
+}
+
+// evict evicts a pod, as `kubectl drain` does.
+func (s *sandbox) evict(ctx context.Context, pod jobs.Pod) error {
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	return s.client.SubResource("eviction").Create(ctx, &corev1.Pod{ObjectMeta: pod.ObjectMeta}, eviction)
+}
+
+// TestRanksSaveBeforeSuspension suspends a TrainJob. All ranks must get SIGTERM, and enough time to write a checkpoint. The
+// resumed TrainJob must end with the losses of a training without interruptions.
+func TestRanksSaveBeforeSuspension(t *testing.T) {
+	for _, runtime := range restarting {
+		t.Run(runtime, func(t *testing.T) {
+			t.Parallel()
+			i := start(t).interrupted(t, runtime)
+			i.whenTraining(t, func(jobs.View) error {
+				if err := i.suspend(i.key(), true); err != nil {
+					return err
+				}
+				i.awaitNoPods(t)
+				return i.suspend(i.key(), false)
+			})
+			i.expectUndisturbedLosses(t, i.run(t, i.job))
+			i.expectSignals(t, map[string]string{"0": "train-launcher-0-0", "1": "train-launcher-0-0", "2": "train-node-0-0", "3": "train-node-0-0"})
+		})
+	}
+}
+
+func (i interruptedTraining) awaitNoPods(t *testing.T) {
+	t.Helper()
+	poll.Until(t, podTimeout, func(ctx context.Context) error {
+		view, err := i.jobs.Get(ctx, i.key())
+		if err == nil && len(view.Pods) > 0 {
+			err = fmt.Errorf("the suspended job has %d pods", len(view.Pods))
+		}
+		return err
+	})
+}
+
+// expectSignals checks which ranks got SIGTERM, and on which hosts.
+func (i interruptedTraining) expectSignals(t *testing.T, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for rank := range 2 * procs {
+		var host string
+		text, err := os.ReadFile(i.path(fmt.Sprintf("losses.json.signal.%d", rank)))
+		if err == nil && json.Unmarshal(text, &host) == nil {
+			got[fmt.Sprint(rank)] = host
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("hosts of the ranks that got SIGTERM: -want +got:\n%s", diff)
+	}
+}
+
+// TestTrainingSurvivesEviction evicts one pod of a training. The training must start again, and continue from its checkpoint.
+func TestTrainingSurvivesEviction(t *testing.T) {
+	for _, runtime := range restarting {
+		for _, role := range []jobs.Role{jobs.Node, jobs.Launcher} {
+			t.Run(runtime+" "+string(role), func(t *testing.T) {
+				t.Parallel()
+				i := start(t).interrupted(t, runtime)
+				i.whenTraining(t, func(view jobs.View) error { return i.evict(t.Context(), view.PodsOf(role)[0]) })
+				i.expectUndisturbedLosses(t, i.run(t, i.job))
+				if n := i.restarts(t); n != 1 {
+					t.Errorf("the training started again %d times, want once", n)
+				}
+				if _, err := os.Stat(i.path("losses.json.checkpoint")); err != nil {
+					t.Errorf("the ranks saved no work: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestTrainingSurvivesLostClusterNode kills the kubelet and all processes of a cluster node, and marks the cluster node as out
+// of service, as an administrator or a cloud provider does.
+func TestTrainingSurvivesLostClusterNode(t *testing.T) {
+	s := start(t)
+	for _, base := range []string{"openmpi-restarts", "mpich-restarts"} {
+		t.Run(base, func(t *testing.T) {
+			runtime := s.changedRuntime(t, base, func(spec *trainer.TrainingRuntimeSpec) {
+				node := pod(spec, jobs.Node)
+				node.Tolerations = []corev1.Toleration{{Key: "expendable", Operator: corev1.TolerationOpExists}}
+				preferred := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{expendable}}}}
+				node.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+					PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: preferred}},
+				}}
+			})
+			i := s.interrupted(t, runtime)
+			i.whenTraining(t, func(jobs.View) error { return i.lose(t, expendable) })
+			i.expectUndisturbedLosses(t, i.run(t, i.job))
+			if n := i.restarts(t); n != 1 {
+				t.Errorf("the training started again %d times, want once", n)
+			}
+		})
+	}
+}
+
+// lose stops a cluster node, and starts it again at the end of the test.
+func (s *sandbox) lose(t *testing.T, name string) error {
+	t.Cleanup(func() {
+		options := cluster.Options{Dir: s.dir, Nodes: nodes, Trainer: trainerTools(), Progress: os.Stderr}
+		_, _ = s.kubectl("", "taint", "node", name, corev1.TaintNodeOutOfService+"-")
+		if err := cluster.Up(context.Background(), options); err != nil {
+			t.Errorf("starting %s again: %v", name, err)
+		}
+	})
+	if err := cluster.StopNode(t.Context(), s.dir, name); err != nil {
+		return err
+	}
+	out, err := s.kubectl("", "taint", "node", name, corev1.TaintNodeOutOfService+"=nodeshutdown:NoExecute")
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// TestFailedProgramsAreNotRestarted runs a program that fails. The TrainJob must fail at once.
+func TestFailedProgramsAreNotRestarted(t *testing.T) {
+	for _, runtime := range restarting {
+		t.Run(runtime, func(t *testing.T) {
+			t.Parallel()
+			i := start(t).interrupted(t, runtime, "--fail-at", "5")
+			if got := i.run(t, i.job); got.condition != trainer.TrainJobFailed {
+				t.Errorf("the training has condition %q, want Failed", got.condition)
+			}
+			if n := i.restarts(t); n != 0 {
+				t.Errorf("the training started again %d times, want never", n)
+			}
+		})
+	}
+}
