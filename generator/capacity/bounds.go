@@ -47,6 +47,9 @@ func (d demand) sums(name string, runtime []string) map[string][]*object.Sum {
 			own = slices.Concat(runtime, []string{"launcher", "resources", resource})
 		}
 		amounts := []object.Amount{{Path: problem.Path(own), Value: d.Launcher[resource]}}
+		if adds, requests := d.LauncherAdds[resource]; requests {
+			amounts = append(amounts, object.Amount{Value: adds})
+		}
 		if node, requests := d.Node[resource]; requests {
 			amounts = append(amounts, object.Amount{Path: problem.Path(shared), Value: node})
 		}

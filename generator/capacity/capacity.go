@@ -37,6 +37,7 @@ type demand struct {
 		Amounts map[string]any `json:"amounts"`
 	} `json:"initializers"`
 	Launcher     map[string]any `json:"launcher"`
+	LauncherAdds map[string]any `json:"launcherAdds"` // requests of the launcher's other containers
 	LauncherOnly []string       `json:"launcherOnly"` // resources for which the launcher has its own amount
 	Node         map[string]any `json:"node"`
 	Processes    struct {
@@ -50,6 +51,13 @@ func (d demand) job() (j sizing.Job, err error) {
 	j = sizing.Job{DefaultNodes: d.Nodes, MaxNodes: d.MaxNodes, LauncherIsNode: d.LauncherIsNode, SameFlavor: d.SameFlavor, NodeSelector: d.NodeSelector}
 	if j.Launcher, err = sizing.ParseAmounts(d.Launcher, 1); err != nil {
 		return j, err
+	}
+	adds, err := sizing.ParseAmounts(d.LauncherAdds, 1)
+	if err != nil {
+		return j, err
+	}
+	for name, amount := range adds {
+		j.Launcher[name] = sizing.Add(j.Launcher[name], amount)
 	}
 	if j.Node, err = sizing.ParseAmounts(d.Node, 1); err != nil {
 		return j, err
