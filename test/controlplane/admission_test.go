@@ -25,6 +25,7 @@ import (
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/matrix"
 	"github.com/trainyard/trainyard/test/poll"
 	"github.com/trainyard/trainyard/test/process"
 	"github.com/trainyard/trainyard/test/upstream"
@@ -93,7 +94,7 @@ func applyPlatform(t *testing.T, cp *controlplane.ControlPlane, v version, layer
 	objs := generatedWith(t, "acme", v, layers...)["prod"]
 	createNamespaces(t, cp, objs)
 	apply(t, cp, objs...)
-	for _, obj := range mpiRuntimes(objs) {
+	for _, obj := range matrix.Runtimes(objs) {
 		if v.controllers {
 			installRuntime(t, cp, obj)
 		}

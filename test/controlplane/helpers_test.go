@@ -45,11 +45,6 @@ func isMPIRuntime(obj client.Object) bool {
 	return mpi && (u.GetKind() == trainer.ClusterTrainingRuntimeKind || u.GetKind() == trainer.TrainingRuntimeKind)
 }
 
-// mpiRuntimes returns the MPI runtimes among objects.
-func mpiRuntimes(objs []client.Object) []client.Object {
-	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool { return !isMPIRuntime(obj) })
-}
-
 // jobNamespace creates a namespace for TrainJobs that use a runtime. If the runtime is namespaced, jobNamespace moves
 // the runtime to the new namespace.
 func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/matrix"
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that the names of generated network policies are not valid names of
@@ -58,7 +59,7 @@ func TestIstioServiceMeshConflicts(t *testing.T) {
 // withJobPods creates a TrainJob, and runs a test for each role with the metadata of the role's pod template.
 func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
-		runtimes := mpiRuntimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))
+		runtimes := matrix.Runtimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))
 		namespace := jobNamespace(t, cp, runtimes[0])
 		installRuntime(t, cp, runtimes[0])
 		job := newJob(runtimes[0], "allreduce", namespace).Obj()

@@ -3,7 +3,6 @@ package controlplane_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/matrix"
 )
 
 // TestAllPodsAreCreated submits a TrainJob of each tenant, runtime and queue of every example, as an editor of the tenant,
@@ -27,12 +26,12 @@ func TestAllPodsAreCreated(t *testing.T) {
 			t.Run(strings.Trim(example+" "+environment, " "), func(t *testing.T) {
 				createNamespaces(t, cp, objs)
 				apply(t, cp, objs...)
-				for _, runtime := range mpiRuntimes(objs) {
+				for _, runtime := range matrix.Runtimes(objs) {
 					awaitRuntime(t, cp, runtime)
 				}
-				for _, tenant := range tenantsAmong(objs) {
+				for _, tenant := range matrix.Tenants(objs) {
 					awaitPolicy(t, cp, tenant)
-					for _, job := range jobsOf(objs, tenant) {
+					for _, job := range matrix.TrainJobs(objs, tenant) {
 						expectAllPods(t, cp, job)
 					}
 				}
@@ -64,48 +63,6 @@ func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 			return fmt.Errorf("want a warning about the key, got: %s", got)
 		}
 		return nil
-	})
-}
-
-// tenantsAmong returns the namespaces of tenants, which have parameters of the admission policy.
-func tenantsAmong(objs []client.Object) []string {
-	var tenants []string
-	for _, obj := range objs {
-		if tenant := obj.GetLabels()[v1alpha1.TenantLabel]; tenant != "" && kindOfObject(obj) == "ConfigMap" {
-			tenants = append(tenants, tenant)
-		}
-	}
-	return slices.Compact(slices.Sorted(slices.Values(tenants)))
-}
-
-func kindOfObject(obj client.Object) string { return obj.GetObjectKind().GroupVersionKind().Kind }
-
-// jobsOf returns a TrainJob for each runtime and queue of a tenant.
-func jobsOf(objs []client.Object, tenant string) []*unstructured.Unstructured {
-	var jobs []*unstructured.Unstructured
-	for _, queue := range objs {
-		if kindOfObject(queue) != "LocalQueue" || queue.GetNamespace() != tenant {
-			continue
-		}
-		for _, runtime := range mpiRuntimes(objs) {
-			if !lists(objs, tenant, runtime) {
-				continue
-			}
-			job := &unstructured.Unstructured{Object: trainJob(fmt.Sprintf("job-%d", len(jobs)), tenant, runtime.GetName())}
-			job.SetLabels(map[string]string{"kueue.x-k8s.io/queue-name": queue.GetName()})
-			_ = unstructured.SetNestedField(job.Object, kindOfObject(runtime), "spec", "runtimeRef", "kind")
-			jobs = append(jobs, job)
-		}
-	}
-	return jobs
-}
-
-// lists reports whether a tenant lists a runtime, according to the parameters of the admission policy.
-func lists(objs []client.Object, tenant string, runtime client.Object) bool {
-	return slices.ContainsFunc(objs, func(obj client.Object) bool {
-		kind, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "data", runtime.GetName()+".kind")
-		return obj.GetLabels()[v1alpha1.TenantLabel] == tenant && kind == kindOfObject(runtime) &&
-			(runtime.GetNamespace() == "" || runtime.GetNamespace() == tenant)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/matrix"
 )
 
 // extraTeams is a layer over the example vanilla, which has every shipped runtime. The layer adds a team with the
@@ -84,7 +85,7 @@ func generateObjects(t *testing.T, layers ...generator.Input) []client.Object {
 func podTemplates(t *testing.T, objs []client.Object) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	pods := map[string]corev1.PodTemplateSpec{}
-	for _, obj := range mpiRuntimes(objs) {
+	for _, obj := range matrix.Runtimes(objs) {
 		template, _, _ := unstructured.NestedMap(obj.(*unstructured.Unstructured).Object, "spec", "template", "spec")
 		var set jobset.JobSetSpec
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &set); err != nil {

@@ -16,6 +16,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/matrix"
 )
 
 // TestTrainJobBecomesLauncherAndNodes runs TrainJobs of different sizes through the real controllers, and checks all
@@ -32,7 +33,7 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 // expectMPIJobs runs TrainJobs with each MPI runtime among objs. Each runtime gets a new namespace.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
-	for _, obj := range mpiRuntimes(objs) {
+	for _, obj := range matrix.Runtimes(objs) {
 		t.Run(obj.GetName(), func(t *testing.T) {
 			namespace := jobNamespace(t, cp, obj)
 			runtime := installRuntime(t, cp, obj)

@@ -1,0 +1,286 @@
+//go:build linux
+
+package scale
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	product "github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/matrix"
+	"github.com/trainyard/trainyard/test/poll"
+	"github.com/trainyard/trainyard/test/repo"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+// TestExamplesRun submits a TrainJob of each tenant, runtime and queue of every example with queues, as an editor of the
+// tenant. Kueue must admit each TrainJob, all pods must run on simulated cluster nodes, and network policies must let the
+// launcher and the nodes connect.
+func TestExamplesRun(t *testing.T) {
+	if os.Getenv("TRAINYARD_KUEUE") == "" {
+		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
+	}
+	e := startExamples(t)
+	for _, example := range []string{"acme", "vanilla"} {
+		for environment, objs := range e.objects(t, example) {
+			t.Run(strings.Trim(example+" "+environment, " "), func(t *testing.T) {
+				e.apply(t, objs)
+				for _, tenant := range matrix.Tenants(objs) {
+					for _, job := range matrix.TrainJobs(objs, tenant) {
+						e.expectRuns(t, job, matrix.Editors(objs, tenant))
+					}
+				}
+			})
+		}
+	}
+}
+
+// examples is a cluster with cluster nodes for all runtimes of the examples.
+type examples struct {
+	*sandbox
+	config *rest.Config
+}
+
+// clusterNodes is the number of cluster nodes. Half of them have GPUs.
+const clusterNodes = 24
+
+func startExamples(t *testing.T) examples {
+	t.Helper()
+	s := start(t, cluster.Options{Nodes: clusterNodes, Trainer: "trainer-2.3", Kueue: true}, "platform.yaml")
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig(s.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number := 1; number <= clusterNodes/2; number++ {
+		name := fmt.Sprintf("fake%d", number)
+		s.kubectl(t, "", "label", "node", name, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB", "topology.kubernetes.io/zone=a")
+		s.kubectl(t, "", "taint", "node", name, "nvidia.com/gpu=present:NoSchedule")
+		s.kubectl(t, "", "patch", "node", name, "--subresource=status", "--type=merge", "-p",
+			`{"status": {"capacity": {"nvidia.com/mig-2g.20gb": "12"}, "allocatable": {"nvidia.com/mig-2g.20gb": "12"}}}`)
+	}
+	return examples{s, config}
+}
+
+// objects returns the objects of each environment of an example, for the versions of the cluster. An example can use
+// ClusterQueues and volumes that exist outside of the platform, so objects adds them.
+func (e examples) objects(t *testing.T, example string) map[string][]client.Object {
+	t.Helper()
+	var layers []generator.Input
+	for _, file := range []string{"examples/" + example + "/platform.yaml", "examples/layers/trainer-2.3.yaml"} {
+		text, err := os.ReadFile(repo.Path(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers = append(layers, generator.Input{Name: file, Text: text})
+	}
+	platforms, err := generator.New(product.CUE).Generate(t.Context(), generator.Request{Layers: layers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := map[string][]client.Object{}
+	for _, p := range platforms {
+		for o := range p.Objects.All() {
+			sets[p.Environment] = append(sets[p.Environment], &unstructured.Unstructured{Object: o.Fields()})
+		}
+	}
+	return sets
+}
+
+// apply applies the objects of an example, except objects of programs that the cluster does not have, such as Prometheus. It
+// creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
+func (e examples) apply(t *testing.T, objs []client.Object) {
+	t.Helper()
+	var stream strings.Builder
+	known := func(obj client.Object) bool {
+		gvk := obj.GetObjectKind().GroupVersionKind()
+		_, err := e.client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+		return !meta.IsNoMatchError(err)
+	}
+	for _, obj := range objs {
+		if namespace := obj.GetNamespace(); namespace != "" {
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
+				t.Fatal(err)
+			}
+		}
+		if known(obj) {
+			text, err := json.Marshal(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream.Write(append(text, '\n'))
+		}
+	}
+	e.kubectl(t, stream.String(), "apply", "--server-side", "--force-conflicts", "-f", "-")
+	for _, tenant := range matrix.Tenants(objs) {
+		for _, claim := range []string{"dataset", "model", "imagenet"} {
+			e.kubectl(t, fmt.Sprintf(volumeAndClaim, tenant, claim), "apply", "--server-side", "-f", "-")
+		}
+	}
+	if !strings.Contains(stream.String(), `"kind":"ClusterQueue"`) {
+		e.kubectl(t, ownQueues, "apply", "--server-side", "--force-conflicts", "-f", "-")
+	}
+}
+
+// volumeAndClaim is a bound claim. Its arguments are the namespace and the name of the claim.
+const volumeAndClaim = `
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s-%[2]s}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteMany]
+  hostPath: {path: /tmp}
+  claimRef: {namespace: %[1]s, name: %[2]s}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {namespace: %[1]s, name: %[2]s}
+spec:
+  storageClassName: ""
+  volumeName: %[1]s-%[2]s
+  accessModes: [ReadWriteMany]
+  resources: {requests: {storage: 1Gi}}
+`
+
+// ownQueues is the ClusterQueue that the example vanilla expects in the cluster.
+const ownQueues = `
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: gpus}
+spec:
+  nodeLabels: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: research}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu, memory, nvidia.com/gpu, nvidia.com/mig-2g.20gb]
+    flavors:
+    - name: gpus
+      resources:
+      - {name: cpu, nominalQuota: 500}
+      - {name: memory, nominalQuota: 4Ti}
+      - {name: nvidia.com/gpu, nominalQuota: 32}
+      - {name: nvidia.com/mig-2g.20gb, nominalQuota: 32}
+`
+
+// expectRuns submits a TrainJob as a user in some groups, waits until all its pods run, and deletes it.
+func (e examples) expectRuns(t *testing.T, job *unstructured.Unstructured, groups []string) {
+	t.Helper()
+	config := rest.CopyConfig(e.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "eve", Groups: append(groups, "system:authenticated")}
+	editor, err := upstream.Client(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forever := []any{map[string]any{"name": upstream.SimulatedDuration, "value": "1h"}}
+	if err := unstructured.SetNestedSlice(job.Object, forever, "spec", "trainer", "env"); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("%s in queue %s, runtime %v", job.GetNamespace(), job.GetLabels()["kueue.x-k8s.io/queue-name"], job.Object["spec"].(map[string]any)["runtimeRef"])
+	// The rights and the caches of webhooks follow the applied objects after a moment.
+	poll.Until(t, timeout, func(ctx context.Context) error { return editor.Create(ctx, job.DeepCopy()) })
+	poll.Until(t, timeout, func(ctx context.Context) error {
+		if err := e.runs(ctx, job); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+	if err := editor.Delete(t.Context(), job, client.PropagationPolicy("Background")); err != nil {
+		t.Error(err)
+	}
+	poll.Until(t, timeout, func(ctx context.Context) error {
+		var pods corev1.PodList
+		if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil || len(pods.Items) > 0 {
+			return fmt.Errorf("%d pods of %s remain: %w", len(pods.Items), name, err)
+		}
+		return nil
+	})
+}
+
+func ofJob(job client.Object) []client.ListOption {
+	return []client.ListOption{client.InNamespace(job.GetNamespace()), client.MatchingLabels{jobset.JobSetNameKey: job.GetName()}}
+}
+
+// runs returns an error unless all pods of a job run, and the launcher and the nodes can connect.
+func (e examples) runs(ctx context.Context, job client.Object) error {
+	var children batchv1.JobList
+	if err := e.client.List(ctx, &children, ofJob(job)...); err != nil {
+		return err
+	}
+	byRole := map[string][]corev1.Pod{}
+	for _, child := range children.Items {
+		var pods corev1.PodList
+		if err := e.client.List(ctx, &pods, append(ofJob(job), client.MatchingLabels{jobset.JobSetNameKey: job.GetName(), jobset.ReplicatedJobNameKey: child.Labels[jobset.ReplicatedJobNameKey]})...); err != nil {
+			return err
+		}
+		role := child.Labels[jobset.ReplicatedJobNameKey]
+		for _, pod := range pods.Items {
+			if pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" {
+				byRole[role] = append(byRole[role], pod)
+			}
+		}
+		if child.Status.Succeeded == 0 && len(byRole[role]) != int(*child.Spec.Parallelism) {
+			return fmt.Errorf("%d of %d %s pods run: %s", len(byRole[role]), *child.Spec.Parallelism, role, e.reasons(ctx, job))
+		}
+	}
+	launcher, nodes := byRole[string(jobs.Launcher)], byRole[string(jobs.Node)]
+	if len(launcher) == 0 || len(nodes) == 0 {
+		return fmt.Errorf("%d launchers and %d nodes run: %s", len(launcher), len(nodes), e.reasons(ctx, job))
+	}
+	return e.canConnect(ctx, &launcher[0], &nodes[0])
+}
+
+// mpiPort is a port of MPI traffic in all examples.
+const mpiPort = 20000
+
+// canConnect returns an error unless network policies let the launcher and a node connect in both directions.
+func (e examples) canConnect(ctx context.Context, launcher, node *corev1.Pod) error {
+	var policies networkingv1.NetworkPolicyList
+	if err := e.client.List(ctx, &policies, client.InNamespace(launcher.Namespace)); err != nil {
+		return err
+	}
+	for _, port := range []int32{2222, mpiPort} {
+		if err := matrix.CanConnect(policies.Items, launcher, node, port); err != nil {
+			return err
+		}
+	}
+	return matrix.CanConnect(policies.Items, node, launcher, mpiPort)
+}
+
+// reasons returns why a job does not run: the warnings in its namespace, and Kueue's messages.
+func (e examples) reasons(ctx context.Context, job client.Object) string {
+	var events corev1.EventList
+	if err := e.client.List(ctx, &events, client.InNamespace(job.GetNamespace())); err != nil {
+		return err.Error()
+	}
+	texts := map[string]bool{}
+	for _, event := range events.Items {
+		if event.Type == corev1.EventTypeWarning || event.Reason == "Pending" {
+			texts[event.Reason+": "+event.Message] = true
+		}
+	}
+	return fmt.Sprint(texts)
+}
