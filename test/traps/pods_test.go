@@ -126,6 +126,13 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
 			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"
+			// Without this variable, Open MPI 5 could not start ranks on more than 65 hosts.
+			want["PRTE_MCA_plm_ssh_no_tree_spawn"] = "1"
+			// Without these variables, the ranks of several pods would share one core.
+			want["OMPI_MCA_hwloc_base_binding_policy"] = "none"
+			want["PRTE_MCA_hwloc_default_binding_policy"] = "none"
+			// Without this variable, Open MPI 4 would report an error for each message.
+			want["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: env: -want +got:\n%s", role, diff)

@@ -22,6 +22,7 @@ const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"
 	hostfileUnset = "open-mpi-5-hostfile at " + launcherNode + ".env"
+	sharedCore    = "shared-core at " + launcherNode + ".env"
 	// Trainer 2.2 removed this field.
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
@@ -31,9 +32,9 @@ const (
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,
-		"deepspeed_distributed.yaml":                   {hostfileUnset},
+		"deepspeed_distributed.yaml":                   {hostfileUnset, sharedCore},
 		"jax_distributed.yaml":                         nil,
-		"mlx_distributed.yaml":                         {hostfileUnset},
+		"mlx_distributed.yaml":                         {hostfileUnset, sharedCore},
 		"torch_distributed.yaml":                       nil,
 		"torchtune/llama3_2/llama3_2_1B.yaml":          nil,
 		"torchtune/llama3_2/llama3_2_3B.yaml":          nil,
@@ -42,17 +43,17 @@ func TestVetUpstreamRuntimes(t *testing.T) {
 	}
 	cases := map[string]map[string][]string{
 		"2.0": {
-			"deepspeed_distributed.yaml":          {noFramework, hostfileUnset},
-			"mlx_distributed.yaml":                {noFramework, hostfileUnset},
-			"mpi_distributed.yaml":                {noFramework, hostfileUnset, "inherited-launcher-args at " + launcherNode + ".args"},
+			"deepspeed_distributed.yaml":          {noFramework, hostfileUnset, sharedCore},
+			"mlx_distributed.yaml":                {noFramework, hostfileUnset, sharedCore},
+			"mpi_distributed.yaml":                {noFramework, hostfileUnset, sharedCore, "inherited-launcher-args at " + launcherNode + ".args"},
 			"torch_distributed.yaml":              {noFramework, oldTorch},
 			"torchtune/llama3_2/llama3_2_1B.yaml": {noFramework, oldTorch},
 			"torchtune/llama3_2/llama3_2_3B.yaml": {noFramework, oldTorch},
 		},
 		"2.1": {
 			"data-cache/torch_distributed_with_cache.yaml": {oldTorch},
-			"deepspeed_distributed.yaml":                   {hostfileUnset},
-			"mlx_distributed.yaml":                         {hostfileUnset},
+			"deepspeed_distributed.yaml":                   {hostfileUnset, sharedCore},
+			"mlx_distributed.yaml":                         {hostfileUnset, sharedCore},
 			"torch_distributed.yaml":                       {oldTorch},
 			"torchtune/llama3_2/llama3_2_1B.yaml":          {oldTorch},
 			"torchtune/llama3_2/llama3_2_3B.yaml":          {oldTorch},

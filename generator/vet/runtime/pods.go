@@ -64,19 +64,28 @@ func inheritedLauncherArgs(p *pass) {
 // ignores the variables that Trainer sets.
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
-	if !c.isSet() {
-		return
+	variables := []string{"PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
+	if c.isSet() && !configures(c, variables, "-hostfile", "-machinefile") {
+		p.note(c.get("env"), "with Open MPI 5, all ranks run on the launcher and the TrainJob still completes, because Open MPI 5 ignores the variables of Trainer: "+
+			"set PRTE_MCA_prte_default_hostfile to /etc/mpi/hostfile")
 	}
-	for _, name := range []string{"PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"} {
-		if c.get("env").named(name).isSet() {
-			return
-		}
+}
+
+// coreBinding finds launchers that leave it to Open MPI or Intel MPI to which core each rank is bound. MPICH does not
+// bind ranks by default.
+func coreBinding(p *pass) {
+	c := mainContainer(p.launcher)
+	variables := []string{"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy", "I_MPI_PIN", "I_MPI_PIN_DOMAIN", "HYDRA_HOST_FILE", "HYDRA_LAUNCHER"}
+	if c.isSet() && !configures(c, variables, "-bind-to", "-binding") {
+		p.note(c.get("env"), "MPI binds the first rank of each pod to the first core of the cluster node, so the ranks of several pods share this core and can be 500 times slower: "+
+			"set OMPI_MCA_hwloc_base_binding_policy and PRTE_MCA_hwloc_default_binding_policy to none for Open MPI, or I_MPI_PIN to 0 for Intel MPI")
 	}
-	for _, word := range append(c.get("command").texts(), c.get("args").texts()...) {
-		if strings.Contains(word, "-hostfile") || strings.Contains(word, "-machinefile") {
-			return
-		}
-	}
-	p.note(c.get("env"), "with Open MPI 5, all ranks run on the launcher and the TrainJob still completes, because Open MPI 5 ignores the variables of Trainer: "+
-		"set PRTE_MCA_prte_default_hostfile to /etc/mpi/hostfile")
+}
+
+// configures reports whether a container sets one of the variables, or has one of the options in its command or args.
+func configures(c value, variables []string, options ...string) bool {
+	isSet := func(name string) bool { return c.get("env").named(name).isSet() }
+	words := strings.Join(append(c.get("command").texts(), c.get("args").texts()...), " ")
+	isGiven := func(option string) bool { return strings.Contains(words, option) }
+	return slices.ContainsFunc(variables, isSet) || slices.ContainsFunc(options, isGiven)
 }

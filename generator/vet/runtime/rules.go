@@ -65,6 +65,8 @@ var rules = []rule{
 		"A TrainJob that sets only a command inherits the args of the launcher"},
 	{"open-mpi-5-hostfile", true, openMPI5Hostfile,
 		"Open MPI 5 does not find the host file, so all ranks run on the launcher, and the TrainJob still completes"},
+	{"shared-core", true, coreBinding,
+		"MPI binds the first rank of each pod to the same core of the cluster node"},
 
 	{"unknown-device-limit", false, unknownDeviceLimit,
 		"The Kubeflow SDK does not know the device of the trainer's container, so it cannot list any runtime"},

@@ -265,6 +265,9 @@ var podTraps = map[string]edited{
 	"a launcher that does not set the host file of Open MPI 5": {
 		edits: []string{"                  env:", "                  »env:", "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_hostfile"}, want: []string{"open-mpi-5-hostfile at " + launcherPod + ".containers.node.env"}, note: true,
 	},
+	"a launcher that lets Open MPI bind ranks to cores": {
+		edits: []string{"                  env:", "                  »env:", "OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_other"}, want: []string{"shared-core at " + launcherPod + ".containers.node.env"}, note: true,
+	},
 }
 
 var typeTraps = map[string]edited{

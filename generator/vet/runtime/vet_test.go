@@ -54,6 +54,7 @@ spec:
                   env:
                   - {name: OMPI_MCA_orte_set_default_slots, value: "2"}
                   - {name: PRTE_MCA_prte_default_hostfile, value: /etc/mpi/hostfile}
+                  - {name: OMPI_MCA_hwloc_base_binding_policy, value: none}
                   resources:
                     limits: {cpu: 2, memory: 4Gi}
                   volumeMounts: [{name: shm, mountPath: /dev/shm}]
