@@ -151,7 +151,7 @@ func imageOf(pod jobs.Pod, container string) string {
 var startErrors = []string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 // checkUser passes when every pod has started its preflight or its main container. checkUser fails if a container
-// cannot be created, or if an init container other than preflight fails. The checks that read the verdict of
+// cannot be created, or if an init container other than preflight fails before the main container starts. The checks that read the verdict of
 // preflight report a failed preflight.
 func checkUser(o *observation) finding {
 	for _, pod := range o.all() {
@@ -161,7 +161,7 @@ func checkUser(o *observation) finding {
 			}
 		}
 		for _, c := range pod.Status.InitContainerStatuses {
-			if c.Name != jobs.PreflightContainer && hasFailed(c) {
+			if c.Name != jobs.PreflightContainer && hasFailed(c) && !hasStarted(mainStatus(pod)) {
 				return failed(pod, fmt.Sprintf("%s: %s", pod, exitMessage(c)), o.evidence(pod, c))
 			}
 		}
