@@ -21,6 +21,7 @@ var published = []string{
 	"blocked-initializer",
 	"borrowing-without-cohort",
 	"borrowing-without-quota",
+	"bound-mpich-ranks",
 	"chained-variable",
 	"cluster-and-clusters",
 	"console-without-openshift",
