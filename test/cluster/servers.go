@@ -96,6 +96,8 @@ func (c *cluster) startControllerManager(ctx context.Context) error {
 		"--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false", apiQPS, apiBurst,
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--service-account-private-key-file="+c.pki("service-accounts.key"),
+		// By default, a quota on objects of a new CRD takes effect after five minutes.
+		"--resource-quota-sync-period=10s",
 	), upstream.OK("https://"+c.state.loopback()+":10257/healthz"), c.admitsPods)
 }
 

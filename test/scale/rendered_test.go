@@ -79,8 +79,7 @@ func startExamples(t *testing.T) examples {
 	return examples{s, config}
 }
 
-// objects returns the objects of each environment of an example, for the versions of the cluster. An example can use
-// ClusterQueues and volumes that exist outside of the platform, so objects adds them.
+// objects returns the objects of each environment of an example, for the versions of the cluster.
 func (e examples) objects(t *testing.T, example string) map[string][]client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -91,6 +90,7 @@ func (e examples) objects(t *testing.T, example string) map[string][]client.Obje
 		}
 		layers = append(layers, generator.Input{Name: file, Text: text})
 	}
+	layers = append(layers, generator.Input{Name: "controllers.yaml", Text: []byte(controllers)})
 	platforms, err := generator.New(product.CUE).Generate(t.Context(), generator.Request{Layers: layers})
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +104,15 @@ func (e examples) objects(t *testing.T, example string) map[string][]client.Obje
 	return sets
 }
 
+// controllers exempts the controllers of the cluster. On OpenShift, they have other ServiceAccounts.
+const controllers = `
+spec:
+  admission:
+    exempt:
+    - system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager
+    - system:serviceaccount:kueue-system:kueue-controller-manager
+`
+
 // apply applies the objects of an example, except objects of programs that the cluster does not have, such as Prometheus. It
 // creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
 func (e examples) apply(t *testing.T, objs []client.Object) {
@@ -116,7 +125,9 @@ func (e examples) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+			// Red Hat's build of Kueue requires the label. The policy refuses TrainJobs in tenants' namespaces without it.
+			managed := map[string]string{"kueue.openshift.io/managed": "true"}
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +212,12 @@ func (e examples) expectRuns(t *testing.T, job *unstructured.Unstructured, group
 	}
 	name := fmt.Sprintf("%s in queue %s, runtime %v", job.GetNamespace(), job.GetLabels()["kueue.x-k8s.io/queue-name"], job.Object["spec"].(map[string]any)["runtimeRef"])
 	// The rights and the caches of webhooks follow the applied objects after a moment.
-	poll.Until(t, timeout, func(ctx context.Context) error { return editor.Create(ctx, job.DeepCopy()) })
+	poll.Until(t, timeout, func(ctx context.Context) error {
+		if err := editor.Create(ctx, job.DeepCopy()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
 	poll.Until(t, timeout, func(ctx context.Context) error {
 		if err := e.runs(ctx, job); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
