@@ -32,9 +32,9 @@ var FollowPermissions = []Permission{
 	{Verb: "list", Resource: "events"},
 }
 
-// RequireAccess returns a Forbidden error for the first permission that the user lacks in a namespace. RequireAccess
-// returns nil if the user may not create SelfSubjectAccessReviews, because the permissions of this user are then
-// unknown.
+// RequireAccess returns a Forbidden error for the first permission that the user lacks in a namespace. If the user
+// may not create SelfSubjectAccessReviews, RequireAccess cannot find out the permissions of the user, and returns
+// nil.
 func (j Jobs) RequireAccess(ctx context.Context, namespace string, permissions ...Permission) error {
 	for _, p := range permissions {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

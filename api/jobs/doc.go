@@ -1,3 +1,3 @@
-// Package jobs creates, reads, follows and deletes TrainJobs, for commands, servers and controllers. Only this
-// package knows the roles launcher and node, and the fields in which Trainer and JobSet report their state.
+// Package jobs creates, reads, follows and deletes TrainJobs, for commands, servers and controllers. Other packages
+// need to know neither the pod roles "launcher" and "node" nor the status fields of TrainJobs and JobSets.
 package jobs

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// CreationFailures returns the messages of events about pods that could not be created for a TrainJob.
+// CreationFailures returns the messages of warning events that explain why pods of a TrainJob could not be created.
 // CreationFailures sorts the messages from the oldest to the latest. Each event reports that Pod Security, a quota,
 // an OpenShift security context constraint or another admission plugin rejected a pod, a Job or the JobSet.
 func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {

@@ -238,7 +238,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestWait: when the context of Wait ends, Wait returns the cause of the context.
+// TestWait: if the context is cancelled, Wait returns the cause of the cancellation.
 func TestWait(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)

@@ -79,7 +79,7 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	switch len(found) {
 	case 0:
 		if hidden != nil {
-			return Runtime{}, hidden // the runtime may be of the kind that the user cannot list
+			return Runtime{}, hidden // a runtime with this name may exist in the kind that the user cannot list
 		}
 		return Runtime{}, &UnknownRuntimeError{Name: name, Namespace: namespace, Known: namesOf(all)}
 	case 1:
@@ -88,8 +88,8 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	return Runtime{}, &AmbiguousRuntimeError{Name: name}
 }
 
-// runtimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only
-// ClusterTrainingRuntimes or only TrainingRuntimes, hidden is the error for the kind that the user may not list.
+// runtimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only one of the kinds
+// ClusterTrainingRuntime and TrainingRuntime, the result hidden is the error for the other kind.
 func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
 	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {

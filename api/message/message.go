@@ -25,7 +25,7 @@ func Shorten(text string, length int) string {
 // Number returns a number as the user wrote it, shortened to 60 characters.
 func Number(text string) string { return Shorten(text, maxLength) }
 
-// Plain reports whether a key needs no quotes in a path. Such a key consists of 1 to 60 ASCII letters, digits, "_",
+// Plain reports whether a key needs no quotes in a path. A plain key consists of 1 to 60 ASCII letters, digits, "_",
 // "/" and "-".
 func Plain(key string) bool {
 	return key != "" && len(key) <= maxLength && !strings.ContainsFunc(key, func(r rune) bool {

@@ -7,7 +7,7 @@ import "unicode/utf8"
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/4+2
 	for _, candidate := range candidates {
-		if lengthDifference(word, candidate) >= least { // a quick check: the distance is at least this difference
+		if lengthDifference(word, candidate) >= least { // the distance cannot be less
 			continue
 		}
 		if d := distance(word, candidate); d < least {

@@ -36,7 +36,7 @@ func TestNearestSkipsMuchLongerWords(t *testing.T) {
 			t.Errorf("Nearest() = %q, want nothing", got)
 		}
 	})
-	if allocations > 10 { // the function distance would allocate a row for each letter
+	if allocations > 10 { // computing the distance allocates memory for each letter
 		t.Errorf("Nearest() allocates %v times", allocations)
 	}
 }

@@ -43,7 +43,7 @@ const (
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"
 	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and of a label on OLM payloads.
-	// Its value is the name of an environment of the platform document.
+	// The value of this annotation or label is the name of an environment in the platform document.
 	EnvironmentKey = Group + "/environment"
 	// FunctionAnnotation selects the task of the KRM function, such as validate.
 	FunctionAnnotation = Group + "/function"

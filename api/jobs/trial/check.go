@@ -49,7 +49,7 @@ type finding struct {
 func open(detail string) finding   { return finding{status: Open, detail: detail} }
 func passed(detail string) finding { return finding{status: Passed, detail: detail} }
 
-// failed returns the finding that a check failed because of a pod.
+// failed returns a finding with the status Failed and the pod that caused the failure.
 func failed(pod jobs.Pod, detail, evidence string) finding {
 	return finding{status: Failed, detail: detail, pod: &pod, evidence: evidence}
 }
@@ -59,7 +59,7 @@ type check struct {
 	Check
 	run func(*observation) finding
 	// needsLog is true if the check can pass only after the log of the ranks was read. The TrainJob's condition
-	// Complete is not enough, because it does not prove that all ranks ran.
+	// Complete does not prove that all ranks ran.
 	needsLog bool
 }
 

@@ -39,8 +39,8 @@ func isReady(pod jobs.Pod) bool {
 	})
 }
 
-// checkDNS, checkSSH and checkSlots read the verdict of preflight. Each of these checks searches for failures with
-// different causes.
+// checkDNS, checkSSH and checkSlots read the verdict of preflight. Each of the three checks handles different causes
+// of failure.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
 		return count(v.Hosts, "host")
@@ -65,8 +65,8 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict fails if the verdict contains a failure with a cause that concerns the check. If the check passes, the
-// function detail returns the text of Check.Detail.
+// checkVerdict fails if the function concerns returns true for the cause of a failure in the verdict. If the check
+// passes, checkVerdict sets Check.Detail to the result of the function detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcher()
 	verdict, err := o.verdict()
@@ -83,7 +83,7 @@ func (o *observation) checkVerdict(concerns func(cause string) bool, detail func
 		}
 	}
 	if len(bad) > 0 && o.startedPods() < o.expectedPods() {
-		return open("") // hosts of pods that have not started are not reachable yet
+		return open("") // a pod that has not started cannot be reached yet
 	}
 	if len(bad) > 0 {
 		return failed(launcher, bad[0], strings.Join(bad, "\n"))
@@ -112,7 +112,7 @@ func (o *observation) mpirunEnded() bool {
 	return mainStatus(o.launcher()).State.Terminated != nil
 }
 
-// With these exit codes, a shell or the container runtime reports that the program could not start.
+// A shell or the container runtime returns one of these exit codes if a program could not start.
 const (
 	notExecutable = 126
 	notFound      = 127
@@ -157,7 +157,7 @@ func checkRanks(o *observation) finding {
 	return passed(detail)
 }
 
-// missingLog fails a check of a Complete TrainJob if the launcher's log could not be read.
+// missingLog returns a failed finding if the TrainJob is Complete but the launcher's log could not be read.
 func (o *observation) missingLog() finding {
 	if o.view.Outcome().Condition != complete || !o.isFinal() {
 		return open("")

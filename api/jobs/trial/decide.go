@@ -12,8 +12,8 @@ import (
 // responseTimeout is the time after which a check's detail mentions that the API server does not respond.
 const responseTimeout = 5 * time.Second
 
-// decide runs all checks, and reports whether the trial is over. If the trial has reached a later check, decide lets
-// the earlier open checks pass, except for checks that need the log of the ranks.
+// decide runs all checks, and reports whether the trial is over. If the trial has reached a later check, decide marks
+// the earlier open checks as Passed. However, checks that need the log of the ranks stay Open.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -39,8 +39,8 @@ func (t *trial) decide(o *observation) bool {
 	return true
 }
 
-// lastReached returns the index of the last check that passed, or that failed because of a pod. A pod that reached
-// this check has passed all earlier checks. The evidence of earlier checks may be gone, because pods are deleted when
+// lastReached returns the index of the last check that passed, or that failed in a pod. A TrainJob that reaches one
+// check has passed all earlier checks. The evidence of earlier checks may be gone, because pods are deleted when
 // their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
@@ -65,7 +65,7 @@ func (t *trial) resolve(c *check, found finding) {
 	t.report(c.Check)
 }
 
-// wait reports the condition for which a check waits, if this condition has changed.
+// wait reports why a check waits, unless the reason is the same as in the last report.
 func (t *trial) wait(c check, detail string) {
 	detail = oneLine(detail)
 	if detail == "" || detail == t.waiting {
@@ -77,7 +77,7 @@ func (t *trial) wait(c check, detail string) {
 }
 
 // waitingFor returns the reason why a check waits. If the TrainJob was suspended while it ran, the suspension is the
-// reason. Otherwise, the reason is the parameter detail.
+// reason. In all other cases, waitingFor returns the parameter detail.
 func (o *observation) waitingFor(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
@@ -85,8 +85,8 @@ func (o *observation) waitingFor(detail string) string {
 	return detail
 }
 
-// failWithoutFinding fails the first open check if the TrainJob failed and no check has found the reason.
-// failWithoutFinding returns true if it failed the check.
+// failWithoutFinding fails the check c if the TrainJob failed and no check has found the reason. The return value
+// reports whether c has failed.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.view.Outcome()
 	if outcome.Condition == "" || outcome.Condition == complete || !o.isFinal() {
@@ -100,8 +100,8 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire fails the first open check because the trial timed out. If mpirun still runs, the parameter found contains
-// the log of mpirun.
+// expire fails the first open check because the trial timed out. The parameter found contains the log of mpirun if
+// mpirun still runs.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {

@@ -93,7 +93,8 @@ func TestFailedInitializer(t *testing.T) {
 	}
 }
 
-// TestIncompleteVerdicts: a check fails if the verdict does not report that all hosts were reached.
+// TestIncompleteVerdicts: a check fails if the verdict lacks the numbers of hosts, or reports that some hosts were
+// not reached.
 func TestIncompleteVerdicts(t *testing.T) {
 	for name, tc := range map[string]struct{ verdict, check, want string }{
 		"without fields":     {`{}`, "dns", "the numbers of hosts are missing or wrong"},

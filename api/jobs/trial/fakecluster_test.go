@@ -30,7 +30,7 @@ type fakeCluster struct {
 	cp      *controlplane.ControlPlane
 	all     jobs.Jobs
 	options trial.Options
-	log     atomic.Value // the log of every container, as a string; not set if logs cannot be read
+	log     atomic.Value // a string, the log of every container; without a value, reading logs fails
 }
 
 // newFakeCluster creates a fakeCluster with a runtime. The trials on a fakeCluster have a timeout of 20 s, which
@@ -44,8 +44,8 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return s
 }
 
-// transport sends a request to the API server with the RoundTripper next, or returns an error without sending the
-// request.
+// transport either sends a request to the API server with the RoundTripper next, or returns an error and sends
+// nothing.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
 // connect creates a client that sends its requests through a transport.
@@ -110,7 +110,7 @@ func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	return result, err
 }
 
-// pod creates a pod of a TrainJob with this status. The pod is assigned to a cluster node.
+// pod creates a pod of a TrainJob with the given status. The pod is assigned to a cluster node.
 func (s *fakeCluster) pod(job, role string, index int, suffix string, status corev1.PodStatus) {
 	s.Helper()
 	pod := &corev1.Pod{
@@ -165,7 +165,7 @@ func ready() corev1.PodStatus {
 	}
 }
 
-// succeeded returns the status of a pod in which preflight wrote this verdict and the main container succeeded.
+// succeeded returns the status of a pod whose preflight wrote the given verdict, and whose main container succeeded.
 func succeeded(verdict string) corev1.PodStatus {
 	return corev1.PodStatus{
 		ContainerStatuses:     []corev1.ContainerStatus{ended(jobs.MainContainer, 0, "")},

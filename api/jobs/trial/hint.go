@@ -11,7 +11,7 @@ var hints = []struct {
 	{regexp.MustCompile(`ErrImageNeverPull`), "the image is not on the cluster node, and imagePullPolicy Never forbids pulling it"},
 	{regexp.MustCompile(`ImagePullBackOff|ErrImagePull|InvalidImageName`), "check the image's name, whether the registry can be reached, and imagePullSecrets"},
 	{regexp.MustCompile(`violates PodSecurity`), "the namespace's Pod Security level forbids this pod: runtimes that trainyard generates comply with level restricted"},
-	{regexp.MustCompile(`security context constraint`), "no security context constraint that the namespace can use admits this pod: on OpenShift, set target.openshift, so that the namespace determines the user"},
+	{regexp.MustCompile(`security context constraint`), "no security context constraint that the namespace can use admits this pod: on OpenShift, set target.openshift, so that OpenShift assigns the user"},
 	{regexp.MustCompile(`exceeded quota`), "the namespace's quota is exhausted: lower --nodes or the runtime's resources, or wait"},
 	{regexp.MustCompile(`runAsNonRoot|non-root policy`), "the pod must not run as root: set the runtime's user, or set another user in the image"},
 	// sshd prints the same message for a missing key and for a key that it may not read.

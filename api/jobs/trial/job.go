@@ -56,7 +56,7 @@ func jobFor(o Options) *trainer.TrainJob {
 			Trainer: &trainer.Trainer{
 				NumNodes: &nodes,
 				Command:  []string{"mpirun"},
-				// If this field were empty, the args of the runtime would be added to the command.
+				// If Args were empty, the args of the runtime would be added to the command mpirun.
 				Args: []string{"sh", "-c", program},
 				Env:  []corev1.EnvVar{{Name: variable, Value: name}},
 			},

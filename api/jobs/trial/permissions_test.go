@@ -58,7 +58,7 @@ func TestFollowPermissionsSuffice(t *testing.T) {
 	all := connectAs(t, cp, options.Namespace)
 	var result trial.Result
 	var err error
-	controlplane.Eventually(t, func(context.Context) error { // the RBAC caches of the API server lag
+	controlplane.Eventually(t, func(context.Context) error { // RBAC caches are updated with a delay
 		result, err = run(t.Context(), t, all, options, func(trial.Check) {})
 		return err
 	})

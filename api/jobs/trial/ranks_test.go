@@ -41,8 +41,8 @@ func TestUnreadLogFails(t *testing.T) {
 	}
 }
 
-// TestLatestLauncher: if a Job creates a second launcher, the trial checks the later launcher. The choice does not
-// depend on the names of the pods.
+// TestLatestLauncher: if a Job creates a second launcher, the trial checks the later launcher. The names of the pods
+// do not matter.
 func TestLatestLauncher(t *testing.T) {
 	for name, suffixes := range map[string][2]string{"in order of names": {"a", "b"}, "in reverse order": {"b", "a"}} {
 		t.Run(name, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestManyRanks(t *testing.T) {
 	}
 }
 
-// TestHangingMpirun: if all ranks have started and mpirun does not end, the detail of the failed check reports both
-// facts. If mpirun starts no ranks, the check has a different detail.
+// TestHangingMpirun: if all ranks have started but mpirun does not end, the failed check reports that mpirun has not
+// ended. The evidence of this check is the launcher's log.
 func TestHangingMpirun(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second

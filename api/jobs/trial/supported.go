@@ -9,7 +9,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// UnsupportedRuntimeError reports that a runtime does not start MPI ranks over SSH, so that a trial is impossible.
+// UnsupportedRuntimeError reports that a trial cannot test a runtime, because the runtime does not start MPI ranks
+// over SSH.
 type UnsupportedRuntimeError struct{ Runtime, Missing string }
 
 // Error names the missing field of the runtime.

@@ -57,8 +57,7 @@ func jobsIn(t *testing.T, cp *controlplane.ControlPlane, namespace string) []str
 	return names
 }
 
-// run runs a trial. run retries for a while if Trainer's webhook does not know the runtime
-// yet.
+// run runs a trial. If Trainer's webhook has not found the new runtime yet, run retries for up to 10 s.
 func run(ctx context.Context, t *testing.T, all jobs.Jobs, o trial.Options, report func(trial.Check)) (trial.Result, error) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
