@@ -79,7 +79,8 @@ func (l *resourceList) document() (generator.Input, error) {
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// request returns a request with the functionConfig as the only layer, and with the environment in its annotation.
+// request returns a generator request. The functionConfig is the only layer, and its annotation selects the
+// environment.
 func (l *resourceList) request() (generator.Request, error) {
 	document, err := l.document()
 	request := generator.Request{Layers: []generator.Input{document}}

@@ -97,8 +97,8 @@ func parseHeader(text []byte) (head header, err error) {
 	return head, nil
 }
 
-// read reads the items and the functionConfig. It replaces each alias by a copy, because an alias can refer to text
-// outside its item.
+// read reads the items and the functionConfig, and replaces each alias by a copy. A copy is necessary because an
+// alias can refer to text outside its item.
 func (l *resourceList) read(items int) error {
 	var err error
 	if l.Items, err = l.stream.Read(); err != nil {
@@ -133,7 +133,7 @@ func (l *resourceList) write(to io.Writer) error {
 	return nil
 }
 
-// toJSON converts an object to JSON. It interprets YAML values as Kubernetes does.
+// toJSON converts an object to JSON, and interprets YAML values as Kubernetes does.
 func toJSON(object *yaml.RNode) ([]byte, error) {
 	text, err := object.String()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command trainyard-fn is a KRM function for kustomize and kpt. It generates the objects of a platform document,
-// validates objects against that document, or changes objects as a Transformer document requests.
+// Command trainyard-fn is a KRM function for kustomize and kpt. The function generates the objects of a platform
+// document, validates objects against a platform document, or changes objects as a Transformer document requests.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/gctuning"
 )
 
-// Exit codes. They have the same meanings as the exit codes of trainyard.
+// The exit codes have the same meanings as those of the command trainyard.
 const (
 	exitOK       = 0
 	exitInternal = 1
@@ -71,7 +71,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run processes one ResourceList. It writes either exactly one ResourceList or nothing to out.
+// run processes one ResourceList, and writes either exactly one ResourceList or nothing to out.
 func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) int {
 	if len(args) > 0 {
 		return runFlag(args[0], out, messages)
@@ -100,7 +100,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writ
 func runFlag(flag string, out, messages io.Writer) int {
 	switch flag {
 	case "--help", "-h":
-		fmt.Fprint(out, usage) //nolint:errcheck // a closed standard output needs no message
+		fmt.Fprint(out, usage) //nolint:errcheck // if standard output is closed, nobody reads the usage
 	case "--version":
 		fmt.Fprintf(out, "trainyard-fn %s\n", build.String())
 	default:

@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// isGenerator reports whether kustomize runs the function as a generator. The only item is then the functionConfig.
+// isGenerator reports whether kustomize runs the function as a generator. A generator gets no items except the
+// functionConfig.
 func (l *resourceList) isGenerator() bool {
 	return len(l.Items) > 0 && !slices.ContainsFunc(l.Items, func(item *yaml.RNode) bool { return !isLocal(item) })
 }
@@ -27,8 +28,9 @@ func (l *resourceList) leaveMarker(function string) int {
 }
 
 // leaveMisplacedValidator replaces the items with one object of an unknown kind, which no API server accepts. If a
-// user lists a validator below transformers by mistake, its output becomes the whole output of kustomize. Applied
-// with pruning, an empty output would delete all objects. The unknown kind makes this impossible.
+// user lists a validator below transformers by mistake, the output of the validator becomes the whole output of
+// kustomize. If this output were empty, applying it with pruning would delete all objects. The object of an unknown
+// kind prevents this deletion.
 func (l *resourceList) leaveMisplacedValidator() int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",

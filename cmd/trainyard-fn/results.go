@@ -18,7 +18,7 @@ func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p
 		NameMeta: yaml.NameMeta{Name: object.GetName(), Namespace: object.GetNamespace()},
 	}}
 	annotations := object.GetAnnotations()
-	if path := cmp.Or(annotations[kioutil.PathAnnotation], annotations[kioutil.LegacyPathAnnotation]); path != "" { //nolint:staticcheck // older functions still set it
+	if path := cmp.Or(annotations[kioutil.PathAnnotation], annotations[kioutil.LegacyPathAnnotation]); path != "" { //nolint:staticcheck // older functions still set the legacy annotation
 		r.File = &framework.File{Path: path}
 	}
 	if p.Path != "" {
@@ -30,7 +30,7 @@ func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p
 	l.Results = append(l.Results, r)
 }
 
-// reportAll reports the problems of an object. It returns code if there are problems, and exitOK otherwise.
+// reportAll reports the problems of an object, and returns code, or exitOK if there are no problems.
 func (l *resourceList) reportAll(object *yaml.RNode, severity framework.Severity, problems problem.List, code int) int {
 	for _, p := range problems {
 		l.report(object, severity, p)

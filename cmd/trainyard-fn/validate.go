@@ -23,8 +23,9 @@ import (
 // kustomizeAnnotation is an annotation of all objects that kustomize sends to transformers and validators.
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
-// validate checks runtimes for known MPI errors, and TrainJobs against the rules of the platform, even if the cluster
-// does not enforce the rules. It checks other generated kinds against the Go types of the upstream projects.
+// validate checks runtimes for known MPI errors, and TrainJobs against the rules of the platform. TrainJobs are
+// checked even if the cluster does not enforce the rules. Other generated kinds are checked against the Go types of
+// their upstream projects.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {
 		return l.leaveMarker("validate")
@@ -58,7 +59,7 @@ func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	return trainjob.WithRules(ctx, generator.New(trainyard.CUE), request, platforms)
 }
 
-// check checks one object. It accepts objects of unknown kinds.
+// check checks one object, and accepts objects of unknown kinds.
 func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 	const name = "item.json"
 	text, err := toJSON(item)

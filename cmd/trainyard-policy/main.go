@@ -1,5 +1,5 @@
-// Command trainyard-policy evaluates admission policies for "trainyard policy test". It reads a request from standard
-// input and writes the response to standard output, both as JSON.
+// Command trainyard-policy evaluates admission policies for "trainyard policy test". The command reads a request from
+// standard input and writes the response to standard output, both as JSON.
 package main
 
 import (

@@ -60,7 +60,7 @@ type column struct {
 	cell  func(capacity.Record) string
 }
 
-// printCapacities prints a table. It omits columns that are empty in all rows, for example environments or queues.
+// printCapacities prints a table without the columns that are empty in all rows, for example environments or queues.
 func printCapacities(w io.Writer, capacities []capacity.Record) error {
 	columns := []column{
 		{"ENVIRONMENT", func(f capacity.Record) string { return f.Environment }},

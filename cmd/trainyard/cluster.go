@@ -24,8 +24,8 @@ func (f *clusterFlags) addNamespace(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace (default the namespace of the context)")
 }
 
-// clientRate is the maximum average number of requests per second. With client-go's default of 5, users would have to
-// wait.
+// clientRate is the maximum average number of requests per second. With client-go's default of 5 requests per second,
+// users would have to wait for commands.
 const clientRate = 50
 
 // connect connects to the cluster. An empty f.namespace becomes the namespace of the selected context.

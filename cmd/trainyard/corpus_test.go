@@ -18,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Limits on the time and memory that vet may use for an invalid document. They are far above the usual values, because
-// the race detector and busy machines slow tests down.
+// Limits on the time and memory that vet may use for an invalid document. The limits are far above the usual values,
+// because the race detector and busy machines slow tests down.
 const (
 	vetTimeout = time.Minute
 	vetMemory  = 600 << 20 // bytes
@@ -48,8 +48,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// vetWithin runs trainyard vet with limits on time and memory. Usage: vet CODE ARG... It writes the standard error of
-// vet to a file named output. With --without-capabilities, vet runs without the capabilities of root.
+// vetWithin runs trainyard vet with limits on time and memory. Usage: vet CODE ARG... vetWithin writes the standard
+// error of vet to a file named output. With --without-capabilities, vet runs without the capabilities of root.
 func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: vet CODE ARG...")
@@ -80,7 +80,7 @@ func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("output"), output.Bytes(), 0o600))
 }
 
-// writeBytes creates a file from Go strings, each with an optional number of repetitions. Usage:
+// writeBytes creates a file from Go string literals. The prefix 3* repeats a literal three times. Usage:
 //
 //	write FILE '"text\n"' 3*'"again"'...
 func writeBytes(ts *testscript.TestScript, neg bool, args []string) {

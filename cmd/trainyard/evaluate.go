@@ -37,8 +37,8 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow reports that the CUE layers together exceed their time limit. The layer during which the time ends
-// has this error.
+// errLayersTooSlow reports that the CUE layers together exceed their time limit. The error is reported for the layer
+// that reached the limit.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild runs this program with the command __evaluate.

@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Exit codes. A code has the same meaning for every command, and this meaning never changes.
+// Exit codes. Each exit code has the same meaning in every command, and its meaning never changes.
 const (
 	exitOK       = 0
 	exitInternal = 1

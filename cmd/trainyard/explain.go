@@ -137,8 +137,8 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns how many levels the field is below a path. ok is false if the field is not below the path. The path
-// can omit the index of a list item.
+// depthBelow returns the number of steps from a path down to the field. If the field is not below the path, ok is
+// false. The path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -154,8 +154,8 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 	return depth, len(path) == 0
 }
 
-// nearestField shortens a path until it is the path of a field. It removes only indexes of lists, and keys that the
-// author of the document chose.
+// nearestField shortens a path until it is the path of a field. nearestField removes only indexes of lists, and keys
+// that the author of the document chose.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {
@@ -168,8 +168,8 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// contains reports whether steps lead to a value inside the field: an index of a list, or a key that the author of the
-// document chose. A key that contains dots takes several steps.
+// contains reports whether the steps select a value inside the field. The steps are an index of a list, or a key that
+// the author of the document chose. A key that contains dots consists of several steps.
 func (f field) contains(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

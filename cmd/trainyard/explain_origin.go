@@ -60,7 +60,8 @@ func valuesAt(path []string, sources []generator.Source) (found []generator.Sour
 	return found, total
 }
 
-// inEnvironment turns a path below spec.environments into the path below spec, and selects the source of the environment.
+// inEnvironment converts a path below spec.environments.NAME to a path below spec, and returns only the source of the
+// environment NAME.
 func inEnvironment(path []string, sources []generator.Source, selected []string) ([]string, []generator.Source, error) {
 	var names []string
 	for _, source := range sources {

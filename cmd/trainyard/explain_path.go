@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Steps in the paths of fields. Each of the two steps matches more than one key.
+// Two special steps in the paths of fields match more than one key.
 const (
 	anyName = "NAME" // any key that the author of the document chose
 	anyItem = "[]"   // any item of a list
@@ -37,8 +37,8 @@ var stepPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.?(?:\[("(?:[^"\\]|\\.)*")\]|("(?:[^"\\]|\\.)*")|(\[-?\d*\])|([^].\["]+))`)
 })
 
-// parsePath splits a path such as spec.runtimes.mpi.nodeSelector."a.b/c", tolerations[0] or tolerations[] into steps. It
-// ignores a trailing dot, which shell completion can leave.
+// parsePath splits a path such as spec.runtimes.mpi.nodeSelector."a.b/c", tolerations[0] or tolerations[] into steps.
+// A trailing dot, which shell completion can leave, is ignored.
 func parsePath(path string) ([]string, error) {
 	if len(path) > maxPath {
 		return nil, usageErrorf("field %s: want a path of at most %d characters, got %d", message.Quote(path), maxPath, len(path))
@@ -51,7 +51,7 @@ func parsePath(path string) ([]string, error) {
 		}
 		rest = rest[len(m[0]):]
 		key, err := strconv.Unquote(m[1] + m[2])
-		if err != nil { // not quoted, or with an escape that Go does not know
+		if err != nil { // the key is not quoted, or contains an escape that Go does not support
 			key = strings.Trim(m[1]+m[2], `"`)
 		}
 		steps = append(steps, key+m[3]+m[4])

@@ -63,7 +63,7 @@ func addOutput(cmd *cobra.Command, target *string, formats choices) {
 }
 
 func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails only if the command has no such flag
+	_ = cmd.RegisterFlagCompletionFunc(flag, f) // the only possible error is a missing flag
 }
 
 type choiceFlag struct {
@@ -75,7 +75,7 @@ func (f *choiceFlag) String() string { return *f.target }
 
 func (f *choiceFlag) Type() string { return "string" }
 
-// Set stores the value. It returns an error if the value is not allowed.
+// Set stores the value, or returns an error if the value is not allowed.
 func (f *choiceFlag) Set(value string) error {
 	err := oneOf(value, f.allowed.names())
 	if err == nil {
@@ -136,7 +136,7 @@ func wantArg(required bool, what string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs refuses positional arguments. If the command has the flag -f, the error suggests it, because the argument is
+// noArgs refuses positional arguments. If the command has the flag -f, the error suggests -f, because the argument is
 // most likely a file name.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {

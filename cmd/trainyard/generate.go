@@ -103,7 +103,7 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	return streamer.Stream(ctx, s.out, platforms[0].Objects)
 }
 
-// validate refuses flags that contradict each other. It runs before any file is read.
+// validate refuses flags that contradict each other. No file is read before validate has run.
 func (f *generateFlags) validate(canStream bool) error {
 	switch {
 	case f.output == "":

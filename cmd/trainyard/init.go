@@ -133,7 +133,7 @@ func (d scaffold) nextSteps(file string) string {
 `, file, filepath.Dir(file))
 }
 
-// createAll creates new files. If any of these files already exists, createAll creates no file.
+// createAll creates new files, or no file at all if any of the files already exists.
 func createAll(files []newFile) error {
 	for _, f := range files {
 		if _, err := os.Lstat(f.name); err == nil {

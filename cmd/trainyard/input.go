@@ -48,7 +48,7 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
 	if err == nil {
-		request.Environments = []string{""} // no environment has an empty name, so the error lists all known environments
+		request.Environments = []string{""} // an empty name is always unknown, so the error lists all known environments
 		_, err = newPipeline().Generate(cmd.Context(), request)
 	}
 	if errors.As(err, &unknown) {

@@ -151,8 +151,8 @@ func runCases(ctx context.Context, platform generator.Platform, file []trainjob.
 	return results, nil
 }
 
-// evaluator is the program that evaluates policies. It is a separate program, because Kubernetes' evaluator takes
-// milliseconds to initialize, and would delay every command of trainyard.
+// evaluator is the program that evaluates policies. The evaluator is a separate program, because Kubernetes'
+// evaluator takes milliseconds to initialize, and would delay every command of trainyard.
 const evaluator = "trainyard-policy"
 
 func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, error) {
@@ -183,7 +183,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	return response.Outcomes, nil
 }
 
-// findEvaluator returns the path of the evaluator. It looks in the folder of this program first, and then in PATH.
+// findEvaluator returns the path of the evaluator, which is in the folder of this program or in PATH.
 func findEvaluator() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		program := filepath.Join(filepath.Dir(self), evaluator)

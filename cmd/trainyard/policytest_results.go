@@ -28,7 +28,7 @@ type caseResult struct {
 	Status      string   `json:"status"`
 	Message     string   `json:"message,omitempty"` // the difference from the expectation
 	Rules       []string `json:"rules"`             // the rules that refuse the TrainJob
-	Messages    []string `json:"says"`              // the messages of these rules, in the same order
+	Messages    []string `json:"says"`              // the messages of the rules, in the order of Rules
 
 	problem problem.Problem
 }

@@ -38,12 +38,12 @@ type publishFlags struct {
 }
 
 type namedArtifact struct {
-	subrepository string // path below the repository of the command line; empty for this repository itself
+	subrepository string // path below the repository in DEST; empty for the repository itself
 	tag           string
 	packed        artifact.Packed
 }
 
-// packer packs a bundle as an artifact. Its annotations override those of the bundle.
+// packer packs a bundle as an artifact. The given annotations override the annotations of the bundle.
 type packer func(ctx context.Context, b bundles.Bundle, annotations map[string]string) (namedArtifact, error)
 
 func newPublishOCI(s streams, r *reporter) *cobra.Command {
@@ -116,7 +116,7 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes 
 	}
 	to.replace = f.force
 	if !f.input.report.isText() {
-		s.err = io.Discard // standard error has only the report
+		s.err = io.Discard // standard error must contain only the report
 	}
 	platforms, err := f.input.generateWithNotes(ctx, s.in)
 	if err != nil {
@@ -152,7 +152,7 @@ func (f *publishFlags) pack(ctx context.Context, to destination, platforms []gen
 	return uploads, nil
 }
 
-// upload uploads the artifacts. If one upload fails, it still reports the artifacts that are already uploaded.
+// upload uploads the artifacts. If one upload fails, the artifacts that are already uploaded are still reported.
 func (f *publishFlags) upload(ctx context.Context, s streams, to destination, uploads []*upload) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -165,7 +165,7 @@ func (f *publishFlags) upload(ctx context.Context, s streams, to destination, up
 	return err
 }
 
-// print prints the references of published artifacts, or with --dry-run, of artifacts that would be published.
+// print prints the references of published artifacts. With --dry-run, print prints the references of all artifacts.
 func (f *publishFlags) print(s streams, uploads []*upload) error {
 	var done []*upload
 	for _, u := range uploads {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	planned   = "planned" // --dry-run, or not yet uploaded
+	planned   = "planned" // the artifact is not uploaded yet, or --dry-run is set
 	published = "published"
 	unchanged = "unchanged" // the destination already has the same artifact
 )
@@ -30,7 +30,7 @@ var verbs = map[string]string{published: "now holds", unchanged: "is up to date 
 
 type upload struct {
 	Environment string `json:"environment,omitempty"`
-	Reference   string `json:"reference"`  // with the tag and the digest
+	Reference   string `json:"reference"`  // repository, tag and digest
 	Repository  string `json:"repository"` // as in DEST
 	Tag         string `json:"tag"`
 	Digest      string `json:"digest"`
@@ -39,7 +39,7 @@ type upload struct {
 	Status      string `json:"status"`
 
 	to     destination
-	name   string // for messages: the repository with the tag
+	name   string // repository and tag, for messages
 	packed artifact.Packed
 }
 
@@ -69,7 +69,7 @@ const (
 type destination struct {
 	folder     string // empty for a registry
 	repository registry.Repository
-	tag        string // empty if the command line has none
+	tag        string // empty if DEST contains no tag
 	replace    bool   // whether an existing tag may move to another artifact
 }
 
@@ -112,8 +112,9 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 	return d, nil
 }
 
-// forArtifact returns the destination and the tag of an artifact. In a registry, a subrepository lies below the
-// repository. A folder has no repositories, so the tag of the artifact starts with the subrepository.
+// forArtifact returns the destination and the tag of an artifact. In a registry, the artifact goes to the
+// subrepository below the repository. A folder has no repositories, so the tag of the artifact starts with the
+// subrepository.
 func (d destination) forArtifact(a namedArtifact) (to destination, tag string, err error) {
 	switch {
 	case a.subrepository == "":

@@ -82,7 +82,8 @@ type archive struct {
 	Status      string `json:"status"`
 }
 
-// writeArchives writes the chart of each environment to a folder. If a chart fails, the charts before it are printed.
+// writeArchives writes the chart of each environment to a folder. If one chart cannot be written, the charts that are
+// already written are still printed.
 func (f *publishFlags) writeArchives(ctx context.Context, s streams, dir string) error {
 	switch {
 	case dir == "":
@@ -122,7 +123,7 @@ func withForceHint(err error) error {
 	return err
 }
 
-// writeFile writes a chart atomically. It does nothing if the file already has the same content.
+// writeFile writes a chart atomically, unless the file already has the same content.
 func (f *publishFlags) writeFile(file string, content []byte) (status string, err error) {
 	if f.dryRun {
 		return planned, nil
@@ -141,7 +142,7 @@ func (f *publishFlags) writeFile(file string, content []byte) (status string, er
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", file, err)
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // fails after the rename, when there is nothing to remove
+	defer func() { _ = os.Remove(temp.Name()) }() // after the rename, there is no file to remove, and the error is ignored
 	_, err = temp.Write(content)
 	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err == nil {
 		err = os.Rename(temp.Name(), file)

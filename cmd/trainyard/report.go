@@ -25,10 +25,11 @@ func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText reports whether the report is for people. Other messages can then appear before and after the report.
+// isText reports whether the report is for people. In a report for people, other messages can appear before and after
+// the report.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
-// addNotes adds notes to the report. If the format is text, it writes the notes at once.
+// addNotes adds notes to the report. If the format is text, the notes are also written at once.
 func (r *reporter) addNotes(notes problem.List) {
 	r.notes = append(r.notes, notes...)
 	if r.isText() {
@@ -36,8 +37,8 @@ func (r *reporter) addNotes(notes problem.List) {
 	}
 }
 
-// finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout returns
-// true. Otherwise, the report goes to standard error, without other messages.
+// finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout
+// returns true. In all other cases, the report goes to standard error, without other messages.
 func (r *reporter) finish(err error) int {
 	result := resultOf(err)
 	format, known := report.Named(r.format)

@@ -26,8 +26,8 @@ import (
 // tests change the working directory.
 var scripts, _ = filepath.Abs(filepath.Join("testdata", "script"))
 
-// readers contains a function for each report format, which reads a report as the
-// consumer of the format does.
+// readers contains one function for each report format. Each function reads a report like a program that uses the
+// format, such as GitHub Actions.
 var readers = map[string]func(*testing.T, []byte) []finding{
 	"text":   readText,
 	"json":   readJSON,
@@ -161,7 +161,8 @@ func validate(t *testing.T, schema func() (*jsonschema.Schema, error), text []by
 
 var jsonSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(report.Schema) })
 
-// sarifSchema is the schema that OASIS publishes, from the source of a library that embeds it.
+// sarifSchema is the SARIF schema of OASIS. The library go-sarif embeds the schema, so it is read from the library's
+// source.
 var sarifSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	list := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif")
 	list.Dir = scripts

@@ -19,12 +19,12 @@ import (
 // finding is a problem or a note in a report.
 type finding struct {
 	Note bool
-	Rule string // empty in the format text, which does not contain the rule
-	Line string // as in the format text
+	Rule string // name of the rule; empty for the format text, which does not contain names of rules
+	Line string // the line of the finding in the format text
 }
 
-// TestReportsAreEquivalent vets the documents of all scripts with every report format. It reads each report as the
-// consumer of the format does, and checks that all formats contain the same problems and notes.
+// TestReportsAreEquivalent vets the documents of all scripts with every report format. The test reads each report
+// like a program that uses the format, and checks that all formats contain the same problems and notes.
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0

@@ -48,7 +48,7 @@ Data goes to standard output, and messages go to standard error. Exit codes:
 	return root
 }
 
-// newGroup returns a command with subcommands. Without a subcommand, it prints its help.
+// newGroup returns a command with subcommands. Without a subcommand, the command prints its help.
 func newGroup(group *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	group.AddCommand(commands...)
 	group.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

@@ -21,7 +21,8 @@ type target struct {
 	plan     *bundles.Plan
 }
 
-// write writes each bundle, or lists the differences with --check. It plans all folders before it writes to any.
+// write writes each bundle, or lists the differences with --check. No folder is changed before all folders are
+// planned.
 func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, platforms []generator.Platform) error {
 	w := &bundles.Writer{
 		Force:       f.force,
@@ -136,6 +137,6 @@ func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 }
 
 func (f *generateFlags) manifests() []string {
-	manifests, _ := filepath.Glob(filepath.Join(f.output, "*", bundles.ManifestName)) // fails only if the pattern is invalid
+	manifests, _ := filepath.Glob(filepath.Join(f.output, "*", bundles.ManifestName)) // Glob fails only if the pattern is invalid
 	return manifests
 }

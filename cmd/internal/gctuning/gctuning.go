@@ -9,7 +9,7 @@ import (
 	"runtime/metrics"
 )
 
-// The next collection starts when the heap reaches minHeap, and also reaches twice the live heap plus extraGarbage.
+// The next collection starts at a heap of minHeap, or of twice the live heap plus extraGarbage, whichever is larger.
 const (
 	minHeap      = 54 << 20 // bytes
 	extraGarbage = 16 << 20 // bytes
@@ -24,10 +24,11 @@ const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until
 // adjust sets a new percentage. On a machine with one CPU, adjust runs late, and the heap grows too large meanwhile.
-// Without the limit, benchmark W took 50 % more memory. If the environment sets GOMEMLIMIT, Tune sets no limit.
+// Without a memory limit, the benchmark "W" took 50 % more memory. If the environment sets GOMEMLIMIT, Tune sets no
+// limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
-// Tune tunes the garbage collector until the program ends. It does nothing if the environment sets GOGC.
+// Tune tunes the garbage collector until the program ends, unless the environment sets GOGC.
 func Tune() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(maxPercent)
@@ -38,10 +39,10 @@ func Tune() {
 	}
 }
 
-// adjust sets the heap size at which the next collection starts. It runs again after that collection.
+// adjust sets the heap size at which the next collection starts. After each collection, adjust runs again.
 func adjust(liveHeap []metrics.Sample) {
 	metrics.Read(liveHeap)
-	live := max(1, int(liveHeap[0].Value.Uint64())) //nolint:gosec // no machine has enough memory for an overflow
+	live := max(1, int(liveHeap[0].Value.Uint64())) //nolint:gosec // a heap is always smaller than the maximum int
 	garbage := max(minHeap-live, live+extraGarbage)
 	debug.SetGCPercent(min(maxPercent, 100*garbage/live))
 	if setsLimit {
@@ -52,6 +53,6 @@ func adjust(liveHeap []metrics.Sample) {
 
 // afterNextCollection calls a function from the cleanup of an object that the next collection frees.
 func afterNextCollection(call func([]metrics.Sample)) {
-	type garbage struct{ _ *garbage } // the pointer keeps the allocator from sharing its block with other objects
+	type garbage struct{ _ *garbage } // because of the pointer field, the allocator puts no other objects into the same block
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }

@@ -35,7 +35,7 @@ func eventually(t *testing.T, low, high uint64) {
 }
 
 func TestCollectsWhenTheHeapReachesItsMinimum(t *testing.T) {
-	eventually(t, maxPercent/3, maxPercent) // the tests themselves have a few megabytes
+	eventually(t, maxPercent/3, maxPercent) // the tests themselves use a few megabytes of heap
 }
 
 func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {

@@ -21,15 +21,15 @@ type Report struct {
 // Format writes a report for one group of readers, such as code scanners.
 type Format struct {
 	Name  string // the value of --report
-	Doc   string // its readers, in one line
+	Doc   string // who reads the format, in one line
 	Write func(io.Writer, Report) error
 }
 
 // standardInput is the file name that reports show for problems in standard input.
 const standardInput = "<stdin>"
 
-// relativePath returns the path relative to the working directory. For a file outside the working directory, it
-// returns an absolute path.
+// relativePath returns the path relative to the working directory, or an absolute path if the file is outside this
+// directory.
 func relativePath(file string) string {
 	absolute, err := filepath.Abs(file)
 	if err != nil {

@@ -34,7 +34,7 @@ func sarifText(text string) properties { return properties{"text": text} }
 const project = "https://github.com/trainyard/trainyard"
 
 func sarifRun(r Report) properties {
-	// executionSuccessful is false if the run has failures. Problems alone do not make it false.
+	// executionSuccessful is false if the run has failures. A run that only found problems is successful.
 	invocation := properties{"executionSuccessful": len(r.Failures) == 0, "exitCode": r.ExitCode}
 	var notifications []properties
 	for _, failure := range r.Failures {
@@ -93,11 +93,11 @@ func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 	}
 }
 
-// escapeLinks escapes text that readers of SARIF would show as a link. A message can repeat such text from a document.
-// Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
+// escapeLinks escapes text that readers of SARIF would show as a link, because messages can quote links from a
+// document. Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
 var escapeLinks = strings.NewReplacer("](", `\](`)
 
-// uri returns the URI of a file. For standard input, it returns the escaped name <stdin>.
+// uri returns the URI of a file, or the escaped name <stdin> for standard input.
 func uri(file string) string {
 	if file == standardInput {
 		return escapePath(file)

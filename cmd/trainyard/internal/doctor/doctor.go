@@ -19,7 +19,7 @@ type Status string
 const (
 	OK      Status = "ok"
 	Missing Status = "missing" // the user must install or configure something
-	Note    Status = "note"    // works or is optional, but may have an unexpected effect
+	Note    Status = "note"    // the program works or is optional, but may have an unexpected effect
 )
 
 // Check is one check and its result.
@@ -44,13 +44,13 @@ const (
 	bothFlags = alphaFlag + " " + execFlag
 )
 
-// Checks runs all checks. It returns an error if it cannot create the folders that the checks build with kustomize.
+// Checks runs all checks. If the temporary kustomizations for the checks cannot be created, Checks returns an error.
 func (h Host) Checks(ctx context.Context) ([]Check, error) {
 	dir, err := os.MkdirTemp("", "trainyard-doctor-")
 	if err != nil {
 		return nil, fmt.Errorf("creating a temporary folder: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a leftover in the temporary folder is harmless
+	defer func() { _ = os.RemoveAll(dir) }() // files that remain in the temporary folder are harmless
 	if err := writeFolders(dir); err != nil {
 		return nil, fmt.Errorf("writing kustomizations: %w", err)
 	}
@@ -110,7 +110,7 @@ func checkKubectl(ctx context.Context, dir string) Check {
 	return Check{name, OK, "runs functions, with " + bothFlags}
 }
 
-// checkArgoCD checks that the settings of Argo CD contain both flags.
+// checkArgoCD checks that kustomize.buildOptions of Argo CD contains alphaFlag and execFlag.
 func (h Host) checkArgoCD(ctx context.Context) Check {
 	const name = "Argo CD"
 	const advice = "this lets every repository run programs in argocd-repo-server, which also needs trainyard-fn in its PATH; it is safer to commit the output of trainyard generate"
@@ -128,7 +128,7 @@ func (h Host) checkArgoCD(ctx context.Context) Check {
 	return Check{name, Note, "kustomize.buildOptions has both flags; this check cannot see whether trainyard-fn is in the PATH of argocd-repo-server"}
 }
 
-// hasFlag reports whether options contain a flag. Like Argo CD, it splits the options at blanks.
+// hasFlag reports whether options contain a flag. Like Argo CD, hasFlag splits the options at blanks.
 func hasFlag(options, flag string) bool {
 	words := strings.Fields(options)
 	return slices.Contains(words, flag) || slices.Contains(words, flag+"=true")
