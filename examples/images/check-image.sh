@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks, from inside an image, whether the image contains the programs that trainyard's runtimes need.
+# This script runs inside an image, and checks whether the image contains the programs that trainyard's runtimes need.
 set -u
 
 usage() {
@@ -42,8 +42,7 @@ path_of() (
 	exit 1
 )
 
-# program REMEDY NAME...: checks that each program is on PATH. The function fails if the last program
-# is missing.
+# program REMEDY NAME...: checks that each program is on PATH, and fails if the last program is missing.
 program() {
 	remedy=$1
 	shift
@@ -69,7 +68,7 @@ check_shell() {
 	program "install libc-bin (Debian), glibc-common (Red Hat)" getent
 }
 
-# Checks features of GNU programs that other implementations of these programs can lack.
+# check_tools checks features of GNU programs that other implementations of these programs can lack.
 check_tools() {
 	timeout 1 sleep 3 2>/dev/null
 	[ $? -eq 124 ]
@@ -96,8 +95,8 @@ recent() {
 check_ssh() {
 	if program "install openssh-client (Debian), openssh-clients (Red Hat)" ssh; then
 		version=$(ssh -V 2>&1)
-		# ssh does not print its version if the user has no passwd entry. The check of sshd covers this case, because sshd has
-		# the same version.
+		# ssh does not print its version if the user has no passwd entry. For this user, only the version of sshd is
+		# checked, which is the same.
 		contains "No user exists" "$version" || recent "$version"
 		report $? "ssh of OpenSSH" "install OpenSSH 7.8 or newer"
 	fi
@@ -111,8 +110,8 @@ check_ssh() {
 	fi
 }
 
-# find_mpirun REMEDY: sets the variable version to the output of mpirun --version. mpirun must be on PATH
-# without the settings of a login shell or an entrypoint.
+# find_mpirun REMEDY: sets the variable version to the output of mpirun --version. The program mpirun must be on PATH
+# even without a login shell or an entrypoint.
 find_mpirun() {
 	program "$1" mpirun || return
 	version=$(mpirun --version 2>&1)
@@ -175,5 +174,5 @@ main() {
 	exit $missing
 }
 
-# No command may read standard input, because the shell may be reading this script from standard input.
+# Commands read from /dev/null, because the shell may be reading this script from standard input.
 main "$@" </dev/null
