@@ -26,7 +26,7 @@ const (
 	Node Role = "node"
 )
 
-// Trainer and JobSet define these names.
+// Trainer and JobSet define the following names.
 const (
 	// MainContainer is the name of the container that runs mpirun on the launcher, and sshd on a node.
 	MainContainer = "node"

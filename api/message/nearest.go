@@ -7,7 +7,8 @@ import "unicode/utf8"
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/4+2
 	for _, candidate := range candidates {
-		if lengthDifference(word, candidate) >= least { // the distance cannot be less
+		// The distance of two words is at least the difference of their lengths.
+		if lengthDifference(word, candidate) >= least {
 			continue
 		}
 		if d := distance(word, candidate); d < least {

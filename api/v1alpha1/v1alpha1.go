@@ -63,7 +63,7 @@ const (
 )
 
 // RuntimeTest is the label on the TrainJobs of "trainyard runtime test". RuntimeTest is also the value of the field
-// "manager" in the runtime patches of these TrainJobs.
+// "manager" in the runtime patches of such test TrainJobs.
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.

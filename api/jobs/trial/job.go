@@ -28,8 +28,8 @@ const (
 	variable = "TRAINYARD_RUNTIME_TEST"
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
-	// verdictMargin is the time between the timeout of the launcher's preflight and the timeout of the trial. The
-	// trial reads the verdict of preflight in this time.
+	// verdictMargin is the time between the timeout of the launcher's preflight and the timeout of the trial. Between
+	// the two timeouts, the trial reads the verdict of preflight.
 	verdictMargin = 20 * time.Second
 )
 
@@ -39,7 +39,7 @@ const (
 // it (docs/sandbox.md).
 const program = `echo "` + rankPrefix + `$(uname -n) with $` + variable + `"; sleep 1`
 
-// jobFor returns the TrainJob for a trial with these options.
+// jobFor returns the TrainJob for a trial with the given options.
 func jobFor(o Options) *trainer.TrainJob {
 	name := "runtime-test-" + rand.String(5)
 	nodes := o.Nodes

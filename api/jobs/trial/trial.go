@@ -55,8 +55,8 @@ const cleanUpInterval = time.Second
 
 // Run tests a runtime. Run calls report when a check passes or fails, and when the reason for waiting changes. Run
 // returns an error if the TrainJob cannot be created or read, or if ctx ends. Run returns no error if a check fails
-// or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no TrainJob. In
-// this case, the error is an *UnsupportedRuntimeError, or a Forbidden error for the first missing permission.
+// or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no TrainJob. For
+// such a runtime, the error is an *UnsupportedRuntimeError; for a missing permission, it is a Forbidden error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := jobFor(o)
 	key := keyOf(job)
