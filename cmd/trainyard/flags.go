@@ -47,7 +47,7 @@ func (c choices) help() string {
 	return strings.Join(lines, "\n")
 }
 
-// addFlag adds a flag that accepts only the values in c. Shell completion suggests these values.
+// addFlag adds a flag that accepts only the values in c. Shell completion suggests the allowed values.
 func (c choices) addFlag(cmd *cobra.Command, target *string, name, shorthand, value, usage string) {
 	*target = value
 	cmd.Flags().VarP(&choiceFlag{target, c}, name, shorthand, usage+": "+strings.Join(c.names(), ", "))
@@ -63,7 +63,7 @@ func addOutput(cmd *cobra.Command, target *string, formats choices) {
 }
 
 func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, f) // the only possible error is a missing flag
+	_ = cmd.RegisterFlagCompletionFunc(flag, f) // registering fails only if the command has no such flag
 }
 
 type choiceFlag struct {

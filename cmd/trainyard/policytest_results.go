@@ -26,9 +26,9 @@ type caseResult struct {
 	Name        string   `json:"name"`
 	Tenant      string   `json:"tenant"`
 	Status      string   `json:"status"`
-	Message     string   `json:"message,omitempty"` // the difference from the expectation
+	Message     string   `json:"message,omitempty"` // how the result differs from the expected result
 	Rules       []string `json:"rules"`             // the rules that refuse the TrainJob
-	Messages    []string `json:"says"`              // the messages of the rules, in the order of Rules
+	Messages    []string `json:"says"`              // the message of each rule, in the order of the field Rules
 
 	problem problem.Problem
 }

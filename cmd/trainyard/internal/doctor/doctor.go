@@ -110,7 +110,7 @@ func checkKubectl(ctx context.Context, dir string) Check {
 	return Check{name, OK, "runs functions, with " + bothFlags}
 }
 
-// checkArgoCD checks that kustomize.buildOptions of Argo CD contains alphaFlag and execFlag.
+// checkArgoCD checks that kustomize.buildOptions of Argo CD contains the flags alphaFlag and execFlag.
 func (h Host) checkArgoCD(ctx context.Context) Check {
 	const name = "Argo CD"
 	const advice = "this lets every repository run programs in argocd-repo-server, which also needs trainyard-fn in its PATH; it is safer to commit the output of trainyard generate"
