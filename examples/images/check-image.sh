@@ -95,12 +95,12 @@ recent() {
 check_ssh() {
 	if program "install openssh-client (Debian), openssh-clients (Red Hat)" ssh; then
 		version=$(ssh -V 2>&1)
-		# ssh does not print its version if the user has no passwd entry. For this user, only the version of sshd is
-		# checked, which is the same.
+		# ssh does not print its version if the user has no passwd entry. Without a passwd entry, only the version of
+		# sshd is checked, because ssh has the same version.
 		contains "No user exists" "$version" || recent "$version"
 		report $? "ssh of OpenSSH" "install OpenSSH 7.8 or newer"
 	fi
-	# The nodes of a TrainJob search for sshd on the image's PATH, and then in these folders.
+	# The nodes of a TrainJob search for sshd on the image's PATH, and then in the usual folders for sbin.
 	sshd=$(path_of sshd "$PATH:/usr/local/sbin:/usr/sbin:/sbin")
 	report $? "sshd" "install openssh-server"
 	if [ -n "$sshd" ]; then
