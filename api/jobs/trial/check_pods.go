@@ -53,7 +53,7 @@ func schedulingMessage(pod jobs.Pod) string {
 }
 
 // waitsBefore returns the reason why pods are not created yet. The reason is another pod that must end first, such as
-// an initializer. Without such a pod, the reason is the latest creation failure.
+// an initializer. If no pod must end first, the reason is the latest creation failure.
 func (o *observation) waitsBefore() string {
 	if len(o.all()) >= o.expectedPods() {
 		return ""

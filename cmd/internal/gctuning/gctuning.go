@@ -53,6 +53,7 @@ func adjust(liveHeap []metrics.Sample) {
 
 // afterNextCollection calls a function from the cleanup of an object that the next collection frees.
 func afterNextCollection(call func([]metrics.Sample)) {
-	type garbage struct{ _ *garbage } // with the pointer, the allocator puts no other objects into the same block
+	// Without a pointer field, the allocator could put other objects into the same block.
+	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }
