@@ -1,6 +1,6 @@
-// Package panels provides the panels and Prometheus queries of trainyard's dashboards as data, for programs that show
-// panels outside Grafana. These programs are trainyard's server, its web dashboard and the SDK. The dashboards are
-// written in CUE, in grafana/dashboards, and panels.json is generated from them.
+// Package panels provides the panels and Prometheus queries of trainyard's dashboards as data. Programs that show
+// panels outside Grafana use this data: trainyard's server, the web dashboard and the SDK. The dashboards are written
+// in CUE, in grafana/dashboards. The file panels.json is generated from the dashboards.
 package panels
 
 import (
@@ -19,14 +19,14 @@ type Dashboard struct {
 	Name        string   `json:"name"` // the permanent name, such as trainjob
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Variables   []string `json:"variables"` // labels that queries contain as $label; queries match several values with =~, and one value with =
+	Variables   []string `json:"variables"` // labels whose values users choose; queries contain $label, after =~ if users can choose several values and after = otherwise
 	Panels      []Panel  `json:"panels"`
 }
 
 // Panel is a panel with its Prometheus queries.
 type Panel struct {
-	Key         string   `json:"key"` // the permanent keys of row and panel, such as gpus/tensor
-	Row         string   `json:"row"` // the title of its row
+	Key         string   `json:"key"` // the permanent keys of the row and the panel, such as gpus/tensor
+	Row         string   `json:"row"` // the title of the panel's row
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Kind        string   `json:"kind"` // timeseries, stat, gauge, bargauge, table or heatmap
@@ -38,13 +38,13 @@ type Panel struct {
 	Min         *float64 `json:"min,omitempty"` // smallest and largest value of the scale, if known
 	Max         *float64 `json:"max,omitempty"`
 	Stacked     bool     `json:"stacked,omitempty"`  // whether the series add up to a total
-	Steps       []Step   `json:"steps,omitempty"`    // ratings of values, lowest first
-	Interval    string   `json:"interval,omitempty"` // smallest step between values and smallest $__rate_interval, such as 1h
-	Columns     []Column `json:"columns,omitempty"`  // labels that a table shows, before the values
+	Steps       []Step   `json:"steps,omitempty"`    // meanings of ranges of values, lowest range first
+	Interval    string   `json:"interval,omitempty"` // shortest time between two values, and minimum of $__rate_interval, such as 1h
+	Columns     []Column `json:"columns,omitempty"`  // labels that a table shows in front of the values
 	Queries     []Query  `json:"queries"`
 }
 
-// Step rates all values that are at least From. The first step rates all values below the second step.
+// Step describes the values that are at least From. The first step describes all values below the second step.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral
@@ -57,11 +57,11 @@ type Column struct {
 	Title string `json:"title"`
 }
 
-// Query is a PromQL expression with $variables. $__rate_interval stands for a duration of at least four times the
-// scrape interval.
+// Query is a PromQL expression that contains variables, such as $namespace. The variable $__rate_interval stands for a
+// duration of at least four times the scrape interval.
 type Query struct {
 	Expr   string `json:"expr"`
-	Legend string `json:"legend"` // with labels such as {{pod}}; in a table, the title of the column
+	Legend string `json:"legend"` // name of a series, which can contain labels such as {{pod}}; in a table, the title of the query's column
 	Unit   string `json:"unit"`
 }
 
