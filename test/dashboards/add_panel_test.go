@@ -41,7 +41,8 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 	for rule, check := range rules {
 		for _, f := range check("waste", waste) {
-			// A query over a whole day needs an exclusion in grafana/.lint, which docs/dashboards.md also shows.
+			// A query over a whole day violates the rule target-rate-interval, which docs/dashboards.md explains. Other
+			// violations need an exclusion in grafana/.lint.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(exclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)
@@ -50,7 +51,7 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 }
 
-// documentedFile returns the content that docs/dashboards.md shows for a file.
+// documentedFile returns the content of a file that docs/dashboards.md shows.
 func documentedFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "docs", "dashboards.md"))

@@ -20,7 +20,7 @@ type exclusion struct {
 	Reason    string `json:"reason"`
 }
 
-// exclusions returns the exclusions for each rule, from grafana/.lint.
+// exclusions reads the exclusions of each rule from grafana/.lint.
 func exclusions(t *testing.T) map[string][]exclusion {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "grafana", ".lint"))
@@ -72,7 +72,8 @@ func (e exclusion) covers(name string, f finding) bool {
 	return (e.Dashboard == "" || e.Dashboard == name) && (e.Panel == "" || e.Panel == f.panel)
 }
 
-// TestRulesDetectViolations breaks each rule by one change of a valid dashboard, and checks that the rule reports it.
+// TestRulesDetectViolations changes a valid dashboard so that the dashboard violates a rule, and checks that the rule
+// reports the violation. The test does this for each rule.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shipped(t).grafana["trainjob"]
 	for rule, spoil := range map[string]func(b *board){

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// rendered holds one map of dashboards for each viewer. The keys are the dashboards' names.
+// rendered holds the dashboards as maps, one map for each viewer. The keys of the maps are the names of the dashboards.
 type rendered struct {
 	grafana   map[string]board
 	openshift map[string]console
@@ -20,7 +20,7 @@ type rendered struct {
 	texts     map[string][]byte // Grafana's JSON, as delivered
 }
 
-// board holds those fields of a dashboard in Grafana's JSON that the rules check.
+// board is a dashboard in Grafana's JSON model, with the fields that the rules check.
 type board struct {
 	UID        string       `json:"uid"`
 	Title      string       `json:"title"`

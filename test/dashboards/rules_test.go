@@ -10,8 +10,8 @@ import (
 // finding is a violation of a rule in a panel. If panel is empty, the dashboard itself violates the rule.
 type finding struct{ panel, message string }
 
-// rules holds rules for dashboards: the rules of Grafana's dashboard-linter, under their original names, and
-// additional rules.
+// rules holds the rules for dashboards, by name. They include the rules of Grafana's dashboard-linter, under the
+// linter's names, and additional rules.
 var rules = map[string]func(name string, b board) []finding{
 	"template-datasource": func(_ string, b board) []finding {
 		v, found := b.variable("datasource")

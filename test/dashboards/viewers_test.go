@@ -22,7 +22,8 @@ func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 	return kinds
 }
 
-// panelQueries lists the queries of a dashboard's panels in their order. It skips panels of the given types.
+// panelQueries lists the queries of a dashboard's panels, in the order of the panels. It skips panels whose type is a
+// key of the argument skip.
 func (b board) panelQueries(skip map[string]string) (all []string) {
 	for _, p := range b.Panels {
 		if skip[p.Type] != "" || p.Type == "row" {
@@ -35,8 +36,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard in which each panel's interval replaces $__rate_interval, as the
-// OpenShift console requires.
+// withFixedIntervals returns a copy of the dashboard for the OpenShift console. In the queries of the copy, the
+// interval of each panel replaces $__rate_interval.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -82,8 +83,8 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 	}
 }
 
-// labelValues matches the queries of variables that the console can rewrite. The console rewrites a query only if a
-// space follows the comma.
+// labelValues matches those queries of variables that the OpenShift console supports. The console requires a space
+// after the comma.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
 // braces matches the beginning of a variable in braces. The console does not replace variables in braces.
@@ -108,7 +109,7 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 	}
 }
 
-// persesKinds lists the plugins of Perses that panels use.
+// persesKinds lists the Perses plugins that panels use.
 var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
 
 // TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for the queries of unsupported

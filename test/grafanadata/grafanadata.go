@@ -68,7 +68,7 @@ type Alert struct {
 			At, Description, ResolvedAt string
 		}
 		Below, Pending Case
-		Inhibited      map[string]Case // by the name of the inhibiting alert
+		Inhibited      map[string]Case // the keys are names of inhibiting alerts
 	}
 }
 
@@ -84,8 +84,8 @@ type Group struct {
 	Rules []map[string]any `json:"rules"`
 }
 
-// Read reads the CUE definitions in grafana/. The argument runbooks is the base address of the runbooks to which
-// alerts link.
+// Read reads the CUE definitions in grafana/. The argument runbooks is the base URL of the runbooks to which alerts
+// link.
 func Read(runbooks string) (Grafana, error) {
 	var g Grafana
 	instances := load.Instances([]string{"./grafana"}, &load.Config{FS: trainyard.CUE, Dir: "/"})

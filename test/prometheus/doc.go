@@ -1,3 +1,3 @@
-// Package prometheus tests grafana/ with the real Prometheus. promtool runs the test cases of rules, and a server
-// with recorded series evaluates all rules and panels. The programs come from Debian packages.
+// Package prometheus tests grafana/ with the real programs of Prometheus, from Debian packages. The program promtool
+// runs the test cases of rules. A Prometheus server with recorded series evaluates all rules and panels.
 package prometheus

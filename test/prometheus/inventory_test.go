@@ -13,8 +13,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// expression holds the metrics and grouping labels of a PromQL expression. The program tools/promql prints these
-// metrics and labels.
+// expression holds the metrics and grouping labels of a PromQL expression, as printed by the program tools/promql.
 type expression struct {
 	Metrics map[string][]string
 	Groups  []string
@@ -41,11 +40,11 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 	return all
 }
 
-// scrapeLabels lists the labels that Prometheus sets when it scrapes. Prometheus adds the labels job and instance,
-// and can rename the labels pod and namespace to exported_pod and exported_namespace.
+// scrapeLabels lists the labels that Prometheus sets when it scrapes. Prometheus adds the labels "job" and "instance".
+// It can rename the labels "pod" and "namespace" to "exported_pod" and "exported_namespace".
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emitted returns the labels of every known series, by the name of the series.
+// emitted returns the labels of every declared metric and recorded series, by name.
 func emitted(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
@@ -57,8 +56,8 @@ func emitted(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// grafana/ declares no types for the metrics of other exporters. Among these metrics, exactly the
-			// histograms have names that end in _seconds.
+			// grafana/ declares no types for the metrics of other exporters. Among these metrics, a name with the
+			// suffix _seconds always means a histogram.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}
@@ -71,7 +70,7 @@ func emitted(o grafanadata.Grafana) map[string][]string {
 	return all
 }
 
-// replacedLabels lists the labels that expressions create with label_replace.
+// replacedLabels lists the labels that expressions create with the PromQL function label_replace.
 var replacedLabels = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod"}
 
 // TestRulesQueryKnownMetrics checks that grafana/ declares every metric and label in the expressions of rules.
@@ -149,8 +148,8 @@ func TestMetricsAreUsed(t *testing.T) {
 	}
 }
 
-// TestRulesAreInOrder checks that each rule comes after the rules that it queries. Prometheus evaluates the rules of
-// a group in their order, so a rule that comes too early would see values that are a minute old.
+// TestRulesAreInOrder checks that each rule comes after the rules whose series it queries. Prometheus evaluates the
+// rules of a group in their order, so a rule that comes too early would query values that are a minute old.
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
 	for name, r := range o.Records {

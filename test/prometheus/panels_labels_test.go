@@ -9,16 +9,16 @@ import (
 	"github.com/trainyard/trainyard/grafana/panels"
 )
 
-// ownSeries matches series of trainyard's controller, as a Prometheus with honorLabels stores them.
+// ownSeries matches series of trainyard's controller that were scraped with honorLabels.
 var ownSeries = regexp.MustCompile(`(?m)^(trainyard_.*[{ ])namespace="`)
 
-// notHonored renames labels of the controller's series, as a Prometheus without honorLabels does.
+// notHonored renames labels of the controller's series, as Prometheus does if it scrapes without honorLabels.
 func notHonored(series string) string {
 	return ownSeries.ReplaceAllString(series, `${1}namespace="trainyard-system", exported_namespace="`)
 }
 
-// TestPanelsWithoutHonoredLabels checks that panels show the same data with a Prometheus without honorLabels. It also
-// checks that each series has the labels that its panel's legend or columns use.
+// TestPanelsWithoutHonoredLabels checks that panels show the same data if Prometheus scrapes without honorLabels. It
+// also checks that the series of each panel have the labels in the panel's legend and columns.
 func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	before := recorded
 	t.Cleanup(func() { recorded = before })
@@ -37,7 +37,7 @@ func TestPanelsWithoutHonoredLabels(t *testing.T) {
 // legendLabel matches a label in a legend.
 var legendLabel = regexp.MustCompile(`{{([^}]*)}}`)
 
-// expectNamedLabels checks that each series has the labels that its panel's legend or columns use.
+// expectNamedLabels checks that the series of each panel have the labels in the panel's legend and columns.
 func (s *Server) expectNamedLabels(t *testing.T) {
 	t.Helper()
 	dashboards, err := panels.All()

@@ -13,7 +13,8 @@ import (
 // variables replaces dashboard variables by values that a user could select.
 var variables = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
 
-// panelQueries returns the queries of all panels, keyed by dashboard and panel.
+// panelQueries returns the queries of all panels. The keys consist of the keys of dashboard, row and panel, and the
+// index of the query.
 func panelQueries(t *testing.T) map[string]string {
 	t.Helper()
 	dashboards, err := panels.All()
@@ -43,8 +44,8 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waiting maps each panel query about waiting TrainJobs to the name of a waiting TrainJob. For a running TrainJob,
-// these queries would return nothing, because a running TrainJob has no queue position and no unscheduled pods.
+// waiting maps each panel query about waiting TrainJobs to the name of a TrainJob that waits. These queries would
+// return nothing for a running TrainJob, which has no queue position and no unscheduled pods.
 var waiting = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of panels' queries with testdata/panels.txt.

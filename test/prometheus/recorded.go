@@ -49,7 +49,8 @@ func openMetrics(to io.Writer) error {
 	return w.Flush()
 }
 
-// notation matches one element of promtool's notation for series: a value, an increment and a count.
+// notation matches one element of promtool's notation for series. The element contains a value, an optional increment
+// and a count, as in 0+60x90.
 var notation = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
 
 // values expands promtool's notation for series to values. A missing value is nil.

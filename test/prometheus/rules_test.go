@@ -25,8 +25,9 @@ func TestRulesAreValid(t *testing.T) {
 	}
 }
 
-// TestAlertsFireAndResolve checks that every alert fires in its test case with the right description, and is resolved
-// later. An alert must not fire if values are just below its threshold, or if an inhibiting alert fires.
+// TestAlertsFireAndResolve runs the test cases of all alerts. Every alert must fire with the expected description, and
+// must be resolved later. An alert must not fire if values are just below the alert's threshold, or if an inhibiting
+// alert fires.
 func TestAlertsFireAndResolve(t *testing.T) {
 	o := grafana(t)
 	files := cases{Grafana: o, folder: t.TempDir()}
@@ -186,8 +187,8 @@ func (c *cases) alert(t *testing.T, name, what string, series map[string]string,
 	c.write(t, name, what, series, map[string]any{"alert_rule_test": tests})
 }
 
-// inhibited adds a test case in which the condition of an alert holds, but the alert does not fire, because an
-// inhibiting alert fires. The test case also checks that no other inhibiting alert fires.
+// inhibited adds a test case in which the condition of an alert holds, but an inhibiting alert prevents the alert. The
+// test case also checks that no other inhibiting alert fires.
 func (c *cases) inhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]
@@ -198,7 +199,7 @@ func (c *cases) inhibited(t *testing.T, name string, a grafanadata.Alert, other 
 	})
 }
 
-// pending adds a test case in which an inhibiting alert is only pending, so that the inhibited alert still fires.
+// pending adds a test case in which an inhibiting alert is pending. The other alert must fire nevertheless.
 func (c *cases) pending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending
@@ -207,7 +208,8 @@ func (c *cases) pending(t *testing.T, name string, a grafanadata.Alert) {
 	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{is(e.At, isPending, 1), is(e.At, fires, 1)}})
 }
 
-// is returns a check for promtool: at the given time, the expression must have exactly one value, without labels.
+// is returns a check for promtool. At the given time, the expression must return exactly one sample without labels,
+// with the given value.
 func is(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }

@@ -28,7 +28,7 @@ type Server struct {
 }
 
 // Start starts Prometheus with its files in a folder. Before the start, it evaluates the recording rules for the time
-// range of the recorded series. It evaluates stage by stage, because rules use the results of earlier stages.
+// range of the recorded series. It evaluates one stage after another, because rules use the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.record(); err != nil {
@@ -89,8 +89,8 @@ func (s *Server) compute(ctx context.Context, groups []grafanadata.Group) error 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// The file name determines at which second of each minute Prometheus evaluates a group. The name must be
-	// constant, because the results would vary otherwise.
+	// Prometheus computes from the file name at which second of each minute it evaluates a group. The name must
+	// therefore be constant. With varying names, the results of rules would vary.
 	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }
@@ -120,7 +120,7 @@ func (s *Server) start(ctx context.Context) error {
 // Stop stops the server.
 func (s *Server) Stop() error { return s.child.Stop() }
 
-// Sample is a series in a response of Prometheus.
+// Sample is a series with one value, in a response of Prometheus.
 type Sample struct {
 	Metric map[string]string
 	Value  [2]any // timestamp, and value as text

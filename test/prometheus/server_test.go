@@ -15,8 +15,8 @@ import (
 )
 
 // TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. It compares the
-// results with testdata/computed.txt and testdata/panels.txt. With TRAINYARD_UPDATE=1, it writes these files. Every
-// rule must have results, and the results must have only the labels that the rule declares.
+// results with testdata/computed.txt and testdata/panels.txt. With TRAINYARD_UPDATE=1, it writes the results to these
+// files. Every rule must have results, and the results must have only the labels that the rule declares.
 func TestRulesOnAServer(t *testing.T) {
 	g := grafana(t)
 	s, err := Start(t.Context(), t.TempDir(), g)
