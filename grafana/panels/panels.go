@@ -19,7 +19,7 @@ type Dashboard struct {
 	Name        string   `json:"name"` // the permanent name, such as trainjob
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Variables   []string `json:"variables"` // labels whose values users choose; queries contain $label, after =~ if users can choose several values and after = otherwise
+	Variables   []string `json:"variables"` // labels whose values users choose; in queries, =~"$label" allows several values, and ="$label" allows one value
 	Panels      []Panel  `json:"panels"`
 }
 
