@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// finding is a violation of a rule in a panel. If panel is empty, the dashboard itself violates the rule.
+// finding is a violation of a rule in a panel. If the field panel is empty, the dashboard itself violates the rule.
 type finding struct{ panel, message string }
 
-// rules holds the rules for dashboards, by name. They include the rules of Grafana's dashboard-linter, under the
+// rules holds the rules for dashboards, by name. The map contains the rules of Grafana's dashboard-linter, under the
 // linter's names, and additional rules.
 var rules = map[string]func(name string, b board) []finding{
 	"template-datasource": func(_ string, b board) []finding {

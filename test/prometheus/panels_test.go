@@ -13,8 +13,8 @@ import (
 // variables replaces dashboard variables by values that a user could select.
 var variables = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
 
-// panelQueries returns the queries of all panels. The keys consist of the keys of dashboard, row and panel, and the
-// index of the query.
+// panelQueries returns the queries of all panels. Each key has the form DASHBOARD/ROW/PANEL/INDEX. The index is the
+// position of the query in its panel.
 func panelQueries(t *testing.T) map[string]string {
 	t.Helper()
 	dashboards, err := panels.All()

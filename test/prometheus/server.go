@@ -89,7 +89,7 @@ func (s *Server) compute(ctx context.Context, groups []grafanadata.Group) error 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// Prometheus computes from the file name at which second of each minute it evaluates a group. The name must
+	// Prometheus computes from the file name at which second of each minute it evaluates a group. The file name must
 	// therefore be constant. With varying names, the results of rules would vary.
 	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
