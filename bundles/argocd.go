@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// argocd is the format of a folder with the objects, and with Argo CD resources that apply the objects.
+// argocd is the format for Argo CD. A bundle contains the objects, and the Argo CD resources that apply the objects.
 type argocd struct{}
 
 var _ Format = argocd{}
@@ -29,7 +29,7 @@ const (
 	objectsFolder = "objects" // Argo CD applies these files
 	argocdFolder  = "argocd"  // an admin adds these files to Argo CD
 
-	// systemNamespace holds the objects that belong to no tenant.
+	// systemNamespace is the namespace of all objects that belong to no tenant.
 	systemNamespace = v1alpha1.SystemNamespace
 )
 
@@ -55,7 +55,8 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// defaultArgoCDNamespace contains the namespace in which Argo CD runs by default. The key true stands for OpenShift.
+// defaultArgoCDNamespace is the usual namespace of Argo CD. The map has the key true for OpenShift, and the key false
+// for all other clusters.
 var defaultArgoCDNamespace = map[bool]string{true: "openshift-gitops", false: "argocd"}
 
 type argocdWriter struct {
@@ -63,10 +64,11 @@ type argocdWriter struct {
 	object.ArgoCD
 }
 
-// fields holds the keys and values of a Kubernetes resource, or of a mapping in a resource.
+// fields is a Kubernetes resource as a map, or a mapping inside a resource.
 type fields = map[string]any
 
-// resources returns the Argo CD resources and settings of the bundle, by file name without extension.
+// resources returns the Argo CD resources and settings of the bundle. The keys of the map are file names without
+// extension.
 func (a argocdWriter) resources() map[string]fields {
 	all := map[string]fields{"appproject-" + a.name(): a.project()}
 	if len(a.Clusters) > 0 {

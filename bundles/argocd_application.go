@@ -10,11 +10,12 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// syncOptions are the sync options of Argo CD for platforms and TrainJobs. Platforms of one cluster share cluster
-// roles and the namespace trainyard-system, so FailOnSharedResource must not be set.
+// syncOptions are the sync options of Argo CD for platforms and TrainJobs. The option FailOnSharedResource must not be
+// set, because Argo CD would then refuse to sync objects that several platforms of a cluster share: some ClusterRoles,
+// and the namespace trainyard-system.
 var syncOptions = []string{
 	"ServerSideApply=true",    // Argo CD owns only the fields that the bundle sets
-	"ApplyOutOfSyncOnly=true", // faster, because a platform has thousands of objects
+	"ApplyOutOfSyncOnly=true", // skips unchanged objects, because a platform has thousands of objects
 }
 
 // serverSideDiff keeps Argo CD from reporting differences in fields that the API server or Trainer's webhooks set.
@@ -28,14 +29,14 @@ func (a argocdWriter) application() fields {
 
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
-		// As a sync option, PruneLast would also apply to RoleBindings. Instead, policies/delivery adds PruneLast to
-		// other objects as an annotation.
+		// The option PruneLast is missing, because it would apply to all objects, and Argo CD must delete RoleBindings
+		// first. Instead, policies/delivery adds PruneLast to all other objects as an annotation.
 		"syncOptions": syncOptions,
 		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},
 	}
 	if a.Automated == nil || *a.Automated {
-		// allowEmpty stays false, which is the default, because a folder without objects is a mistake.
+		// The field allowEmpty keeps its default false, because a folder without objects is always a mistake.
 		policy["automated"] = fields{"prune": true, "selfHeal": true}
 	}
 	revision, folder := a.location()
@@ -44,7 +45,8 @@ func (a argocdWriter) applicationSpec() fields {
 	}
 }
 
-// location returns where the objects are. An OCI artifact contains only the objects, so the folder is its root.
+// location returns the revision and the folder that contain the objects. In an OCI artifact, the folder is the root,
+// because the artifact contains only objects.
 func (a argocdWriter) location() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
 		return cmp.Or(a.Revision, a.Tag()), "."
@@ -56,9 +58,9 @@ func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
 
-// applicationSet returns an ApplicationSet. The ApplicationSet generates Applications whose names end with a full
-// stop and suffix. No other name in the bundle has this form. The generators set no fields that grant permissions,
-// such as the project.
+// applicationSet returns an ApplicationSet. The name of each generated Application consists of name, a full stop and
+// suffix, which is a template. No other name in the bundle has this form. The generators do not set the project or any
+// other field that grants permissions.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -77,7 +79,8 @@ func (a argocdWriter) clusterSet() fields {
 	revision, folder := a.location()
 	var elements []fields
 	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
-		// A template fails if a key is missing, so each element contains the keys server and name.
+		// Each element contains both the key "server" and the key "name", because the template uses both and fails if a
+		// key is missing.
 		element := fields{"cluster": name, "server": "", "name": "", "revision": cmp.Or(a.Clusters[name].Revision, revision)}
 		maps.Copy(element, destination(a.Clusters[name].Cluster, ""))
 		delete(element, "namespace")
@@ -89,9 +92,9 @@ func (a argocdWriter) clusterSet() fields {
 	return a.applicationSet(a.name(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
 }
 
-// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does
-// not sync these Applications automatically, because Argo CD cannot queue TrainJobs. The team chooses the names of
-// its folders, so these names do not decide the project, the cluster or the namespace.
+// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does not
+// sync these Applications automatically, because Argo CD cannot queue TrainJobs. The project, the cluster and the
+// namespace do not depend on the names of folders, because the team chooses these names.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

@@ -13,10 +13,10 @@ type groupKind struct {
 	Kind  string `json:"kind"`
 }
 
-// project returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain. Argo
-// CD can delete an object only if the AppProject allows its kind and namespace. So the AppProject also allows kinds
-// and namespaces that the platform does not use now. Argo CD can then delete the last object of a kind, and the
-// objects of a removed team.
+// project returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain. Argo CD
+// can delete an object only if the AppProject allows its kind and namespace. Therefore the AppProject allows even kinds
+// and namespaces that the platform does not use now. Otherwise Argo CD could not delete the last object of a kind, or
+// the objects of a removed team.
 func (a argocdWriter) project() fields {
 	return a.resource("AppProject", a.name(), nil, fields{
 		"description":                "Objects that trainyard generates for the platform " + a.name(),
@@ -27,15 +27,15 @@ func (a argocdWriter) project() fields {
 	})
 }
 
-// openShiftNamespaces are patterns for the namespaces of OpenShift, except openshift-config-managed, which contains the
-// dashboards of OpenShift's console.
+// openShiftNamespaces are patterns for the namespaces of OpenShift. The patterns do not match openshift-config-managed,
+// because OpenShift's console reads dashboards from this namespace.
 var openShiftNamespaces = []string{
 	"openshift", "openshift-[!c]*", "openshift-c[!o]*", "openshift-co[!n]*", "openshift-con[!f]*", "openshift-config", "openshift-config-operator",
 }
 
-// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. With
-// a RoleBinding in these namespaces, everybody who can write to the platform's repository could control Argo CD or
-// the cluster. A destination with an exclamation mark forbids a namespace in all clusters.
+// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. A
+// RoleBinding in one of these two kinds of namespaces would let everybody who can write to the platform's repository
+// control Argo CD or the cluster. A destination with an exclamation mark forbids a namespace in all clusters.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {
@@ -60,9 +60,9 @@ func (a argocdWriter) kinds(cluster bool) []groupKind {
 	return kinds
 }
 
-// tenantProject returns the AppProject for the Applications of a team. These Applications can apply only TrainJobs,
-// and only to the team's namespace. ConfigMaps are not allowed, because Trainer 2.3 stores a job's runtime in a
-// ConfigMap, which the team must not change.
+// tenantProject returns the AppProject for the Applications of a team. These Applications can apply only TrainJobs, and
+// only to the team's namespace. ConfigMaps are not allowed, because Trainer 2.3 stores the runtime of a TrainJob in a
+// ConfigMap, and the team must not change this ConfigMap.
 func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 	project := a.tenantName(name)
 	spec := fields{

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// argocdSettings are settings of Argo CD for kinds of objects: health checks, actions that people can run, and fields
-// that Argo CD does not compare with Git. Files are named GROUP_KIND.
+// argocdSettings contains settings of Argo CD for kinds of objects: health checks, actions for users, and fields that
+// Argo CD must not compare with Git. Files are named GROUP_KIND.
 //
 //go:embed argocd
 var argocdSettings embed.FS

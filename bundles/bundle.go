@@ -18,15 +18,15 @@ func (b Bundle) name() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// tenantName joins the bundle's name and the tenant's name with a full stop. The result is unique, because the names
-// of platforms, environments and tenants contain no full stop. With a dash as the separator, the tenant eu of the
-// environment prod would have the same name as the environment prod-eu.
+// tenantName joins the bundle's name and the tenant's name with a full stop. The result is unique, because the names of
+// platforms, environments and tenants contain no full stop. A dash as the separator would not be unique: the tenant
+// "eu" of the environment "prod" would have the same name as the environment "prod-eu".
 func (b Bundle) tenantName(tenant string) string { return b.name() + "." + tenant }
 
 // MissingError reports that the document lacks a field that a format needs, or that a field exceeds a format's limit.
 type MissingError struct {
-	Path    string // of the field, such as spec.delivery.argocd
-	Message string // why the format needs it, and what is wanted
+	Path    string // path of the field, such as spec.delivery.argocd
+	Message string // the reason why the format needs the field, and the value to set
 }
 
 // Error returns the path of the field, and then the message.

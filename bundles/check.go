@@ -26,8 +26,8 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("%s holds files that would be lost: %s%s", r.Dir, strings.Join(listed, ", "), more)
 }
 
-// Check returns a *RefusedError if Write would lose files. An unknown file causes this error unless KeepUnknown is set.
-// A generated file that somebody edited causes this error unless Force is set.
+// Check returns a *RefusedError if Write would lose files. Unknown files cause this error unless the Writer's field
+// KeepUnknown is true. Generated files that somebody edited cause this error unless the field Force is true.
 func (p *Plan) Check() error {
 	var unknown, edited []string
 	wanted, folders := p.tree.paths(), map[string]bool{}
@@ -50,8 +50,8 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// belowFile reports whether a generated file would replace a folder that contains the unknown file. belowFile ignores
-// unknown folders, because Check lists unknown folders separately.
+// belowFile reports whether an unknown file is in a folder that a generated file would replace. If the folder itself is
+// unknown, belowFile returns false, because Check lists the folder anyway.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

@@ -25,7 +25,7 @@ func (c Content) Len() int {
 // Bytes joins the pieces.
 func (c Content) Bytes() []byte { return bytes.Join(c, nil) }
 
-// WriteTo writes the pieces one by one. The pieces are short, so w should be buffered.
+// WriteTo writes the pieces one by one. The argument w should buffer its input, because the pieces are short.
 func (c Content) WriteTo(w io.Writer) (written int64, err error) {
 	for _, piece := range c {
 		n, err := w.Write(piece)
@@ -43,7 +43,7 @@ const bufferSize = 64 << 10 // bytes
 
 func (c Content) digest() (d digest) {
 	h := sha256.New()
-	_, _ = c.WriteTo(h) // a hash never returns an error
+	_, _ = c.WriteTo(h) // writing to a hash never fails
 	h.Sum(d[:0])
 	return d
 }

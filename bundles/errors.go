@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// rootCause reduces a system error to its cause, because users cannot act on names of system calls and temporary files.
+// rootCause reduces a system error to its cause. Names of system calls and temporary files do not help users.
 func rootCause(err error) error {
 	var (
 		number syscall.Errno
@@ -26,8 +26,8 @@ func rootCause(err error) error {
 	}
 }
 
-// wrapPath reduces a system error to its cause, and puts a path before it. The path is relative to the bundle's
-// folder.
+// wrapPath reduces a system error to its cause, and adds the path of the file to the message. The path is relative to
+// the bundle's folder.
 func wrapPath(path string, err error) error {
 	if err == nil || path == "." {
 		return rootCause(err)

@@ -11,8 +11,8 @@ import (
 // exchange swaps two names atomically, or returns errors.ErrUnsupported if the kernel or file system cannot do this.
 func exchange(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
-	// File systems that do not support the flag return EINVAL, for example network file systems and most FUSE file
-	// systems. Kernels and sandboxes without the system call return ENOSYS.
+	// EINVAL means that the file system does not support the flag. Network file systems and most FUSE file systems do
+	// not support it. ENOSYS means that the kernel or the sandbox does not have the system call.
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}

@@ -16,8 +16,8 @@ import (
 // fill writes the tree to the staging folder. fill creates hard links to unchanged files and to unknown files, and
 // writes all other files. Existing files and folders keep their modes.
 //
-// fill does not flush files to the disk, because a run with 3,000 files would then take two to eight times as long.
-// Files that a power failure destroys can be generated again.
+// fill does not flush files to the disk. With flushing, a run with 3,000 files would take two to eight times as long.
+// After a power failure, lost files can be generated again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.folders()
 	for _, folder := range folders {
@@ -36,7 +36,8 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	if err := p.linkUnknown(ctx, s); err != nil {
 		return err
 	}
-	// The deepest folders get their mode first, because the new mode of a folder can make its subfolders unreachable.
+	// Subfolders get their mode before their parent folder, because the mode of the parent folder can make them
+	// unreachable.
 	for _, folder := range slices.Backward(folders) {
 		if e, ok := p.present[folder]; ok && e.info.IsDir() {
 			if err := s.root.Chmod(inNew(folder), e.info.Mode()); err != nil {
@@ -95,8 +96,8 @@ func (p *Plan) put(s *staging, f hashedFile) error {
 
 var errMounted = errors.New("lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount")
 
-// link lets the old and the new folder share a file. If somebody edits a shared file during the run, both folders
-// contain the edit, so the edit is not lost. The run writes changed files only as new files, so the old folder stays
+// link creates a hard link, so that the old and the new folder share a file. If somebody edits the file during the run,
+// the edit is in both folders, and is not lost. The run writes changed files only as new files, so the old folder stays
 // intact until the swap.
 func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))

@@ -19,7 +19,7 @@ type entry struct {
 	info      fs.FileInfo
 	unknown   bool   // not in the manifest, or not a regular file
 	generated bool   // a regular file in the manifest, or the manifest itself
-	edited    bool   // generated, but with a digest that differs from the manifest
+	edited    bool   // a generated file whose digest differs from the digest in the manifest
 	digest    digest // of a generated file
 }
 
@@ -114,7 +114,7 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// list returns the files and folders below root, by path. list reads a folder only if enter returns true.
+// list returns the files and folders below root, by path. list reads a folder only if the function enter returns true.
 func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}
 	return infos, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -143,8 +143,8 @@ func manifestIn(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes read from a manifest, which is enough for a few hundred thousand files.
-// Files that the manifest lists beyond this limit count as unknown.
+// maxManifest is the maximum number of bytes that are read from a manifest. It is enough for a few hundred thousand
+// files. Files that are listed after this limit count as unknown.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes an opened manifest.

@@ -38,7 +38,8 @@ var helmPaths = map[string]string{
 	"helm/helmignore":  ".helmignore",
 }
 
-// Render writes a chart with a template for each component. The default values install exactly the bundle's objects.
+// Render writes a chart with a template for each component. With the default values, the chart installs exactly the
+// bundle's objects.
 func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {
@@ -53,11 +54,11 @@ type helmChart struct {
 
 	components map[string]*helmComponent // by name
 	values     helmValues
-	sums       []*object.Sum              // in the order of their variables in templates/bounds.yaml
+	sums       []*object.Sum              // sums in templates/bounds.yaml, ordered like their template variables
 	checks     []boundCheck               // for templates/bounds.yaml
 	images     map[string]bool            // the images of all containers
 	restricted map[string]bool            // the tenants with an admission policy
-	ownKeys    map[string]map[string]bool // the keys of the objects' own labels and annotations
+	ownKeys    map[string]map[string]bool // the keys of the labels and annotations that trainyard generates
 
 	renderer *renderer
 }
@@ -66,7 +67,7 @@ type helmChart struct {
 type helmComponent struct {
 	content     Content
 	kinds       map[string]int // the number of objects of each kind
-	conditional bool           // whether a release contains some objects only on a condition
+	conditional bool           // whether the template includes some objects only if a condition is true
 }
 
 func newHelmChart(ctx context.Context, b Bundle) (*helmChart, error) {

@@ -12,11 +12,11 @@ import (
 
 type boundCheck struct {
 	limit object.Amount
-	sums  []int // the numbers of the template variables that contain the sums
+	sums  []int // the sums to compare with the limit, as numbers of template variables
 }
 
-// addBounds adds bounds to the chart. A bound that compares a whole number with a constant becomes a minimum or a maximum
-// in the schema. A template checks all other bounds, because JSON Schema cannot compare two values.
+// addBounds adds bounds to the chart. If a bound compares a whole number with a constant, the bound becomes a minimum
+// or a maximum in the schema. A template checks all other bounds, because JSON Schema cannot compare two values.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.at(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -36,7 +36,7 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// variable returns the number of the template variable for a sum. Bounds with the same sum share one variable.
+// variable returns the number of a sum's template variable. Bounds with the same sum share one variable.
 func (c *helmChart) variable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
@@ -45,9 +45,10 @@ func (c *helmChart) variable(sum *object.Sum) int {
 	return i
 }
 
-// bounds returns templates/bounds.yaml, which fails if the values of the release violate a bound. Components that the
-// release omits request nothing, so the template does not check their bounds. The template computes each sum only
-// once, in a variable. Without variables, the template could exceed 5 MiB, Helm's limit for a file.
+// bounds returns the template templates/bounds.yaml. Rendering this template fails if the values of the release violate
+// a bound. The template does not check bounds of components that the release omits, because their objects are not
+// installed. The template computes each sum only once, in a variable. Without variables, the template could exceed 5
+// MiB, Helm's limit for a file.
 func (c *helmChart) bounds() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
@@ -70,7 +71,8 @@ func (c *helmChart) bounds() []byte {
 }
 
 // included returns a template expression. The expression is true if the release includes a component that uses the
-// value or a value below it. For a value that no component uses, the expression is always true.
+// value. If the value is a mapping, the expression is true if a component uses any value in the mapping. For a value
+// that no component uses, the expression is always true.
 func (v *helmValue) included() string {
 	components := map[string]bool{}
 	if v != nil {

@@ -19,13 +19,13 @@ const (
 // HelmPackage is a chart that is packed into one file.
 type HelmPackage struct {
 	Name, Version string
-	Archive       []byte // the same format as the output of helm package, but with the same bytes each time
+	Archive       []byte // a file like the output of helm package, but with the same bytes each time
 	Artifact      artifact.Artifact
 }
 
-// PackHelm packs the chart of a bundle. A given annotation replaces the artifact's annotation with the same name. The
-// annotations with the chart's name and version are never replaced, because Helm finds the chart by these two
-// annotations.
+// PackHelm packs the chart of a bundle. The parameter annotations adds annotations to the artifact, or replaces
+// annotations with the same name. Two annotations are never replaced: the chart's name and its version, because Helm
+// finds the chart by this name and version.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

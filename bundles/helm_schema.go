@@ -16,7 +16,8 @@ func (c *helmChart) schema() ([]byte, error) {
 		properties[s.key] = described
 	}
 	root := closedSchema(properties)
-	// A parent chart can set the optional value enabled, and name it in dependencies.condition of its Chart.yaml.
+	// The value "enabled" is optional. A parent chart can set this value, and refer to it in dependencies.condition of
+	// its Chart.yaml.
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Whether a parent chart installs this chart. Only parent charts read this value."}
 	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.name()
 	text, err := json.MarshalIndent(root, "", "  ")
@@ -38,9 +39,10 @@ func (v helmValues) properties() map[string]any {
 	return properties
 }
 
-// schema returns the schema of the document's field, with the parameter's description, default and bounds.
+// schema returns the JSON Schema of a value. The schema consists of the schema of the field in the document, and of the
+// parameter's description, default and bounds.
 func (v *helmValue) schema() any {
-	var keywords map[string]json.RawMessage // raw, because a pattern can contain characters that json.Marshal escapes
+	var keywords map[string]json.RawMessage // RawMessage, because json.Marshal would escape some characters of patterns
 	if json.Unmarshal(v.parameter.Schema, &keywords) != nil {
 		return v.parameter.Schema
 	}
@@ -58,8 +60,8 @@ func (v *helmValue) schema() any {
 	return schema
 }
 
-// closedSchema returns a schema that requires all given properties and admits no other property. Helm removes a value
-// that a user sets to null, and the schema then reports the missing value.
+// closedSchema returns a schema that requires all given properties and admits no other property. If a user sets a value
+// to null, Helm removes the value, and the schema reports that the value is missing.
 func closedSchema(properties map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": properties, "additionalProperties": false,

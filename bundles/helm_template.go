@@ -40,10 +40,10 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// condition returns the condition on which a release contains an object. For most objects, the condition is empty.
-// Helm creates RoleBindings before admission policies, so a new tenant would have rights before its policy is in
-// force. A release therefore contains the tenant's RoleBindings only if the cluster already has the binding of the
-// tenant's policy. The template of a component sets $inForce.
+// condition returns the template condition under which a release contains an object. For most objects, the condition is
+// empty. Without a condition, a new tenant would have rights before the tenant's admission policy is in force, because
+// Helm creates RoleBindings before admission policies. Therefore a release contains the tenant's RoleBindings only if
+// the cluster already has the binding of the tenant's policy. The template of a component sets the variable $inForce.
 func (c *helmChart) condition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -52,8 +52,8 @@ func (c *helmChart) condition(o object.Object) string {
 	return fmt.Sprintf(`or (eq $inForce "*") (contains " %s " $inForce)`, v1alpha1.TenantObjectName(tenant))
 }
 
-// add adds the text of an object. If the condition is not empty, a release contains the object only on this
-// condition.
+// add adds the text of an object to the component's template. If condition is not empty, the template includes the
+// object only if the condition is true.
 func (c *helmComponent) add(text, condition string) {
 	if condition != "" {
 		c.conditional = true
@@ -64,8 +64,8 @@ func (c *helmComponent) add(text, condition string) {
 	c.content = append(c.content, []byte(text))
 }
 
-// publishedComponents maps renamed CUE folders to their former names. Charts still use the former names for
-// components, because values of existing releases contain them.
+// publishedComponents maps renamed CUE folders to their former names. A component keeps the former name of its folder,
+// because users set this name in the values of existing releases.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
 // componentOf returns the folder of the object's CUE file, such as quota for policies/quota/resource_quota.cue.
@@ -117,10 +117,12 @@ func keepAnnotation(o object.Object) string {
 	return ""
 }
 
-// metadataText matches the start of an object's metadata in its YAML: annotations, labels and the key of the name.
+// metadataText matches the start of the metadata in the YAML of an object. The match contains annotations, labels, and
+// the key "name".
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
-// withMetadata adds an annotation, and the entries of commonLabels and commonAnnotations, to the text of an object.
+// withMetadata adds to the text of an object: an annotation, and templates for the values commonLabels and
+// commonAnnotations.
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
@@ -130,7 +132,8 @@ func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	return strings.Replace(text, m[0], with, 1), nil
 }
 
-// metadataBlock returns a template of own and added labels or annotations. The template omits an empty block.
+// metadataBlock returns a template for the labels or annotations of an object. The template contains the object's own
+// entries, and adds the entries from the chart's values. If there are no entries, the template renders nothing.
 func (c *helmChart) metadataBlock(field, own string) string {
 	added, head := fmt.Sprintf("include %q .", c.name()+"."+field), "  "+field+":\n"
 	if own == "" {
@@ -139,7 +142,8 @@ func (c *helmChart) metadataBlock(field, own string) string {
 	return head + "    {{- with " + added + " }}{{ . | nindent 4 }}{{ end }}\n" + own
 }
 
-// noteOwnKeys collects the keys that the values commonLabels and commonAnnotations must not repeat.
+// noteOwnKeys records the keys of an object's own labels and annotations. The values commonLabels and commonAnnotations
+// must not contain these keys.
 func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	for field, keys := range c.ownKeys {
 		own, _ := object.At(fields, []any{"metadata", field}).(map[string]any)
@@ -149,9 +153,9 @@ func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	}
 }
 
-// templateFields returns the fields of an object that its template fills in: the parameters and the images of all
-// containers. The template fills in images because a release can load them from a mirror. templateFields also adds
-// the parameters to the chart's values.
+// templateFields returns the fields of an object that its template computes: the parameters and the images of all
+// containers. Images are computed because a release can load images from a mirror. templateFields also adds the
+// parameters to the chart's values.
 func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
 	var filled []templateField
 	for _, p := range o.Parameters() {
@@ -189,8 +193,8 @@ func imagesIn(node any, at []any) (found [][]any) {
 	return found
 }
 
-// expression returns a template expression for a parameter. The expression evaluates to text if the value in the
-// object is text.
+// expression returns a template expression for a parameter. If the value in the object is a string, the expression
+// evaluates to a string.
 func (c *helmChart) expression(p object.Parameter, value any) string {
 	reference := valueReference(keysOf(p.Key))
 	_, isText := value.(string)
@@ -216,7 +220,8 @@ func schemaType(p object.Parameter) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// valueReference returns a template expression for a value. Keys that are not identifiers need the function index.
+// valueReference returns a template expression for a value. If a key is not an identifier, the expression calls the
+// function index.
 func valueReference(keys []string) string {
 	reference := ".Values"
 	for _, key := range keys {

@@ -19,12 +19,13 @@ type helmValue struct {
 	children   helmValues // nil for a parameter
 	value      any
 	parameter  object.Parameter
-	components map[string]bool // the components with objects that have the parameter
+	components map[string]bool // the components whose objects use the parameter
 
-	minimum, maximum any // bounds that the parameter's schema does not contain; nil if there is no bound
+	minimum, maximum any // bounds in addition to the parameter's schema; nil if there is no bound
 }
 
-// keysOf splits a path of the document into its keys, without spec. Keys with dots are quoted, see problem.Path.
+// keysOf splits a path of the document into its keys, and omits the first key, which is "spec". In the path, keys with
+// dots are quoted, see problem.Path.
 func keysOf(path string) []string {
 	var keys []string
 	for rest := strings.TrimPrefix(path, "spec."); rest != ""; {
@@ -51,8 +52,8 @@ func (v helmValues) at(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter, with its value in an object of the component. If the value is a number written as text, the
-// chart contains a number.
+// add adds a parameter to the chart's values. The argument value is the parameter's value in an object of the
+// component. If value is a string that contains a number, the chart's value is a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := keysOf(p.Key)
 	last := len(keys) - 1
@@ -80,7 +81,7 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 // isWhole reports whether a value is always a whole number. A quantity such as 4Gi is not a whole number.
 func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
 
-// numberIn converts text such as 10 or 0.5 to a number. Any other text, such as 010, is returned unchanged.
+// numberIn converts a string such as "10" or "0.5" to a number. Any other string, such as "010", is returned unchanged.
 func numberIn(text string) any {
 	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(whole, 10) == text {
 		return whole
@@ -91,7 +92,8 @@ func numberIn(text string) any {
 	return text
 }
 
-// walk calls visit for all values, sorted by key, with the keys from the root to the value.
+// walk calls the function visit for all values, sorted by key. The argument keys of this function is the path of the
+// value.
 func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		keys := append(slices.Clone(above), key)
@@ -124,7 +126,7 @@ func (c *helmChart) valuesFile() []byte {
 // standardValue is a value that every chart has, in addition to the document's parameters.
 type standardValue struct {
 	key, doc string
-	text     string         // the key and its default, for values.yaml
+	text     string         // the YAML for values.yaml: the key and the default value
 	schema   map[string]any // of the value
 }
 

@@ -14,13 +14,13 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Entry describes one object on which TrainJobs or tenants depend. The manifest contains the entries, because other
-// files of the bundle can be edited or lost, and differ between formats.
+// Entry describes one object on which TrainJobs or tenants depend. The entries are stored in the manifest, because
+// every format has a manifest, and because users can edit or lose the other files.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
 	Runtime string            // key of the runtime; empty for other objects
 	Tenant  string            // name of the tenant; empty for objects of no tenant
-	Fixed   map[string]string // digests of immutable fields, by path
+	Fixed   map[string]string // digests of the immutable fields, by the path of the field
 }
 
 // Parts returns the runtime and the tenant to which the object belongs, such as runtime/mpi and tenant/team-a.
@@ -59,8 +59,9 @@ func Inventory(set object.Set) []Entry {
 	return entries
 }
 
-// immutableFields returns digests of the fields of a runtime that cannot change. CEL rules in the CRDs of Trainer and
-// JobSet refuse such changes ("Value is immutable"). The fields contain no parameters, so all objects of the same shape have the same digests.
+// immutableFields returns digests of the immutable fields of a runtime. CEL rules in the CRDs of Trainer and JobSet
+// refuse changes of these fields ("Value is immutable"). The immutable fields contain no parameters, so all objects of
+// the same shape have the same digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := at(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -84,7 +85,8 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// at returns the mapping at a path of keys. The result is empty if a key is missing.
+// at returns the mapping to which the keys lead, from the outermost key to the innermost. The result is empty if a key
+// is missing.
 func at(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)

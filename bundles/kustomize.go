@@ -33,7 +33,7 @@ func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	}
 	k := types.Kustomization{
 		TypeMeta:    types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
-		SortOptions: &types.SortOptions{Order: types.FIFOSortOrder}, // by default kustomize sorts by kind
+		SortOptions: &types.SortOptions{Order: types.FIFOSortOrder}, // do not sort by kind
 	}
 	for _, file := range files {
 		k.Resources = append(k.Resources, file.Path)

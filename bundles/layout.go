@@ -19,7 +19,8 @@ const (
 	indexFile  = "index.json"
 )
 
-// tagAnnotation is the annotation in the index of an image layout that contains the tag of an artifact.
+// tagAnnotation is the key of an annotation in the index of an image layout. The value of the annotation is the tag of
+// an artifact.
 const tagAnnotation = "org.opencontainers.image.ref.name"
 
 // imageLayout contains the artifacts of an OCI image layout, by tag.

@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// AddToLayout adds artifacts to an OCI image layout in a folder. The keys of the map added are tags. Artifacts with
-// other tags stay in the folder. AddToLayout returns the tags that changed. As with any bundle, the folder changes as a
-// whole or not at all. AddToLayout refuses a folder with unknown or edited files.
+// AddToLayout adds artifacts to an OCI image layout in a folder. The argument added contains the artifacts by tag.
+// Artifacts with other tags stay in the folder. AddToLayout returns the tags that changed. As with any bundle, the
+// folder changes as a whole or not at all. AddToLayout refuses a folder with unknown or edited files.
 func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]artifact.Packed) (changed []string, err error) {
 	all, err := w.layoutIn(ctx, dir)
 	if err != nil {
@@ -43,7 +43,8 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 }
 
 // layoutIn reads the artifacts in a folder, if the folder exists. layoutIn takes a lock, which Close releases. Without
-// this lock, artifacts that another run adds before the folder is replaced would be lost.
+// this lock, another run could add artifacts between the reading and the replacement of the folder, and these artifacts
+// would be lost.
 func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {

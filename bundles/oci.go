@@ -39,8 +39,9 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return imageLayout{b.Tag(): p}.tree()
 }
 
-// OCI returns an artifact with one layer: an archive with one file for each object, as in the format kustomize. A given
-// annotation replaces an annotation of the bundle with the same name.
+// OCI returns an artifact with one layer. The layer is an archive with one file for each object, and has the same file
+// names as the format kustomize. The parameter annotations adds annotations to the artifact, or replaces annotations of
+// the bundle with the same name.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -58,9 +59,9 @@ func entries(files []File, prefix string) []artifact.Entry {
 	return all
 }
 
-// annotations returns the annotations of an artifact, including the annotations in others. An annotation in others
-// replaces an annotation of the bundle with the same name. No annotation contains a time, so that the same objects
-// always give the same artifact.
+// annotations returns the annotations of an artifact: the annotations of the bundle, and the annotations in the
+// parameter others. If a key is in both, the value in the parameter others applies. No annotation of the bundle
+// contains a time, so that the same objects always give the same artifact.
 // Source: github.com/opencontainers/image-spec, annotations.md.
 func (b Bundle) annotations(others map[string]string) map[string]string {
 	all := map[string]string{
@@ -72,5 +73,6 @@ func (b Bundle) annotations(others map[string]string) map[string]string {
 	return all
 }
 
-// Tag returns the default tag: the environment, so that one repository can contain all environments of a platform.
+// Tag returns the default tag of the artifact. The default tag is the name of the environment, so that one repository
+// can contain all environments of a platform.
 func (b Bundle) Tag() string { return cmp.Or(b.Environment, "latest") }

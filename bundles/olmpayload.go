@@ -39,13 +39,13 @@ const (
 	payloadObjects = v1alpha1.PayloadObjectsAnnotation
 	payloadKey     = "objects.yaml.gz"
 
-	// payloadSize is the maximum size of a part. A Kubernetes object can be up to 1 MiB large, and base64 makes the part
-	// one third larger.
+	// payloadSize is the maximum size of a part. The ConfigMap with the part must be smaller than 1 MiB, the limit of
+	// Kubernetes for an object. In the ConfigMap, base64 makes the part one third larger.
 	payloadSize = 512 << 10 // bytes
 )
 
 // Limits of an OLM bundle. OLM compresses each file, encodes the compressed file as base64, and counts the encoded
-// bytes. A share of the limit is reserved for the operator's own manifests.
+// bytes. A part of this limit is reserved for the operator's own manifests.
 // Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes
@@ -55,7 +55,8 @@ const (
 // manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of this folder.
 const manifestsFolder = "manifests"
 
-// Render writes objects of the kinds in spec.delivery.olm.manifests as manifests, and all others to ConfigMaps.
+// Render writes an object as a separate manifest if spec.delivery.olm.manifests lists the object's kind. Render writes
+// all other objects to ConfigMaps.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File
@@ -74,7 +75,8 @@ func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// payload returns the ConfigMaps. Each ConfigMap contains a part of one compressed stream of all objects.
+// payload returns the ConfigMaps. All objects are compressed as one stream, and each ConfigMap contains a part of this
+// stream.
 func (b Bundle) payload(ctx context.Context, set object.Set) ([]File, error) {
 	stream, err := artifact.Gzip(func(w io.Writer) error { return plain{}.Stream(ctx, w, set) })
 	if err != nil {
@@ -107,7 +109,7 @@ func (b Bundle) payloadLabels(part string) map[string]string {
 	return labels
 }
 
-// checkSize returns an error if the files leave too little space in an OLM bundle for the operator.
+// checkSize returns an error if the files are so large that an OLM bundle has too little space left for the operator.
 func checkSize(files []File) error {
 	size := 0
 	for _, f := range files {

@@ -18,8 +18,8 @@ func noise(seed byte, size int) string {
 	return base64.StdEncoding.EncodeToString(bytes)
 }
 
-// TestSizeOfPayloads checks that a payload too large for one ConfigMap is split into several ConfigMaps. A payload
-// too large for an OLM bundle must be refused.
+// TestSizeOfPayloads checks that a payload is split into several ConfigMaps if it is too large for one. A payload that
+// is too large for an OLM bundle must be refused.
 func TestSizeOfPayloads(t *testing.T) {
 	cases := map[string]struct {
 		size, want int

@@ -13,7 +13,7 @@ import (
 // error must be one line, and no file may change.
 func TestRefusedFolders(t *testing.T) {
 	cases := map[string]struct {
-		at   func(t *testing.T, dir string) string // returns the folder to write, given a bundle
+		at   func(t *testing.T, dir string) string // returns the folder to write; dir contains a bundle
 		want string
 	}{
 		"a symbolic link to a bundle": {
@@ -96,9 +96,8 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared checks that a run can compare the working
-// directory with a tree. This is allowed because a comparison does not replace the
-// folder.
+// TestWorkingDirectoryCanBeCompared checks that a run can compare the working directory with a tree. Write refuses the
+// working directory, but a comparison replaces nothing.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(bundle(t, files))
@@ -125,9 +124,8 @@ func TestParentMayBeALink(t *testing.T) {
 	holds(t, dir, withManifest(t, map[string]string{"a": "2"}))
 }
 
-// TestLinksAreNotFollowed checks the case that somebody replaces a generated folder
-// by a symbolic link. The link counts as an unknown file, and a run with Force does
-// not write to the target of the link.
+// TestLinksAreNotFollowed checks the case that somebody replaces a generated folder by a symbolic link. The link counts
+// as an unknown file. Even with the field Force, a run does not write to the target of the link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := bundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)

@@ -19,11 +19,11 @@ func (r *RemovalError) Error() string { return strings.Join(r.Problems, "\n") }
 type Change struct {
 	Old, New []Entry
 	Document []string // runtimes and tenants in the document, such as runtime/mpi and tenant/team-a
-	Removed  []string // runtimes and tenants that the user allows the run to remove
+	Removed  []string // runtimes and tenants that the run may remove, as the user has allowed
 }
 
 // Check returns a *RemovalError if an immutable field would change, or if a runtime or a tenant that is not in Removed
-// would be removed. The result used contains the members of Removed that apply to this bundle.
+// would be removed. The result used lists the elements of the field Removed whose objects the bundle would remove.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -36,7 +36,7 @@ func (c Change) Check() (used []string, err error) {
 		if used = append(used, allowed...); len(allowed) > 0 {
 			continue
 		}
-		// All objects of a removed tenant have the same problem, so the problem is added only once.
+		// All objects of a removed tenant cause the same message, so the message is added only once.
 		if problem := c.removal(old); problem != "" && !slices.Contains(problems, problem) {
 			problems = append(problems, problem)
 		}
@@ -55,7 +55,8 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removal describes the removal of an object. The result is empty if no tenant and no TrainJob depends on the object.
+// removal returns the message about an object that would be removed. The message is empty if no tenant and no TrainJob
+// depends on the object.
 func (c Change) removal(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):
@@ -80,7 +81,8 @@ func (c Change) RemovedParts() []string {
 	return slices.Compact(parts)
 }
 
-// immutable reports changed values of fields that CEL rules protect. The CEL rules allow adding or removing a field.
+// immutable returns a message for each immutable field whose value would change. Adding or removing an immutable field
+// gives no message, because the CEL rules allow both.
 func immutable(old, next Entry) []string {
 	var problems []string
 	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {

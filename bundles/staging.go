@@ -19,11 +19,12 @@ import (
 //	old         the previous folder, if the file system has no atomic exchange
 //
 // The staging folder also serves as a journal for the next run. Without an atomic exchange, the target folder is
-// missing for a moment, while new and old both exist. If a run is killed at this moment, the next run renames old to
-// the target. In all other states, the target is complete or was never written, and the staging folder can be removed.
+// missing for a moment. At this moment, the staging folder contains both the folder "new" and the folder "old". If a
+// run is killed at this moment, the next run moves the folder "old" back to the target. In all other states, the target
+// is complete, or did not exist before the run. The next run can then remove the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
-	savedPrefix  = ".trainyard-saved-" // no run removes folders with this prefix
+	savedPrefix  = ".trainyard-saved-" // prefix of folders that no run removes
 	randomLength = 10                  // characters
 
 	newName    = "new"
@@ -33,7 +34,7 @@ const (
 
 type staging struct {
 	parent   *parentDir
-	name     string        // in the parent directory
+	name     string        // name of the staging folder in the parent directory
 	target   string        // name of the folder to replace
 	root     *os.Root      // the staging folder itself
 	previous string        // newName or oldName: the name of the previous folder after swap
@@ -64,16 +65,17 @@ func (p *parentDir) stage(target string) (*staging, error) {
 
 // remove removes the staging folder, unless it contains the only copy of the previous folder.
 func (s *staging) remove() error {
-	_ = s.root.Close() // a directory has no data to write
+	_ = s.root.Close() // closing a directory cannot lose data
 	if s.rollbackFailed {
 		return nil
 	}
 	return s.parent.removeStaged(s.name)
 }
 
-// recover restores the target if an earlier run was killed, and removes the staging folders of killed runs. No active
-// run uses the removed folders, because this run holds the lock. On a file system without locks, recover can remove
-// the staging folder of another active run, and the other run then fails. A read-only Writer removes nothing.
+// recover restores the target if an earlier run was killed, and removes the staging folders of killed runs. These
+// staging folders are not in use, because this run holds the lock, and all other runs wait for the lock. On a file
+// system without locks, recover can remove the staging folder of another active run, and the other run then fails. A
+// read-only Writer removes nothing.
 func (p *parentDir) recover(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil
@@ -96,7 +98,7 @@ func (p *parentDir) recover(w *Writer, target string) error {
 func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	if _, err := p.root.Lstat(path.Join(staged, newName)); err == nil && !p.exists(target) {
 		err := p.root.Rename(path.Join(staged, oldName), target)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // no old folder exists if the killed run was creating the target
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the target may be new, without an old folder
 			return fmt.Errorf("recovering %s after an interrupted run: renaming %s: %w", filepath.Join(p.path, target), filepath.Join(p.path, staged, oldName), rootCause(err))
 		}
 	}
@@ -109,8 +111,8 @@ func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	return nil
 }
 
-// removeStaged removes a staging folder, and fails if the folder contains other files. removeStaged removes .gitignore
-// last. If the run is killed before the end, Git then ignores the remaining files.
+// removeStaged removes a staging folder, and fails if the folder contains files that trainyard did not write.
+// removeStaged removes .gitignore last, so that Git ignores the remaining files if the run is killed meanwhile.
 func (p *parentDir) removeStaged(staged string) error {
 	for _, name := range []string{newName, oldName, ignoreName} {
 		if err := removeAll(p.root, path.Join(staged, name)); err != nil {
@@ -120,7 +122,7 @@ func (p *parentDir) removeStaged(staged string) error {
 	return rootCause(p.root.Remove(staged))
 }
 
-// removeAll removes a folder, including folders in it that somebody made read-only.
+// removeAll removes a folder, even if somebody made subfolders read-only.
 func removeAll(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// createFiles creates files below a folder. The text "-> TO" creates a symbolic
-// link to TO instead. A name that ends in "/" creates a folder.
+// createFiles creates files below a folder. If the text of a file is "-> TO", createFiles creates a symbolic link to TO
+// instead. If the name of a file ends in "/", createFiles creates a folder instead.
 func createFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -37,11 +37,11 @@ const (
 	staged2 = stagedPrefix + "dir-klmnopqrst/"
 )
 
-// TestRecover checks that a run recovers from every state that a killed run can
-// leave. Files with similar names that no run created must stay.
+// TestRecover checks that a run recovers from every state that a killed run can leave. Files that have similar names,
+// but that no run created, must stay.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		before, after, compared map[string]string // compared is the state after a read-only Writer; nil means unchanged
+		before, after, compared map[string]string // compared: after a read-only Writer; nil means as before
 		note                    string
 	}{
 		"killed before .gitignore was written": {

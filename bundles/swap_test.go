@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// swapping returns a plan that replaces the files in the variable first by the
-// files in the variable second. Before each exchange of folders, the plan calls the
-// function with.
+// swapping returns a plan for a folder that contains the files of the variable first. The plan replaces these files by
+// the files of the variable second. Before each exchange of folders, the plan calls the argument with, which is a
+// function.
 func swapping(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
@@ -139,7 +139,7 @@ func TestConcurrentChangesAreNotLost(t *testing.T) {
 	}
 }
 
-// around returns the files in the folder and next to it, without staging folders.
+// around returns all files in the folder's parent directory, except staging folders.
 func around(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := snapshot(t, filepath.Dir(dir))
@@ -162,7 +162,7 @@ func failsUnchanged(t *testing.T, dir string, want map[string]string, err error,
 	}
 }
 
-// countdown is a context that is cancelled after a number of calls of Err.
+// countdown is a context that is cancelled after its method Err was called a certain number of times.
 type countdown struct {
 	context.Context //nolint:containedctx // countdown is a context
 	left            *int
@@ -175,9 +175,8 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// TestInterrupt interrupts a run at every step. After each interruption, the folder
-// must contain all old files or all new files, and nothing may lie next to the
-// folder.
+// TestInterrupt interrupts a run at every step. After each interruption, the folder must contain all old files or all
+// new files. The parent directory must contain nothing else.
 func TestInterrupt(t *testing.T) {
 	for after := 0; ; after++ {
 		dir, left := bundle(t, first), after

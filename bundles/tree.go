@@ -72,13 +72,14 @@ func (t Tree) paths() map[string]bool {
 	return paths
 }
 
-// WithInventory returns the tree, and adds an inventory of the objects to the manifest of the tree.
+// WithInventory returns a tree with the same files, whose manifest also contains an inventory of the objects.
 func (t Tree) WithInventory(set object.Set) Tree {
 	t.entries = Inventory(set)
 	return t
 }
 
-// manifest lists the files with their digests for sha256sum -c, below comments with the inventory.
+// manifest returns the text of the manifest. The manifest begins with comments, which contain the inventory. Then it
+// lists the digest and the path of each file, in the format of sha256sum -c.
 func (t Tree) manifest() []byte {
 	var b bytes.Buffer
 	for _, e := range t.entries {

@@ -14,7 +14,7 @@ import (
 type Writer struct {
 	Force       bool              // overwrite generated files that somebody edited
 	KeepUnknown bool              // keep files that are not in the manifest, instead of refusing the folder
-	ReadOnly    bool              // compare only: create no parent directories and remove no stale staging folders
+	ReadOnly    bool              // only compare; create no parent directories and remove no staging folders
 	Note        func(note string) // receives notes about waiting and about files left behind; can be nil
 
 	parents map[string]*parentDir
@@ -34,15 +34,15 @@ func (w *Writer) note(format string, args ...any) {
 	}
 }
 
-// Plan is the comparison of a folder with the tree that the folder will hold.
+// Plan is the comparison of a folder with the tree that will replace its content.
 type Plan struct {
 	writer   *Writer
 	parent   *parentDir
 	dir      string // as the user wrote it, for messages
-	name     string // of the folder in its parent
+	name     string // name of the folder in its parent directory
 	tree     Tree
 	present  map[string]entry // by path with slashes; "." is the folder itself; nil if there is no folder
-	manifest []byte           // of the present folder
+	manifest []byte           // text of the manifest in the present folder
 	listing  hashedFile       // the new manifest
 }
 
@@ -118,7 +118,8 @@ func (p *Plan) Differences() []string {
 }
 
 // Write replaces the folder with the tree, or returns an error and leaves the folder unchanged. If Check returns an
-// error, Write returns the same error. If the folder is up to date, Write does not touch it, and changed is false.
+// error, Write returns the same error. If the folder is up to date, Write leaves the folder untouched, and the result
+// changed is false.
 func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	if err := p.Check(); err != nil {
 		return false, err
@@ -155,9 +156,10 @@ func (p *Plan) replace(ctx context.Context) error {
 	return err
 }
 
-// install swaps the staged and the present folder, and swaps them back if somebody changed the present folder. The
-// check before the swap finds nearly all changes before readers can see the new folder. The check after the swap finds
-// the remaining changes, because then nobody can open the old folder by its name.
+// install swaps the staged and the present folder, and swaps them back if somebody changed the present folder. install
+// checks for changes before and after the swap. The first check finds nearly all changes before a reader can see the
+// new folder. The second check finds changes between the first check and the swap. After the swap, programs can no
+// longer find the old folder under its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.unchanged(ctx, p.name); err != nil {
 		return err

@@ -16,7 +16,7 @@ func BenchmarkReplace(b *testing.B) {
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
 	for _, bc := range []struct {
 		name  string
-		every int  // every n-th file changes from one write to the next; 0 means none
+		every int  // n means that each write changes every n-th file; 0 means that no file changes
 		fresh bool // whether each write creates a new folder
 	}{
 		{"new folder", 1, true},
@@ -44,9 +44,8 @@ func BenchmarkReplace(b *testing.B) {
 
 const synthetic = 3000
 
-// syntheticTree returns a tree of files that are filled with the letter a. If every
-// is a number n greater than 0, every n-th file is filled with the given letter
-// instead.
+// syntheticTree returns a tree of files that are filled with the letter a. The argument every is a number n. If n is
+// greater than 0, every n-th file is filled with the argument letter instead.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

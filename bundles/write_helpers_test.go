@@ -37,8 +37,8 @@ func removeFile(path string) func(*testing.T, string) {
 	}
 }
 
-// pad inserts a comment of maxManifest bytes at the start of a file. If the file is a manifest, no line after the
-// comment is read.
+// pad inserts a comment of maxManifest bytes at the start of a file. In a manifest, no run reads lines after the
+// comment.
 func pad(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -103,7 +103,7 @@ func noSiblings(t *testing.T, dir string) {
 	}
 }
 
-// bundle writes a bundle to a new folder.
+// bundle writes a bundle to a new folder, and returns the path of the folder.
 func bundle(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "parent", "bundle")
@@ -121,7 +121,7 @@ func withManifest(t *testing.T, files map[string]string) map[string]string {
 	return want
 }
 
-// holds compares the contents of a folder with want.
+// holds checks that a folder contains exactly the files in the argument want.
 func holds(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	if diff := cmp.Diff(want, snapshot(t, dir)); diff != "" {

@@ -160,8 +160,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame checks that a run with KeepUnknown does not change the inode, mode or time of
-// an unknown file, or the mode of an unknown folder.
+// TestUnknownFilesAreTheSame checks that a run with the field KeepUnknown leaves unknown files and folders unchanged:
+// the inode, mode and time of a file, and the mode of a folder.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := bundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)
@@ -180,7 +180,7 @@ func TestUnknownFilesAreTheSame(t *testing.T) {
 	if diff := cmp.Diff(before, states(t, filepath.Join(dir, "own"))); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
-	if err := os.Chmod(filepath.Join(dir, "own", "sub"), 0o700); err != nil { // so that the test can remove it
+	if err := os.Chmod(filepath.Join(dir, "own", "sub"), 0o700); err != nil { // for the cleanup of the test
 		t.Fatal(err)
 	}
 }

@@ -18,12 +18,13 @@ import (
 // same indentation as its key. Text of several lines is written as a block scalar. A string is quoted if any version of
 // YAML could read it as another type.
 //
-// The renderer writes the text of a shape only once. The content of an object consists of pieces of the shape's text,
-// and of the values of the object's parameters. Objects share these pieces, so no text is copied.
+// The renderer writes the text of a shape only once, and cuts it at the parameters. The content of an object consists
+// of these pieces, with the object's parameters between them. All objects of a shape share the pieces, so no text is
+// copied.
 type renderer struct {
 	scalars scalars
 	blocks  blocks
-	scratch []byte // reused for the text of each shape
+	scratch []byte // buffer for the text of one shape
 }
 
 func newRenderer() *renderer { return &renderer{scalars: scalars{}, blocks: blocks{}} }
@@ -40,8 +41,8 @@ func (s scalars) of(value any) []byte {
 	return text
 }
 
-// blocks caches the text of block scalars, or nil for text that no block scalar can hold. The cache pays off because a
-// few scripts, which all runtimes share, make up most of the text.
+// blocks caches block scalars. A value is nil if the text cannot be written as a block scalar. The cache saves time,
+// because most of the text consists of a few scripts that all runtimes share.
 type blocks map[blockKey][]byte
 
 type blockKey struct {
@@ -64,10 +65,10 @@ func (b blocks) of(text string, indent int) []byte {
 	return block
 }
 
-// layout is YAML text that is cut at the positions of values.
+// layout is the YAML text of a shape, cut into pieces at the positions of the parameters' values.
 type layout struct {
-	texts  [][]byte // the pieces; there is one piece more than values
-	values []int    // the index of the value after each piece except the last
+	texts  [][]byte // the pieces; their number is the number of values plus one
+	values []int    // for each piece except the last: the index of the value that follows the piece
 }
 
 // layoutKey is the key under which a shape caches its layout.
@@ -84,10 +85,11 @@ func (r *renderer) append(to Content, o object.Object) Content {
 
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder is the index of a value. When layOut writes a layout, a placeholder replaces each value in the fields.
+// placeholder marks the position of a value, and contains the index of the value. layOut writes an object in which
+// placeholders replace the values.
 type placeholder int
 
-// layOut writes the text of fields, without the values at the given paths.
+// layOut writes the YAML text of fields, and cuts the text at the values to which the paths lead.
 func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 	placeholders := make([]any, len(paths))
 	for i := range paths {
@@ -122,7 +124,7 @@ func (w *writer) mapping(fields map[string]any, indent int) {
 	}
 }
 
-// longKey is the maximum length in bytes of a key for which YAML requires no question mark.
+// longKey is the maximum length of a simple key in bytes. Longer keys begin with a question mark, as YAML requires.
 const longKey = 1000
 
 func (w *writer) key(key string, indent int) {
@@ -136,7 +138,7 @@ func (w *writer) key(key string, indent int) {
 	w.text = append(append(w.text, text...), ':')
 }
 
-// value writes the value of a key. The text begins right after the colon.
+// value writes the value of a key, beginning right after the colon.
 func (w *writer) value(value any, indent int) {
 	if mapping, _ := value.(map[string]any); len(mapping) > 0 {
 		w.text = append(w.text, '\n')
@@ -214,8 +216,9 @@ func appendBlock(to []byte, text string, indent int) []byte {
 	return to
 }
 
-// isBlock reports whether text of several lines is written as a block scalar. White space at the start would need an
-// explicit indentation. White space at the end of a line and unprintable characters are easier to see in quotes.
+// isBlock reports whether text of several lines is written as a block scalar. Text that begins with white space is
+// quoted, because a block scalar would need an indentation indicator. Text with unprintable characters, or with white
+// space at the end of a line, is quoted so that readers notice these characters.
 func isBlock(text string) bool {
 	if !strings.Contains(strings.TrimRight(text, "\n"), "\n") || strings.ContainsAny(text[:1], " \t\n") {
 		return false
@@ -240,7 +243,7 @@ func appendScalar(to []byte, value any) []byte {
 	case nil:
 		return append(to, "null"...)
 	}
-	text, _ := json.Marshal(value) // a float, {} or []
+	text, _ := json.Marshal(value) // value is a float, {} or []
 	return append(to, text...)
 }
 

@@ -145,16 +145,16 @@ func TestShapesAreFilledIn(t *testing.T) {
 	}
 }
 
-// FuzzYAML checks that any text survives writing and reading, as a value and as a key.
+// FuzzYAML writes arbitrary text as a value and as a key, and checks that parsers read the same text.
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{"", "a", "yes", "1e3", "a: b", "- a", "a\nb", " a\n b\n", "\u2028", "'\"", "0b1", "1:2", "=", "<<", "%a", "@", "`", "a\t#b", "\\", "?", ": ", "[", "}"} {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, key, text string) {
-		// The panic ends a run that hangs. The fuzzer then keeps the input that caused the hang.
+		// If a run hangs, the panic ends the run, and the fuzzer stores the input that caused the hang.
 		timer := time.AfterFunc(20*time.Second, func() { panic("one input took more than 20s") }) //nolint:forbidigo // see above
 		defer timer.Stop()
-		// Kubernetes reads text as JSON, which is always UTF-8.
+		// The input must be valid UTF-8, because Kubernetes reads objects as JSON, and JSON is always UTF-8.
 		key, text = strings.ToValidUTF8(key, "?"), strings.ToValidUTF8(text, "?")
 		value := map[string]any{"text": text, "list": []any{text, []any{text}}, "below": map[string]any{"x" + key: text}}
 		expectRoundTrip(t, newRenderer().text(thing(t, value)).Bytes(), value)

@@ -23,9 +23,9 @@ type Entry struct {
 	}
 }
 
-// Archive returns files, in the order given, as a tar archive compressed with gzip. The archive contains no times, owners
-// or folders. The bytes of the archive depend only on the files. A library with a fixed version compresses the archive,
-// because the output of Go's own gzip package changes between Go releases.
+// Archive returns the files as a tar archive that is compressed with gzip. The order of the files stays the same. The
+// archive contains no times, owners or folders. The bytes of the archive depend only on the files. A library with a
+// fixed version compresses the archive, because the output of Go's own gzip package changes between Go releases.
 func Archive(files []Entry) ([]byte, error) {
 	archive, _, err := compressedTar(files)
 	return archive, err
@@ -46,14 +46,14 @@ func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err erro
 	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
 }
 
-// Gzip returns the output of write, compressed at gzip's highest level, with the same bytes on every machine.
+// Gzip compresses the output of the function write at gzip's highest level. The result is the same on every machine.
 func Gzip(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	w.ModTime = time.Unix(0, 0) // gzip defines this value as no time; the library's default is a different time
+	w.ModTime = time.Unix(0, 0) // in gzip, this value means "no time"; the library writes another time by default
 	if err := write(w); err != nil {
 		return nil, err
 	}

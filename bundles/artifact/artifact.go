@@ -14,7 +14,7 @@ import (
 type Artifact struct {
 	Config      Blob
 	Layers      []Blob
-	Annotations map[string]string // of the manifest, such as org.opencontainers.image.title
+	Annotations map[string]string // annotations of the manifest, such as org.opencontainers.image.title
 }
 
 // Blob is content with a media type.
@@ -26,7 +26,7 @@ type Blob struct {
 // Packed is an artifact with its manifest, ready to be written to a folder or a registry.
 type Packed struct {
 	Manifest v1.Descriptor    // the artifact's entry in an index
-	Blobs    map[v1.Hash]Blob // by digest, including the manifest
+	Blobs    map[v1.Hash]Blob // the manifest and all other blobs, by digest
 }
 
 // Pack returns the artifact with its manifest.
@@ -46,7 +46,7 @@ func (a Artifact) Pack() (Packed, error) {
 }
 
 func (p Packed) add(b Blob) v1.Descriptor {
-	hash, size, _ := v1.SHA256(bytes.NewReader(b.Content)) // reading memory does not fail
+	hash, size, _ := v1.SHA256(bytes.NewReader(b.Content)) // reading from memory cannot fail
 	p.Blobs[hash] = b
 	return v1.Descriptor{MediaType: b.MediaType, Size: size, Digest: hash}
 }

@@ -41,7 +41,8 @@ func (r Repository) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("publishing to %s: %w", r, err)
 }
 
-// refusals are messages about responses of a registry, by status code. The summary of the response replaces %s.
+// refusals maps the status code of a registry's response to a message. In the message, %s stands for the summary of the
+// response.
 var refusals = map[int]string{
 	http.StatusUnauthorized:          "the registry refuses the credentials (%s): log in with docker login HOST or podman login HOST",
 	http.StatusForbidden:             "the registry forbids the upload (%s): log in as a user who can push there or, if the registry allows no overwriting, use another tag",
@@ -63,7 +64,7 @@ func (r Repository) refusal(response *transport.Error) error {
 	return errors.New(text)
 }
 
-// maxSummary limits the text of a response in a message, because the text comes from the registry.
+// maxSummary limits how much text of a response a message contains, because a registry can send any text.
 const maxSummary = 200 // characters
 
 // summary returns the status of a response. If the response contains errors, summary adds the first error.

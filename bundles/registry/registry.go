@@ -1,5 +1,5 @@
-// Package registry publishes artifacts to OCI registries. The package is separate from bundles, so that bundles needs
-// no network.
+// Package registry publishes artifacts to OCI registries. The package bundles does not import this package, so that the
+// package bundles needs no network.
 package registry
 
 import (
@@ -33,7 +33,7 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
-// Below returns the repository at the given path below this repository.
+// Below appends a path to the name of the repository, and returns the repository with the resulting name.
 func (r Repository) Below(path string) (Repository, error) {
 	return Named(r.name.Name()+"/"+path, r.name.Scheme() == "http")
 }
@@ -44,7 +44,7 @@ func (r Repository) String() string { return r.name.Name() }
 // Progress is called with the number of bytes that have been sent so far, and the total number of bytes.
 type Progress func(sent, all int64)
 
-// TakenError reports that a tag already points to a different artifact. Moving the tag could break users of that
+// TakenError reports that a tag already points to a different artifact. Moving the tag could harm users of this other
 // artifact.
 type TakenError struct{ Tag, Digest string } // Tag includes the repository
 
@@ -54,9 +54,9 @@ func (t *TakenError) Error() string {
 }
 
 // Put uploads an artifact, and then points a tag to the artifact. If the tag already points to the artifact, Put does
-// nothing, and pushed is false. If the tag points to a different artifact, Put moves the tag if replace is true, and
-// returns a *TakenError otherwise. Put uses the credentials of docker login or podman login. The errors of Put describe
-// what the user can do. If the registry refuses the credentials, the error is a *DeniedError.
+// nothing, and pushed is false. If the tag points to a different artifact and replace is true, Put moves the tag. If
+// replace is false, Put returns a *TakenError. Put uses the credentials of docker login or podman login. The errors of
+// Put describe what the user can do. If the registry refuses the credentials, the error is a *DeniedError.
 func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, progress Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("trainyard")}
@@ -69,7 +69,7 @@ func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, repl
 	}
 	var response *transport.Error
 	if err != nil && !errors.As(err, &response) {
-		return false, r.explain(ctx, err) // without any response, an upload would fail, too
+		return false, r.explain(ctx, err) // there was no response, so an upload would fail as well
 	}
 	image, err := partial.CompressedToImage(image{p})
 	if err != nil {
