@@ -1,21 +1,22 @@
 package object
 
-// Bound is an upper limit for sums of values in a document. A Helm chart checks each bound again at installation,
-// because users can change the values of a chart. Bounds cover only fields that are parameters of objects. Bounds do
-// not cover queues, because a queue has no single limit if it can choose between several resource flavors.
+// Bound is a rule about a document: no sum in Sums may exceed the limit. A Helm chart checks each bound again at
+// installation, because users can change the values of the chart. Bounds exist only for fields that are parameters of
+// objects. There are no bounds for queues, because a queue that can choose between several resource flavors has no
+// single limit.
 type Bound struct {
 	Limit Amount
-	Sums  []*Sum // no sum may exceed Limit; several bounds can share a sum
+	Sums  []*Sum // several bounds can share a sum
 }
 
-// Sum is an amount of a resource that several pods request together, or another sum of values that has a limit.
+// Sum is a sum of values in a document. For example, it is the memory that all pods of a TrainJob request together.
 type Sum struct {
 	Path      string // path of the document's section to which the sum belongs, such as spec.runtimes.mpi
 	Requester string // the name of the sum in messages, such as: the smallest TrainJob of mpi (a launcher and a node)
 	Amounts   []Amount
 }
 
-// Amount is one term of a Sum, which is a value of the document or a constant.
+// Amount is one term of a Sum. An Amount is a value of the document, or a constant.
 type Amount struct {
 	Path  string // path of the document's field, as in Parameter.Key; empty for a constant
 	Value any    // a number, or a Kubernetes quantity

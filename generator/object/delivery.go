@@ -1,6 +1,7 @@
 package object
 
-// Delivery holds the settings of a document that bundle formats read. For an empty field, a format uses its own default.
+// Delivery contains the settings of a document that bundle formats read. If a field is empty, the format uses a
+// default.
 type Delivery struct {
 	ArgoCD  *ArgoCD           `json:"argocd"` // spec.delivery.argocd; nil if Argo CD delivers nothing
 	Helm    Helm              `json:"helm"`   // spec.delivery.helm
@@ -30,7 +31,7 @@ type ArgoCD struct {
 // ArgoCDCluster is one of several clusters that get the same objects.
 type ArgoCDCluster struct {
 	Cluster  string `json:"cluster"`  // the cluster's address or name
-	Revision string `json:"revision"` // by default, the field Revision of ArgoCD
+	Revision string `json:"revision"` // by default, the revision in the field ArgoCD.Revision
 }
 
 // Helm holds the settings of a Helm chart.
@@ -54,7 +55,7 @@ type Target struct {
 type Kind struct {
 	Group     string `json:"group"`
 	Cluster   bool   `json:"cluster"`   // whether objects of the kind are cluster-scoped
-	OpenShift bool   `json:"openshift"` // whether only OpenShift has the kind
+	OpenShift bool   `json:"openshift"` // whether the kind exists only on OpenShift
 }
 
 // Tenant is a team that stores its TrainJobs in Git.
@@ -71,7 +72,7 @@ type Applications struct {
 	Revision string   `json:"revision"` // HEAD by default
 }
 
-// Subjects are the groups of people who have a role.
+// Subjects lists the groups of people that have a role, such as editor.
 type Subjects struct {
-	Groups []string `json:"groups"` // as the identity provider names them
+	Groups []string `json:"groups"` // names of the groups in the identity provider
 }

@@ -26,23 +26,23 @@ func (id ID) String() string {
 	return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name)
 }
 
-// GrantsRights reports whether the object gives rights to users or accounts. Such objects are applied last and deleted
-// first, so that nobody can act while the policies are not in force.
+// GrantsRights reports whether the object gives rights to users or accounts. Objects that give rights are applied last
+// and deleted first. While the policies are not in force, no user has rights.
 func (id ID) GrantsRights() bool {
 	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
 
-// Origin names the two places from which an object comes, as positions of the form file:line:column.
+// Origin contains the two positions from which an object was generated. A position has the form file:line:column.
 type Origin struct {
 	Input      string // the section of the user's document that requests the object
-	Definition string // the CUE that defines the object
+	Definition string // the CUE definition of the object
 }
 
-// Parameter is a scalar of an object that can get another value while all other fields stay the same. For example, a Helm
-// chart makes the parameter one of the chart's values.
+// Parameter is a scalar of an object. The parameter can get another value while all other fields of the object stay the
+// same. For example, a parameter becomes a value of a Helm chart.
 type Parameter struct {
-	Key    string          // path of the document's field that sets the parameter; several objects can share it
-	Whole  bool            // whether Key is a complete path; if not, Key is relative to the section that requests the object
+	Key    string          // path of the document's field that sets the parameter; several objects can have this key
+	Whole  bool            // whether Key is a complete path; if not, Key is relative to the object's section
 	Path   []any           // the path of the parameter in the object: keys (string) and indexes (int) from the root
 	Doc    string          // the meaning of the parameter, in one sentence
 	Schema json.RawMessage // the JSON Schema of the parameter's value in the document
@@ -58,14 +58,15 @@ type Object struct {
 	parameters []Parameter
 }
 
-// New returns an object with the given fields, which are decoded JSON (maps, slices, strings, booleans, int64, float64 and
-// nil). New fails if apiVersion, kind or name is missing.
+// New returns an object with the given fields. The fields are decoded JSON: maps, slices, strings, booleans, int64,
+// float64 and nil. New fails if apiVersion, kind or name is missing.
 func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, error) {
 	return Make(NewShape(runtime.DeepCopyJSON(fields), nil), nil, origin, "", parameters)
 }
 
-// Make returns an object of a shape with values for its parameters. The argument parameters lists the parameters that
-// users can set. Their keys are relative to the dotted path base, so that several objects can share the list.
+// Make returns an object that consists of a shape and the values of the shape's parameters. The argument parameters
+// lists the parameters that users can set. Several objects can share this list, because the keys in the list are
+// relative to the argument base, which is a dotted path.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error

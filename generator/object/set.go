@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// Set is an ordered set of objects. The order does not depend on the order of the input. Namespaces come first, because other
-// objects can only be applied to existing namespaces. RoleBindings and ClusterRoleBindings come last, because a tenant must not
-// act before its policies are in force. The other objects are ordered by group, kind, namespace and name.
+// Set is an ordered set of objects. The order does not depend on the order of the input. Namespaces come first, because
+// other objects can only be applied to existing namespaces. RoleBindings and ClusterRoleBindings come last, because a
+// tenant must not have rights before the tenant's policies are in force. The other objects are ordered by group, kind,
+// namespace and name.
 type Set struct {
 	objects []Object
 }
 
-// NewSet returns a set of objects, or an error if two of them would be one object in a cluster.
+// NewSet returns a set of objects. It fails if two objects have the same identity in a cluster.
 func NewSet(objects ...Object) (Set, error) {
 	sorted := slices.Clone(objects)
 	slices.SortStableFunc(sorted, func(a, b Object) int { return compare(a.id, b.id) })
@@ -26,7 +27,8 @@ func NewSet(objects ...Object) (Set, error) {
 	return Set{objects: sorted}, nil
 }
 
-// compare orders two IDs. IDs that differ only in the API version are equal, because they identify the same object.
+// compare orders two IDs. The API version does not count: two IDs that differ only in the API version identify the same
+// object.
 func compare(a, b ID) int {
 	return cmp.Or(
 		cmp.Compare(rank(a), rank(b)),
@@ -53,7 +55,7 @@ func (s Set) All() iter.Seq[Object] { return slices.Values(s.objects) }
 // Len returns the number of objects in the set.
 func (s Set) Len() int { return len(s.objects) }
 
-// Select returns the set of the objects for which the function want returns true.
+// Select returns the objects for which the function want returns true, in the same order.
 func (s Set) Select(want func(Object) bool) Set {
 	var selected []Object
 	for _, o := range s.objects {

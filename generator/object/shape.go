@@ -9,24 +9,24 @@ import (
 
 // Shape is an object without the values of its parameters. Objects of the same shape differ only in these values.
 type Shape struct {
-	fields     map[string]any // the fields of the object from which the shape was built
+	fields     map[string]any // the fields of one object of the shape, with the values of this object
 	parameters [][]any        // paths of the parameters: keys (string) and indexes (int) from the root
 
 	apiVersion, kind, name, namespace shapeText
 	labels                            map[string]shapeText
 
-	derived sync.Map // results of Derive, by key
+	derived sync.Map // results of the method Derive, by key
 }
 
-// shapeText is a text such as the name of an object. The text is a parameter, or is the same in all objects of the
-// shape.
+// shapeText is a string in a shape, such as the name of an object. The string is either a parameter, or the same in all
+// objects of the shape.
 type shapeText struct {
-	parameter int // index of the parameter; -1 for none
+	parameter int // index of the parameter; -1 if the string is not a parameter
 	text      string
 }
 
-// NewShape returns the shape of an object from its fields (decoded JSON) and the paths of its parameters. NewShape
-// does not copy its arguments.
+// NewShape returns the shape of an object. The arguments are the fields of the object as decoded JSON, and the paths of
+// the parameters. NewShape does not copy its arguments.
 func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	s := &Shape{fields: fields, parameters: parameters, labels: map[string]shapeText{}}
 	s.apiVersion, s.kind = s.textAt(fields, "apiVersion"), s.textAt(fields, "kind")
@@ -39,7 +39,8 @@ func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	return s
 }
 
-// textAt returns the text at a path. The argument fields is the mapping that contains the last key of the path.
+// textAt returns the string at a path. The argument fields is not the whole object, but the mapping that contains the
+// last key of the path.
 func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	key, _ := path[len(path)-1].(string)
 	text, _ := fields[key].(string)
@@ -53,8 +54,8 @@ func (s *Shape) Fields() map[string]any { return s.fields }
 // Parameters returns the paths of the parameters. Callers must not change these paths.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
-// Derive returns the result of the function derive, which is computed once for each key. All objects of the shape
-// share the result.
+// Derive returns the result of the function derive. The shape caches the result under the key, so all objects of the
+// shape share the result.
 func (s *Shape) Derive(key any, derive func() any) any {
 	if known, ok := s.derived.Load(key); ok {
 		return known
@@ -65,8 +66,8 @@ func (s *Shape) Derive(key any, derive func() any) any {
 
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With copies decoded JSON and replaces the values at the given paths, which must exist. The new values are not
-// copied.
+// With returns a copy of decoded JSON, with other values at the given paths. The paths must exist. The new values are
+// not copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {
