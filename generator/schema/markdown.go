@@ -14,8 +14,9 @@ One document in YAML, JSON or CUE describes a platform. Each of its [layers](doc
 ` + "`trainyard vet`" + ` checks the document and reports all problems together. [An editor](editors.md) shows many of these problems while
 you type. This page is the output of ` + "`trainyard schema --format markdown`" + `, and ` + "`make update`" + ` writes the page.
 
-In the name of a field, NAME stands for a key that you choose, and [] for an item of a list. Fields in **bold** are required
-in their mapping. If another field changes a default, the column "meaning" explains how.
+In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. Fields in **bold** are
+required in their mapping. If another field changes a default, the column "meaning" explains how. The column "source" names
+a requirement of trainyard, such as FR-RT-001, or a rule of another project.
 
 | field | value | default | meaning | source |
 |---|---|---|---|---|

@@ -152,8 +152,7 @@ var startErrors = []string{"CreateContainerConfigError", "CreateContainerError",
 
 // checkUser passes when every pod has started its preflight or its main container. checkUser fails if a container
 // cannot be created, or if an init container other than preflight fails before the main container starts. If preflight
-// fails, the checks that read its
-// verdict report the failure, and checkUser does not.
+// fails, the checks that read its verdict report the failure, and checkUser does not.
 func checkUser(o *observation) finding {
 	for _, pod := range o.all() {
 		for _, c := range statuses(pod) {
