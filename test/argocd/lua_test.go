@@ -19,7 +19,7 @@ const withLibraries = `
   resource.customizations.useOpenLibs.jobset.x-k8s.io_JobSet: "true"
 `
 
-// health contains objects with their expected health.
+// health lists test cases: an object, and the health that Argo CD must report for the object.
 var health = map[string]struct{ object, status, message string }{
 	"a TrainJob without a status": {trainJob(""), "Progressing", "Waiting for Trainer"},
 	"a TrainJob without pods":     {trainJob("{conditions: []}"), "Progressing", "Waiting for its pods"},
@@ -120,7 +120,8 @@ func TestFieldsOfKueueAreNoDifference(t *testing.T) {
 }
 
 // runArgoCD runs `argocd admin settings resource-overrides` for an object, and returns the command's output. The
-// parameter more contains additional settings, and question contains a subcommand with its arguments.
+// argument more contains additional settings for the ConfigMap argocd-cm. The argument question contains a subcommand
+// and the arguments of this subcommand.
 func runArgoCD(t *testing.T, more, object string, question ...string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -8,15 +8,16 @@ import (
 	"github.com/trainyard/trainyard/test/attack"
 )
 
-// onboardings is the default number of times that the test adds and removes its tenants. Each round takes Argo CD two
-// syncs with all their waves, so several tenants share a round.
+// onboardings is the default number of rounds. In each round, the test adds several tenants at once and removes them,
+// because a round is slow: Argo CD runs two syncs with all waves.
 const (
 	onboardings     = 2
 	tenantsPerRound = 5
 )
 
-// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. Meanwhile, an editor of each
-// tenant submits TrainJobs with a runtime that the tenant does not list. The API server must admit none of them.
+// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. Meanwhile, an editor of
+// each tenant submits TrainJobs with a runtime that the tenant does not list. The API server must refuse all these
+// TrainJobs.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	w := newWorld(t)
 	w.eventually(t, "the platform is applied", w.inSync(w.head(t)))
@@ -42,7 +43,7 @@ func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	t.Logf("%d tenants were added and removed: %d TrainJobs were refused by the policy and %d for lack of rights", rounds*len(attacks), policy, rights)
 }
 
-// expectOnboarded adds the tenants, and waits until their editors have rights and meet the policy.
+// expectOnboarded adds the tenants, and waits until the admission policy refuses TrainJobs of their editors.
 func (w *world) expectOnboarded(t *testing.T, attacks map[string]*attack.Attack) {
 	t.Helper()
 	var tenants []string

@@ -19,10 +19,10 @@ import (
 // timeout limits how long a test waits for a server to start, or for Argo CD to reach an expected state.
 const timeout = 4 * time.Minute
 
-// servers holds the settings of the servers of one Argo CD. The servers run until the test ends.
+// servers contains the settings of the servers that belong to one Argo CD. The servers run until the test ends.
 type servers struct {
 	cp                *controlplane.ControlPlane
-	logs, plugins     string // folders; plugins has a socket for each plugin
+	logs, plugins     string // paths of folders; plugins contains sockets
 	redis, repoServer string // ports
 	environment       []string
 }
@@ -116,6 +116,6 @@ func freePort(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }() // an error does no harm, because no client has connected
+	defer func() { _ = listener.Close() }() // an error is harmless, because no client has connected to the listener
 	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }

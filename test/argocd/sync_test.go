@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TRAINYARD_ARGOCD") == "" {
-		fmt.Println("TRAINYARD_ARGOCD is not set: `make argocd` runs these tests") //nolint:forbidigo // no test has started that could report this
+		fmt.Println("TRAINYARD_ARGOCD is not set: `make argocd` runs these tests") //nolint:forbidigo // t.Skip needs a running test
 		os.Exit(0)
 	}
 	os.Exit(controlplane.Main(m))
@@ -34,8 +34,8 @@ var (
 )
 
 // TestArgoCDKeepsThePlatform checks how Argo CD treats a platform over time. Argo CD applies the platform, changes
-// nothing afterwards, and reverts manual changes. Argo CD deletes objects that are removed from Git. It keeps
-// namespaces, however, and deletes runtimes only after a confirmation.
+// nothing afterwards, and reverts manual changes. Argo CD deletes objects that are removed from Git, with two
+// exceptions: namespaces stay, and runtimes are deleted only after a confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
 	w.eventually(t, "the platform is applied", w.inSync(w.head(t)))
@@ -105,7 +105,8 @@ func (w *world) expectHealing(t *testing.T) {
 	})
 }
 
-// expectTenantGoes removes a team, and checks that Argo CD deletes the team's objects but keeps its namespace.
+// expectTenantGoes removes a team from the document, and checks that Argo CD deletes the team's objects, except the
+// namespace.
 func (w *world) expectTenantGoes(t *testing.T) {
 	t.Helper()
 	w.layer(t, "removed.yaml", "spec: {tenants: {team-new: null}}\n")
@@ -144,7 +145,7 @@ func (w *world) expectRuntimeStays(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(20 * time.Second) // long enough for Argo CD to delete the runtime without a confirmation
+	time.Sleep(20 * time.Second) // in this time, Argo CD would delete the runtime if it needed no confirmation
 	if !w.has(t.Context(), runtimeKind, key) {
 		t.Fatal("the runtime was deleted without a confirmation")
 	}

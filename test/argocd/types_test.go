@@ -10,12 +10,12 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// operators is the name of the files for the OpenShift GitOps operator. The test skips these files, because Argo CD's
-// Go types do not include the operator's types.
+// operators is the file name of settings for the OpenShift GitOps operator. The test skips files with this name,
+// because Argo CD's Go types do not include the operator's types.
 const operators = "argocd.yaml"
 
-// TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set, because
-// admins' programs can decode bundles with these types.
+// TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set. Programs of
+// admins can use these types to decode bundles.
 func TestTypesOfTwoHoldEverything(t *testing.T) {
 	var files []string
 	for _, file := range repo.Files(t) {

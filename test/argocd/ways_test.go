@@ -91,8 +91,8 @@ func (w *world) secret(t *testing.T, about string, data map[string]string) {
 	}
 }
 
-// sees returns a condition for the function eventually: Argo CD has found n objects, and the Application reports no
-// errors.
+// sees returns a condition for the function eventually. The condition is true if Argo CD has found n objects and the
+// Application reports no errors.
 func sees(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {
@@ -117,11 +117,11 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 	w.expectPlugin(t, s)
 }
 
-// made contains those fields of an Application that its ApplicationSet sets.
+// made contains the fields that an ApplicationSet sets in an Application.
 type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
-// expectSets checks the Applications that ApplicationSets create. Teams choose the names of their folders, so the
-// fields that grant rights must not depend on these names.
+// expectSets checks the Applications that ApplicationSets create. Fields that grant rights must not depend on the names
+// of folders, because teams choose these names.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) made {

@@ -95,7 +95,7 @@ func (w *world) namespaces(t *testing.T) {
 }
 
 // install creates the CRDs, ConfigMaps and Secret that the servers of Argo CD need. The ConfigMaps are empty, because
-// the bundle contains Argo CD's settings.
+// the settings of Argo CD come from the bundle.
 func (w *world) install(t *testing.T) {
 	t.Helper()
 	crds := filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
@@ -115,8 +115,8 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleOf returns the source folder of a module. The parameter tools names a folder in tools/ that pins the module's
-// version.
+// moduleOf returns the source folder of a Go module. The argument tools is the name of a folder in tools/, whose go.mod
+// pins the version of the module.
 func moduleOf(t *testing.T, tools, module string) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
@@ -177,7 +177,7 @@ func (w *world) annotateNamed(t *testing.T, kind, name, key, value string) {
 	}
 }
 
-// refresh makes Argo CD read Git now, and waits until Argo CD has done so.
+// refresh makes Argo CD read Git now, and waits until Argo CD has read Git.
 func (w *world) refresh(t *testing.T) {
 	t.Helper()
 	w.annotate(t, "argocd.argoproj.io/refresh", "normal")
@@ -241,8 +241,8 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// inSync returns a condition for the function eventually: the Application is Synced and Healthy at the given commit.
-// If commit is empty, the Application can be at any commit.
+// inSync returns a condition for the function eventually. The condition is true if the Application is Synced and
+// Healthy at the given commit. If commit is empty, the Application can be at any commit.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
@@ -274,8 +274,8 @@ func (w *world) has(ctx context.Context, gvk schema.GroupVersionKind, key client
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
 }
 
-// objectFiles returns the number of objects in the bundle of an environment. It counts files, because each object has
-// its own file.
+// objectFiles returns the number of objects in the bundle of an environment. objectFiles counts files, because each
+// object has its own file.
 func (w *world) objectFiles(t *testing.T, environment string) int {
 	t.Helper()
 	n := 0

@@ -35,7 +35,7 @@ func mounted(t *testing.T, source, at, kind string, flags uintptr, options strin
 	})
 }
 
-// disk mounts a tmpfs with these options at a temporary folder, and returns the path of the folder.
+// disk mounts a tmpfs with the given options at a temporary folder, and returns the path of the folder.
 func disk(t *testing.T, options string) string {
 	t.Helper()
 	at := t.TempDir()
@@ -43,7 +43,7 @@ func disk(t *testing.T, options string) string {
 	return at
 }
 
-// fails executes an order in a child process. The process must print one line, fail, and change nothing.
+// fails runs an order in a child process, and checks that the process fails, prints one line, and changes nothing.
 func (o order) fails(t *testing.T, as *syscall.Credential, want string) {
 	t.Helper()
 	before, err := treeIn(o.Dir, o.Files, 0, 1)
@@ -105,7 +105,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// upToDate checks that a read-only Writer finds no differences between a folder and tree n.
+// upToDate checks that a read-only Writer finds no differences between a folder and the tree with the number n.
 func upToDate(t *testing.T, dir string, n int) {
 	t.Helper()
 	w := &bundles.Writer{ReadOnly: true}

@@ -23,7 +23,8 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swaps maps the two ways to swap folders to the values of the field order.Renaming that select them.
+// swaps contains the two ways to swap folders. The value of each way is the value of order.Renaming that selects this
+// way.
 var swaps = map[string]bool{"exchange": false, "rename": true}
 
 // kills is the number of kills for each way to swap.
@@ -48,7 +49,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killed kills one process, checks the folder before and after a read-only Writer recovers it, and writes the folder
+// killed kills one process that writes a folder, and calls recovers to check the folder. Then killed writes the folder
 // once more.
 func (o order) killed(t *testing.T, found map[string]int) {
 	t.Helper()
@@ -70,7 +71,8 @@ func (o order) killed(t *testing.T, found map[string]int) {
 	expectTree(t, o.Dir, o.Files, 0)
 }
 
-// recovers checks a folder before and after a read-only Writer recovers it. It counts the outcomes in found.
+// recovers checks a folder before and after a read-only Writer recovers it. The argument found counts how often each
+// outcome has occurred.
 func (o order) recovers(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
 	before, err := treeIn(o.Dir, o.Files, 0, 1)
@@ -107,10 +109,12 @@ var changingCalls = []string{
 	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// fewFiles is the number of generated files in a small folder, for tests that replace the folder very often.
+// fewFiles is the number of generated files in a small folder. Tests that replace a folder very often use a small
+// folder.
 const fewFiles = 6
 
-// situations contains functions that prepare the folder, and the files next to it, before a process starts.
+// situations contains different situations in which a process can start. Each function creates the folder, and the
+// files next to the folder, for one situation.
 var situations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -130,13 +134,14 @@ var situations = map[string]func(*testing.T, order){
 // injected is the outcome of a process into which strace injected a signal or an error.
 type injected struct {
 	happened bool
-	out      string   // its output
-	code     int      // its exit code, or -1 if it was killed
-	held     int      // tree in the folder before the process started
+	out      string   // output of the process
+	code     int      // exit code of the process, or -1 if the process was killed
+	held     int      // number of the tree in the folder before the process started
 	before   []string // files next to the folder before the process started
 }
 
-// inject executes an order under strace, which injects a signal or an error into the nth system call with this name.
+// inject runs an order under strace. strace injects a signal or an error into one system call: the nth call with the
+// given name.
 func (o order) inject(t *testing.T, call, what string, nth int) injected {
 	t.Helper()
 	before, trace := siblings(t, o.Dir), filepath.Join(t.TempDir(), "trace")
@@ -195,9 +200,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs a process for every system call, injects a signal or an error into this call, and calls check. For
-// each name in changingCalls, it starts with the first call, and stops when a process makes no further call of this
-// name.
+// eachStep runs one process for every system call that a process makes, injects a signal or an error into this call,
+// and calls check. For each name in changingCalls, eachStep starts with the first call, and stops when a process makes
+// no further call with this name.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injected)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -218,8 +223,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime runs one process, injects the signal or error into its nth system call with this name, and calls check.
-// eachTime reports whether the process made this nth call.
+// eachTime runs one process, injects the signal or error into the process's nth system call with the given name, and
+// calls check. The result is false if the process makes fewer than n such calls.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injected)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

@@ -25,8 +25,8 @@ func skipUnlessRequested(t *testing.T) {
 	}
 }
 
-// files returns the files of tree n. One third of the files is the same in all trees, one third has different content
-// in each tree, and one third has different names in each tree.
+// files returns the files of the tree with the number n. One third of the files is the same in all trees, one third has
+// different content in each tree, and one third has different names in each tree.
 func files(n, count int) []bundles.File {
 	var all []bundles.File
 	for i := range count {
@@ -42,7 +42,8 @@ func files(n, count int) []bundles.File {
 	return all
 }
 
-// tree returns tree n. An error ends the program, because the file names are always valid.
+// tree returns the tree with the number n. The file names are always valid, so an error is a mistake in the test, and
+// ends the program.
 func tree(n, count int) bundles.Tree {
 	made, err := bundles.NewTree(files(n, count)...)
 	if err != nil {
@@ -52,7 +53,7 @@ func tree(n, count int) bundles.Tree {
 	return made
 }
 
-// content returns the files of tree n with their manifest.
+// content returns the files of the tree with the number n, and their manifest.
 func content(n, count int) map[string]string {
 	held := map[string]string{}
 	for _, f := range files(n, count) {
@@ -69,7 +70,7 @@ func content(n, count int) map[string]string {
 // missing is the result of treeIn for a folder that does not exist.
 const missing = -1
 
-// treeIn returns the number of the tree whose files a folder contains. It compares all files byte by byte.
+// treeIn returns the number of the tree that a folder contains. treeIn compares all files byte by byte.
 func treeIn(dir string, count int, trees ...int) (int, error) {
 	held, err := contents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
@@ -89,8 +90,8 @@ func treeIn(dir string, count int, trees ...int) (int, error) {
 	return 0, fmt.Errorf("%s holds %d files: %s", dir, len(held), strings.Join(all, ", "))
 }
 
-// difference returns the path of a file that differs between two folders or exists in only one of them. It returns an
-// empty string if the folders are equal.
+// difference returns the path of a file that differs between two folders, or that exists in only one of the folders. If
+// the folders are equal, the result is an empty string.
 func difference(want, got map[string]string) string {
 	for path, text := range want {
 		if got[path] != text {

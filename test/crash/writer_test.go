@@ -22,10 +22,12 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// orderVariable is the environment variable that makes the test binary execute an order.
+// orderVariable is the name of an environment variable. If it is set, the test binary runs the order in the variable
+// instead of tests.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
-// order describes which trees of files a child process writes, and how.
+// order contains the instructions for a child process: the trees of files that the process writes, and the options of
+// the writer.
 type order struct {
 	Dir      string
 	Trees    []int         // trees to write, in this order
@@ -55,8 +57,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// run writes the trees of the order to its folder, with the same code as trainyard generate. It uses one thread, so
-// that strace can count its system calls.
+// run writes the trees of the order to the folder of the order, with the same code as trainyard generate. run uses only
+// one thread, so that strace can count the system calls.
 func (o order) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	if o.Renaming {
@@ -86,15 +88,15 @@ func (o order) write(ctx context.Context, tree bundles.Tree) error {
 	return err
 }
 
-// forbidExchange makes atomic exchanges fail, as on a file system that does not support them. It uses seccomp, so
-// that the tested code needs no option for tests.
+// forbidExchange makes atomic exchanges fail, as on a file system that does not support atomic exchanges.
+// forbidExchange uses seccomp, so that the tested code needs no option for tests.
 func forbidExchange() error {
 	const (
 		load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		ifEqual  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 		answer   = unix.BPF_RET | unix.BPF_K
 		call     = 0        // offset of the system call number in struct seccomp_data
-		argument = 16 + 4*8 // offset of the fifth argument, the flags
+		argument = 16 + 4*8 // offset of the fifth argument of the system call, which contains the flags
 	)
 	filter := []unix.SockFilter{
 		{Code: load, K: call},
@@ -135,12 +137,12 @@ func (o order) command(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// outcome executes an order in a child process, and returns the output and the exit code. If the parameter as is not
-// nil, it selects another user.
+// outcome executes an order in a child process, and returns the output and the exit code. If the argument as is not
+// nil, the process runs as the user in this argument.
 func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.command(t)
-	if as != nil { // runs a hard link to the binary, because this user cannot enter the binary's folder
+	if as != nil { // the other user cannot enter the folder of the binary, so run a hard link
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)
@@ -155,7 +157,7 @@ func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// must executes an order in a child process, which must succeed and print nothing.
+// must runs an order in a child process, and checks that the process succeeds and prints nothing.
 func (o order) must(t *testing.T) {
 	t.Helper()
 	if out, code := o.outcome(t, nil); code != 0 || out != "" {

@@ -58,8 +58,9 @@ func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	return p
 }
 
-// permits reports whether an AppProject permits a namespace. A destination that begins with an exclamation mark
-// forbids the namespaces that match the text after the mark. Source: Argo CD, Projects, "Negating destinations".
+// permits reports whether an AppProject permits a namespace. A destination that begins with an exclamation mark forbids
+// the namespaces that match the text after the mark. Source: the section "Negating destinations" of the page "Projects"
+// in the documentation of Argo CD.
 func (p project) permits(t *testing.T, namespace string) bool {
 	t.Helper()
 	permitted := false

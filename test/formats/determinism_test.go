@@ -30,10 +30,10 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 		for _, format := range bundles.Formats() {
 			_, binary := format.(bundles.Binary)
 			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil && !binary {
-				continue // the document lacks fields for this format; if not, TestRenderedIsTrue reports the missing folder
+				continue // either the document lacks fields for this format, or TestRenderedIsTrue reports the missing folder
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				var want map[string]string // the committed files or, for binary formats, the first output
+				var want map[string]string // for binary formats, the first output; for other formats, the committed files
 				if !binary {
 					want = readFolder(t, repo.Path(t, "bundles", "rendered", name, format.Name()))
 				}

@@ -21,7 +21,7 @@ var boundRules = []string{
 	"default-over-limit", "one-process-many-gpus", "job-over-quota",
 }
 
-// keepsBounds reports whether a document with the given values satisfies all rules in boundRules.
+// keepsBounds reports whether a document with the given values violates none of the rules in boundRules.
 func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
 	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
@@ -68,7 +68,7 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// amounts lists test cases. A test case sets all quotas, the requests of all runtimes, or quotas and requests.
+// amounts lists test cases. A test case sets all quotas of tenants, all requests of runtimes, or both.
 var amounts = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},

@@ -43,7 +43,7 @@ func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bu
 	}
 }
 
-// valuesOf writes a values file for Helm that sets parameters, and returns its path.
+// valuesOf writes the values of parameters to a values file for Helm, and returns the path of the file.
 func valuesOf(t *testing.T, values map[string]any) string {
 	t.Helper()
 	root := map[string]any{}
@@ -120,8 +120,8 @@ var unusualValues = []any{
 }
 
 // TestSchemaRefusesInvalidValues tries unusual values for every parameter. A chart's values schema must admit a value
-// for a parameter if and only if the CUE schema admits it for the parameter's field. The test ignores most rules
-// about several fields, because it gives all fields of the document an unusual value at once.
+// for a parameter if and only if the CUE schema admits it for the parameter's field. The test gives an unusual value to
+// all fields of the document at once. Therefore the test ignores most rules that compare several fields.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -153,8 +153,8 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 }
 
 // refusedParameters sets every parameter of a document to the same value, and returns the parameters whose fields
-// refuse the value. A second run sets only the remaining parameters, because the first run skips some rules if it
-// refuses a value.
+// refuse the value. If a run refuses a value, the run skips some rules. So a second run sets only the parameters that
+// the first run did not refuse.
 func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
@@ -167,7 +167,7 @@ func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value a
 	return refused
 }
 
-// refusedBy returns those parameters for which a document refuses the given values.
+// refusedBy sets the given values in a document, and returns the parameters whose values the document refuses.
 func refusedBy(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}
@@ -182,7 +182,7 @@ func refusedBy(t *testing.T, file string, bundle bundles.Bundle, values map[stri
 	return refused
 }
 
-// problemsWith returns the problems of a document in which parameters have the given values.
+// problemsWith sets parameters of a document to the given values, and returns the problems of this document.
 func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
 	t.Helper()
 	request := generator.Request{Layers: []generator.Input{read(t, file), overlay(t, bundle, values)}}
@@ -215,7 +215,7 @@ func defaults(t *testing.T, dir string) map[string]any {
 // the expected changes of objects.
 var standardValues = map[string]struct {
 	values map[string]any
-	change func(id string, o map[string]any) // makes the expected change; it clears an object that must be missing
+	change func(id string, o map[string]any) // changes o as expected; clears o if the chart must omit it
 	more   []string                          // added objects
 }{
 	"a mirror has all images": {
@@ -322,7 +322,8 @@ func asJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// wrongValues lists values that Helm must refuse before it renders any object, with a part of the error message.
+// wrongValues lists values that Helm must refuse before it renders any object. The field message is a part of the
+// expected error message.
 var wrongValues = map[string]struct{ set, message string }{
 	"an unknown value":            {"runtimes.mpi-horovod-gpu.imagee=a", "imagee"},
 	"an unknown runtime":          {"runtimes.other.image=a", "other"},

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames is a document with ambiguous names. The environment prod and the team eu-vision, joined by a dash,
-// give the same text as the environment prod-eu and the team vision.
+// similarNames is a document with ambiguous names. Joined by a dash, two pairs of names give the same text: the
+// environment "prod" and the team "eu-vision", and the environment "prod-eu" and the team "vision".
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -45,7 +45,7 @@ func TestNamesForArgoCDAreOfOneEnvironment(t *testing.T) {
 			from[f.Path] = environment
 		}
 	}
-	if len(from) != 2*8 { // each environment has 2 resources, and 2 for each of 3 teams
+	if len(from) != 2*8 { // each environment has 2 resources for the platform and 2 resources for each of 3 teams
 		t.Errorf("%d objects for Argo CD: %s", len(from), slices.Sorted(maps.Keys(from)))
 	}
 }

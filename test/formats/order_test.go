@@ -22,8 +22,8 @@ const (
 	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
-// orders maps each format to a function that sorts objects into the order in which the format's consumer applies
-// them. Helm is missing, because it chooses its own order, which test/helm checks.
+// orders maps each format to a function that sorts objects as the format's consumer does before it applies them. Helm
+// is missing, because Helm chooses its own order. test/helm checks Helm's order.
 var orders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,
@@ -34,8 +34,8 @@ var orders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 
 func asListed(*testing.T, []unstructured.Unstructured) {}
 
-// byWave sorts objects by their sync waves, as Argo CD does. Within a wave, Argo CD sorts objects by kind, but the
-// tests do not depend on this.
+// byWave sorts objects by their sync waves, as Argo CD does. Within a wave, Argo CD also sorts objects by kind, but the
+// tests do not depend on the order within a wave.
 func byWave(t *testing.T, objects []unstructured.Unstructured) {
 	t.Helper()
 	wave := func(o unstructured.Unstructured) int {
@@ -88,8 +88,8 @@ func applied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []
 	return all
 }
 
-// expectRightsLast checks that the RoleBindings and ClusterRoleBindings are the last objects, and that only they have
-// the label v1alpha1.AccessLabel.
+// expectRightsLast checks that RoleBindings and ClusterRoleBindings come after all other objects. Only RoleBindings and
+// ClusterRoleBindings may have the label v1alpha1.AccessLabel.
 func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	t.Helper()
 	granted := ""
@@ -106,9 +106,9 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	}
 }
 
-// TestRightsArePrunedFirst checks that Argo CD deletes a removed tenant's RoleBindings before its other objects. All
-// other objects must therefore have the sync option PruneLast or Prune=false, and RoleBindings must have neither
-// option.
+// TestRightsArePrunedFirst checks that Argo CD deletes the RoleBindings of a removed tenant before the tenant's other
+// objects. All other objects must therefore have the sync option PruneLast or Prune=false, and RoleBindings must have
+// neither option.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range examples(t) {
 		for environment, bundle := range generate(t, read(t, file)) {

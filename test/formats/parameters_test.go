@@ -19,11 +19,11 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// otherValues maps the suffix of a parameter's key to possible values of the parameter. Each parameter gets the first
-// value that its schema admits and that differs from its current value. Quotas get large values and requests get
-// small values, so that the requests fit into the quotas.
+// otherValues lists possible values of parameters. The keys of the map are suffixes of parameter keys. Each parameter
+// gets the first value that the parameter's schema admits and that differs from the current value. Quotas get large
+// values and requests get small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
-	"quota.cpu":    {900001}, // a multiple of 1000 would be written with the suffix k
+	"quota.cpu":    {900001}, // not a multiple of 1000, because objects contain such multiples with the suffix k
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
@@ -42,7 +42,7 @@ func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// keysOf returns the sorted parameter keys of a bundle, but only keys that have the argument end as their suffix.
+// keysOf returns the sorted keys of a bundle's parameters. The result contains only keys that end in the argument end.
 func keysOf(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -173,7 +173,7 @@ func compiled(t *testing.T, text []byte) *jsonschema.Schema {
 	return schema
 }
 
-// decoded returns a value as the schema library reads it from JSON.
+// decoded converts a value to the Go types that the JSON Schema library expects.
 func decoded(t *testing.T, value any) any {
 	t.Helper()
 	text, err := json.Marshal(value)

@@ -31,7 +31,8 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return text
 	},
-	// Like the repo-server of Argo CD, this function reads all files of the folder to which the Application refers.
+	// The function for the format argocd reads all files of the folder to which the Application refers, as the
+	// repo-server of Argo CD does.
 	"argocd": func(t *testing.T, dir string) []byte {
 		var all []byte
 		err := filepath.WalkDir(filepath.Join(dir, "objects"), func(file string, entry os.DirEntry, err error) error {
@@ -103,7 +104,8 @@ func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, wa
 	}
 }
 
-// objects returns the objects of a YAML stream as canonical JSON. The keys consist of kind, namespace and name.
+// objects returns the objects of a YAML stream as canonical JSON. The keys of the map consist of kind, namespace and
+// name.
 func objects(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	found := map[string]string{}

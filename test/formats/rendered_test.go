@@ -160,7 +160,7 @@ func TestNothingElseIsRendered(t *testing.T) {
 	}
 }
 
-// readFolder returns the contents of all files in a folder. The keys are relative paths with slashes.
+// readFolder returns the contents of all files in a folder. The keys of the map are relative paths with slashes.
 func readFolder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

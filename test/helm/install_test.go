@@ -51,7 +51,7 @@ func (r release) run(t *testing.T, verb string, args ...string) string {
 	return string(out)
 }
 
-// get reads an object. It returns nil if the object does not exist.
+// get returns an object of the cluster, or nil if the object does not exist.
 func (r release) get(t *testing.T, kind schema.GroupVersionKind, namespace, name string) map[string]any {
 	t.Helper()
 	var o unstructured.Unstructured
@@ -74,8 +74,9 @@ var (
 	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
 )
 
-// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change.
-// Then it uninstalls the release, which must keep shared objects, and installs it again.
+// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. Then
+// the test uninstalls the release. Shared objects must stay in the cluster. At the end, the test installs the release
+// again.
 func TestChartIsInstalled(t *testing.T) {
 	dir := t.TempDir()
 	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")
@@ -119,7 +120,7 @@ func (r release) live(t *testing.T) {
 		t.Error("uninstall kept the runtime, want it deleted")
 	}
 	for _, kept := range []string{"charted-team", v1alpha1.SystemNamespace} {
-		if r.get(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server always sets it
+		if r.get(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server sets the phase
 			t.Errorf("uninstall deleted the namespace %s, want it kept", kept)
 		}
 	}
@@ -132,8 +133,8 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage checks the image in the runtime, and the image in the admission policy's parameters. The policy
-// compares images of TrainJobs with its parameters.
+// expectImage checks the image in the runtime, and the image in the parameters of the admission policy. The policy
+// compares the images of TrainJobs with these parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.get(t, runtimes, "", "mpi")}).MarshalJSON()

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// allowed and noExec are flags for kustomize build. With allowed, kustomize runs functions that are local programs.
-// With noExec, it runs no programs.
+// allowed and noExec are flags for kustomize build. With the flags in allowed, kustomize runs functions that are local
+// programs. With the flags in noExec, kustomize runs no local programs.
 var (
 	allowed = []string{"--enable-alpha-plugins", "--enable-exec"}
 	noExec  = []string{"--enable-alpha-plugins"}
@@ -40,7 +40,7 @@ var programs string
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if programs != "" {
-		_ = os.RemoveAll(programs) // if this fails, only a temporary folder remains
+		_ = os.RemoveAll(programs) // after an error, only a temporary folder remains
 	}
 	os.Exit(code)
 }
@@ -55,7 +55,7 @@ var build = sync.OnceValues(func() (dir string, err error) {
 		repo.Compile("trainyard-fn", filepath.Join(programs, "trainyard-fn")))
 })
 
-// another returns an empty workspace with the same programs.
+// another returns a workspace with the same programs and a new, empty folder.
 func (w workspace) another(t *testing.T) workspace {
 	t.Helper()
 	w.dir = t.TempDir()
@@ -99,7 +99,7 @@ func (w workspace) run(t *testing.T, program string, args ...string) []byte {
 	return out
 }
 
-// objects returns the objects of a YAML stream. The keys consist of kind, namespace and name.
+// objects returns the objects of a YAML stream. The keys of the map consist of kind, namespace and name.
 func objects(t *testing.T, stream []byte) map[string]any {
 	t.Helper()
 	found := map[string]any{}

@@ -20,8 +20,8 @@ func uploads(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// responding wraps a registry. The handler answer responds to requests for which the function some returns true, and
-// the registry responds to all other requests.
+// responding wraps the handler of a registry. If the function some returns true for a request, the handler answer
+// responds to the request. The registry responds to all other requests.
 func responding(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,13 +39,13 @@ func registryError(status int, code, message string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q}]}`, code, message) // an error means a closed connection
+		_, _ = fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q}]}`, code, message) // an error means that the client hung up
 	}
 }
 
 // hangUp closes the connection in the middle of a request.
 func hangUp(w http.ResponseWriter, r *http.Request) {
-	_, _ = r.Body.Read(make([]byte, 100)) // reads only the first part of the request
+	_, _ = r.Body.Read(make([]byte, 100)) // read only the first part of the request
 	if connection, _, err := w.(http.Hijacker).Hijack(); err == nil {
 		_ = connection.Close()
 	}
@@ -110,7 +110,7 @@ func expectFailure(t *testing.T, s result, code int, message string) {
 
 func page(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusBadGateway)
-	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // an error means a closed connection
+	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // an error means that the client hung up
 }
 
 // truncating passes only the first ten bytes of each upload to the registry.

@@ -32,15 +32,14 @@ import (
 // acme is the path of an example that has environments.
 const acme = "examples/acme/platform.yaml"
 
-// world consists of a registry on this machine, and of the settings of the program that publishes artifacts to the
-// registry.
+// world contains a registry on this machine, and the settings of trainyard, which publishes artifacts to the registry.
 type world struct {
 	program, host string
 	writes        atomic.Int64 // number of requests that can change the registry
 	environment   []string     // additional environment variables of the program
 }
 
-// serve starts a registry. If around is not nil, the function around wraps the handler of the registry.
+// serve starts a registry. If the argument around is not nil, this function wraps the handler of the registry.
 func serve(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
@@ -66,8 +65,8 @@ type result struct {
 	out, err string
 }
 
-// publish runs trainyard publish oci in the root folder of this repository. publish replaces the text HOST in dest
-// with the address of the registry.
+// publish runs trainyard publish oci in the root folder of this repository. In the argument dest, the text HOST stands
+// for the address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.publishes(t, "oci", dest, args...)
@@ -88,7 +87,7 @@ func (w *world) publishes(t *testing.T, kind, dest string, args ...string) resul
 	return result{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// must runs trainyard publish oci, which must succeed, and returns the printed references.
+// must runs trainyard publish oci, checks that the command succeeds, and returns the printed references.
 func (w *world) must(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
 	s := w.publish(t, dest, args...)
