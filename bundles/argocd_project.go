@@ -33,8 +33,8 @@ var openShiftNamespaces = []string{
 	"openshift", "openshift-[!c]*", "openshift-c[!o]*", "openshift-co[!n]*", "openshift-con[!f]*", "openshift-config", "openshift-config-operator",
 }
 
-// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. A
-// RoleBinding in one of these two kinds of namespaces would let everybody who can write to the platform's repository
+// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software.
+// Otherwise everybody who can write to the platform's repository could add a RoleBinding to such a namespace, and
 // control Argo CD or the cluster. A destination with an exclamation mark forbids a namespace in all clusters.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}

@@ -36,8 +36,8 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	if err := p.linkUnknown(ctx, s); err != nil {
 		return err
 	}
-	// Subfolders get their mode before their parent folder, because the mode of the parent folder can make them
-	// unreachable.
+	// Subfolders get their mode before their parent folder, because the mode of the parent folder can make its
+	// subfolders unreachable.
 	for _, folder := range slices.Backward(folders) {
 		if e, ok := p.present[folder]; ok && e.info.IsDir() {
 			if err := s.root.Chmod(inNew(folder), e.info.Mode()); err != nil {

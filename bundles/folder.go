@@ -143,8 +143,8 @@ func manifestIn(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes that are read from a manifest. It is enough for a few hundred thousand
-// files. Files that are listed after this limit count as unknown.
+// maxManifest is the maximum number of bytes that are read from a manifest. This limit is enough for a few hundred
+// thousand files. Files that are listed after this limit count as unknown.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes an opened manifest.

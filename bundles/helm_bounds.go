@@ -36,7 +36,8 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// variable returns the number of a sum's template variable. Bounds with the same sum share one variable.
+// variable returns the number of the template variable that contains a sum. Bounds with the same sum share one
+// variable.
 func (c *helmChart) variable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {

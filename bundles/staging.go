@@ -72,10 +72,10 @@ func (s *staging) remove() error {
 	return s.parent.removeStaged(s.name)
 }
 
-// recover restores the target if an earlier run was killed, and removes the staging folders of killed runs. These
-// staging folders are not in use, because this run holds the lock, and all other runs wait for the lock. On a file
-// system without locks, recover can remove the staging folder of another active run, and the other run then fails. A
-// read-only Writer removes nothing.
+// recover restores the target if an earlier run was killed, and removes the staging folders of killed runs. The staging
+// folders are not in use, because this run holds the lock, and all other runs wait for the lock. On a file system
+// without locks, recover can remove the staging folder of another active run, and the other run then fails. A read-only
+// Writer removes nothing.
 func (p *parentDir) recover(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil

@@ -51,8 +51,8 @@ func (s *staging) restore() error {
 	return s.save(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// save handles the error of a failed rollback. It renames the staging folder, so that no later run removes the previous
-// folder in it. If err is nil, save does nothing.
+// save handles the error of a failed rollback. save renames the staging folder, so that no later run removes the
+// previous folder, which is in the staging folder. If err is nil, save does nothing.
 func (s *staging) save(err error) error {
 	if err == nil {
 		return nil

@@ -78,8 +78,8 @@ func (t Tree) WithInventory(set object.Set) Tree {
 	return t
 }
 
-// manifest returns the text of the manifest. The manifest begins with comments, which contain the inventory. Then it
-// lists the digest and the path of each file, in the format of sha256sum -c.
+// manifest returns the text of the manifest. The manifest begins with comments, which contain the inventory. After the
+// comments, the manifest lists the digest and the path of each file, in the format of sha256sum -c.
 func (t Tree) manifest() []byte {
 	var b bytes.Buffer
 	for _, e := range t.entries {

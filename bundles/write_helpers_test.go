@@ -37,8 +37,8 @@ func removeFile(path string) func(*testing.T, string) {
 	}
 }
 
-// pad inserts a comment of maxManifest bytes at the start of a file. In a manifest, no run reads lines after the
-// comment.
+// pad inserts a comment of maxManifest bytes at the start of a file. A run that reads the file as a manifest does not
+// read the lines after the comment.
 func pad(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

@@ -73,7 +73,7 @@ func write(w *tar.Writer, f Entry) error {
 }
 
 // OfFiles returns an artifact with the files in one layer. The artifact has the configuration of a container image,
-// because every registry accepts such a configuration, and some registries refuse other types of configuration.
+// because every registry accepts this type of configuration. Some registries refuse other types.
 func OfFiles(files []Entry, annotations map[string]string) (Artifact, error) {
 	layer, unpacked, err := compressedTar(files)
 	if err != nil {

@@ -15,7 +15,7 @@ type Set struct {
 	objects []Object
 }
 
-// NewSet returns a set of objects. It fails if two objects have the same identity in a cluster.
+// NewSet returns a set of objects. NewSet fails if two objects have the same identity in a cluster.
 func NewSet(objects ...Object) (Set, error) {
 	sorted := slices.Clone(objects)
 	slices.SortStableFunc(sorted, func(a, b Object) int { return compare(a.id, b.id) })
