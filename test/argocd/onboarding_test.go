@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/test/attack"
 )
 
-// onboardings is the default number of rounds. In each round, the test adds several tenants at once and removes them,
-// because a round is slow: Argo CD runs two syncs with all waves.
+// onboardings is the default number of rounds. In each round, the test adds several tenants, and then removes them. A
+// round is slow, because Argo CD runs two syncs with all waves.
 const (
 	onboardings     = 2
 	tenantsPerRound = 5

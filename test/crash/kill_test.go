@@ -23,7 +23,7 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swaps contains the two ways to swap folders. The value of each way is the value of order.Renaming that selects this
+// swaps contains the two ways to swap folders. The value in the map is the value of the field order.Renaming for this
 // way.
 var swaps = map[string]bool{"exchange": false, "rename": true}
 
@@ -113,8 +113,8 @@ var changingCalls = []string{
 // folder.
 const fewFiles = 6
 
-// situations contains different situations in which a process can start. Each function creates the folder, and the
-// files next to the folder, for one situation.
+// situations lists the situations in which a process can start. For each situation, a function creates the folder, and
+// the files next to the folder.
 var situations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {

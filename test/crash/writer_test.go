@@ -22,8 +22,8 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// orderVariable is the name of an environment variable. If it is set, the test binary runs the order in the variable
-// instead of tests.
+// orderVariable is the name of an environment variable. If the variable is set, the test binary runs the order in the
+// variable instead of tests.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
 // order contains the instructions for a child process: the trees of files that the process writes, and the options of

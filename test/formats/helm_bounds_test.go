@@ -21,7 +21,7 @@ var boundRules = []string{
 	"default-over-limit", "one-process-many-gpus", "job-over-quota",
 }
 
-// keepsBounds reports whether a document with the given values violates none of the rules in boundRules.
+// keepsBounds reports whether a document with the given values satisfies all rules in boundRules.
 func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
 	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })

@@ -65,8 +65,8 @@ func untarred(t *testing.T, image v1.Image) []byte {
 	return filesOf(t, tar.NewReader(unpacked))
 }
 
-// filesOf reads the files of an archive. It checks that the files are sorted by name, and that they have neither an
-// owner nor a modification time.
+// filesOf reads the files of an archive. filesOf checks that the files are sorted by name, and that they have neither
+// an owner nor a modification time.
 func filesOf(t *testing.T, archive *tar.Reader) []byte {
 	t.Helper()
 	var all []byte

@@ -26,8 +26,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator reads the payload with the steps that docs/olm.md describes. It also reads the separate manifests,
-// which OLM applies.
+// unpackedByOperator reads the payload with the steps that docs/olm.md describes. unpackedByOperator also reads the
+// separate manifests, which OLM applies.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
 	var all []byte
@@ -59,8 +59,8 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 	return append(all, joined(t, parts)...)
 }
 
-// joined joins the parts of a payload. It checks the three annotations: the number of parts, the digest, and the number
-// of objects.
+// joined joins the parts of a payload. joined also checks the three annotations: the number of parts, the digest, and
+// the number of objects.
 func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte

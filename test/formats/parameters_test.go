@@ -28,8 +28,8 @@ var otherValues = map[string][]any{
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changed chooses a new value for each parameter of a bundle. It returns a map from the key of each parameter to the
-// new value.
+// changed chooses a new value for each parameter of a bundle. The result maps the key of each parameter to the new
+// value.
 func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}

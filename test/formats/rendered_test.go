@@ -1,4 +1,4 @@
-// Package formats tests every format with every example. It checks that bundles/rendered equals the output of
+// Package formats tests every format with every example. The tests check that bundles/rendered equals the output of
 // generate, that all formats contain the same objects, and that the output does not depend on the machine.
 package formats
 

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// doctor runs trainyard doctor with a PATH that contains only the given programs. It returns the status of each check,
-// and the exit code.
+// doctor runs trainyard doctor with a PATH that contains only the given programs. The results are the status of each
+// check, and the exit code.
 func (w workspace) doctor(t *testing.T, programs map[string]string) (statuses map[string]string, code int) {
 	t.Helper()
 	path := t.TempDir()

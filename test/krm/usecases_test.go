@@ -34,7 +34,7 @@ spec:
 	head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 )
 
-// useCase is a way to use the function. It consists of the files of a folder and the expected objects.
+// useCase is a way to use the function. A useCase consists of the files of a folder and the expected objects.
 type useCase struct {
 	files map[string]string
 	want  func(t *testing.T, w workspace) map[string]any

@@ -136,8 +136,8 @@ func files(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committed reads acme's bundle for an environment, in the format argocd, from bundles/rendered. It returns the
-// contents of the files with objects.
+// committed reads acme's bundle for an environment, in the format argocd, from bundles/rendered. The result contains
+// only the files with objects.
 func committed(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

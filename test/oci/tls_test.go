@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere starts a proxy, and configures the program to use it. Through the proxy, the program reaches a server under
-// the name example.com, because the certificates of httptest are valid for this name.
+// elsewhere starts a proxy, and configures the program to use this proxy. Through the proxy, the program reaches a
+// server under the name example.com, because the certificates of httptest are valid for this name.
 func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
