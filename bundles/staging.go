@@ -12,11 +12,12 @@ import (
 	"strings"
 )
 
-// A staging folder .trainyard-staged-FOLDER-RANDOM lies next to the folder that it replaces, and contains
+// A staging folder has the name .trainyard-staged-FOLDER-RANDOM and lies next to the folder that it replaces. The
+// staging folder contains:
 //
-//	.gitignore  hides the staging folder from Git
-//	new         the new folder; after an atomic exchange, the previous one
-//	old         the previous folder, if the file system has no atomic exchange
+//   - .gitignore: hides the staging folder from Git
+//   - new: the new folder; after an atomic exchange, the folder "new" contains the previous files
+//   - old: the previous folder, if the file system has no atomic exchange
 //
 // The staging folder also serves as a journal for the next run. Without an atomic exchange, the target folder is
 // missing for a moment. At this moment, the staging folder contains both the folder "new" and the folder "old". If a

@@ -41,7 +41,9 @@ const (
 // but that no run created, must stay.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		before, after, compared map[string]string // compared: after a read-only Writer; nil means as before
+		// compared lists the expected files after a run of a read-only Writer. If compared is nil, the files must stay
+		// unchanged.
+		before, after, compared map[string]string
 		note                    string
 	}{
 		"killed before .gitignore was written": {

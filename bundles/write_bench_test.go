@@ -16,7 +16,7 @@ func BenchmarkReplace(b *testing.B) {
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
 	for _, bc := range []struct {
 		name  string
-		every int  // n means that each write changes every n-th file; 0 means that no file changes
+		every int  // the number n if each write changes every n-th file; 0 if no file changes
 		fresh bool // whether each write creates a new folder
 	}{
 		{"new folder", 1, true},
