@@ -9,7 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// bounds returns the comparisons of the rules default-over-limit, one-process-many-gpus and job-over-quota.
+// bounds returns the comparisons that belong to three rules: default-over-limit, one-process-many-gpus and
+// job-over-quota.
 func (c *comparison) bounds() []object.Bound {
 	var bounds []object.Bound
 	requested := map[string]map[string][]*object.Sum{} // by runtime and resource

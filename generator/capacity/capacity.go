@@ -94,7 +94,7 @@ const (
 	Never   Verdict = "never"   // no TrainJob
 )
 
-// verdictOf returns the verdict on a job if at most the given number of nodes fits.
+// verdictOf returns the verdict for a job. The argument nodes is the largest number of nodes that fits.
 func verdictOf(nodes int, job sizing.Job) Verdict {
 	switch {
 	case nodes == 0:
@@ -108,7 +108,7 @@ func verdictOf(nodes int, job sizing.Job) Verdict {
 // Result is the capacity of a document.
 type Result struct {
 	Records  []Record
-	Bounds   []object.Bound // the comparisons, which a Helm chart repeats because its users can change values later
+	Bounds   []object.Bound // comparisons for a Helm chart, whose users can change the compared values
 	Problems problem.List   // about TrainJobs that can never run
 	Notes    problem.List   // about TrainJobs that run only with fewer nodes than their default
 }
@@ -122,7 +122,8 @@ type comparison struct {
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Compare returns the capacity of a valid document. The argument filled is trainyard's CUE with the document filled in.
+// Compare returns the capacity of a valid document. The argument filled is trainyard's CUE package, and contains the
+// document.
 func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
 	c := &comparison{document: d, values: document, jobs: map[string]sizing.Job{}}
 	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
@@ -190,8 +191,9 @@ func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Si
 	c.Records = append(c.Records, r)
 }
 
-// checkQuota reports a problem for each resource if the smallest TrainJob requests more than the quota. If only the
-// default TrainJob requests more, checkQuota reports a note.
+// checkQuota compares requests with the quota, for each resource. If the smallest TrainJob exceeds the quota,
+// checkQuota reports a problem. If the smallest TrainJob fits but the default TrainJob exceeds the quota, checkQuota
+// reports a note.
 func (c *comparison) checkQuota(path []string, job sizing.Job, quota sizing.Amounts, given map[string]any) {
 	exceeded := map[string]bool{}
 	for _, s := range job.Shortages(quota, 1) {
@@ -218,7 +220,7 @@ func (c *comparison) report(list *problem.List, path []string, rule problem.Rule
 	*list = append(*list, problem.Problem{Position: c.document.Root.Locate(path...), Rule: rule, Path: problem.Path(path), Message: message})
 }
 
-// runtimeBound is the field that limits the number of nodes if neither a quota nor a queue does.
+// runtimeBound is the field that limits the number of nodes if no quota and no queue sets a lower limit.
 const runtimeBound = "limits.maxNodes"
 
 func quotaBound(s sizing.Shortage) string {

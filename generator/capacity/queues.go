@@ -22,7 +22,8 @@ type clusterQueue struct {
 	groups [][]flavorQuota
 }
 
-// flavorQuota is the quota for a flavor. The fields borrowing and lending limit only the resources that they contain.
+// flavorQuota is the quota for a flavor. The fields borrowing and lending contain limits. A resource without an entry
+// in these fields has no limit.
 type flavorQuota struct {
 	flavor                    string
 	quota, borrowing, lending sizing.Amounts

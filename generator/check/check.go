@@ -37,8 +37,8 @@ type Checked struct {
 // Check validates the documents of all environments of a source. A Check caches results that are the same in several
 // environments. Several goroutines can use one Check at the same time.
 type Check struct {
-	verdicts sync.Map // from verdictKey to whether the field admits the scalar
-	valid    sync.Map // from mappingKey to the plain data of a valid mapping
+	verdicts sync.Map // maps each verdictKey to a bool: whether the field admits the scalar
+	valid    sync.Map // maps each mappingKey to the plain data of a valid mapping
 }
 
 // Document checks a document against its schema and all rules. If the document has problems, the error is a problem.List.

@@ -27,9 +27,9 @@ type checker struct {
 	schemas     *schemas
 	evaluator   *evaluate.Evaluator
 	definitions cue.Value      // the package that defines the document's schema
-	document    *document.Node // the whole document, for values that refer to keys elsewhere
+	document    *document.Node // the whole document, to look up the keys to which values refer
 	problems    problem.List
-	lookups     int             // how often a value was compared with the rest of the document
+	lookups     int             // number of comparisons of a value with another part of the document
 	respelled   map[string]bool // paths of the keys that replaced mistyped keys
 	refused     [][]string      // paths of values that are left out because a problem was reported for them
 }
@@ -91,13 +91,13 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 	return valid, ok
 }
 
-// canonical returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. With another spelling, a
-// controller that writes objects back, such as Trainer 2.1, would change the field, and would then own it in
-// server-side apply.
+// canonical returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. Some controllers, such as Trainer
+// 2.1, write objects back with this spelling. With another spelling, the controller would change the field, and would
+// own the field in server-side apply.
 func canonical(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
-		text = strconv.FormatFloat(f, 'f', -1, 64) // ParseQuantity would keep an exponent
+		text = strconv.FormatFloat(f, 'f', -1, 64) // without an exponent, which ParseQuantity would keep
 	}
 	quantity, err := resource.ParseQuantity(text)
 	if err != nil {
@@ -205,8 +205,8 @@ func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). In messages,
-// NOUN stands for a key whose name the author chooses.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). NOUN is the
+// word in messages for a key whose name the author chooses.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
@@ -237,7 +237,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admits(schema, int64(whole)) {
-		rule = problem.Invalid // not WrongValue, because JSON Schema admits 2.0 as an integer
+		rule = problem.Invalid // JSON Schema admits 2.0 as an integer, so the rule is not WrongValue
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}
 	c.breaks(rule, n.Position, path, "%s", complaint)

@@ -17,8 +17,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports mistyped keys and replaces them by the probably intended keys, which would otherwise be reported as
-// missing. The value of a replaced key is not checked, because the guess may be wrong.
+// respell reports mistyped keys, and replaces them by the keys that the author probably meant. Without the replacement,
+// the intended keys would also be reported as missing. The value of a replaced key is not checked, because the guess
+// may be wrong.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {
@@ -52,7 +53,7 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 	return nearest
 }
 
-// unknown returns the message about a key that the schema does not define, or that lacks the required form.
+// unknown returns the message about an unknown key, or about a key that does not have the required form.
 func (c *checker) unknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {
@@ -62,7 +63,7 @@ func (c *checker) unknown(schema cue.Value, key string) string {
 	if !ok {
 		return wording.Choice("unknown key", key, known)
 	}
-	form, _ := keys.String(0) // the attribute always gives a form
+	form, _ := keys.String(0) // the attribute @keys always contains a form
 	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))
 	for _, name := range known {
 		want += ", or " + name

@@ -27,7 +27,7 @@ func (c *checker) references(schema cue.Value, list *document.Node, valid []any,
 		c.unique(list, path)
 	}
 	if mark := schema.Attribute("keyof"); mark.Err() == nil {
-		target, _ := mark.String(0) // the attribute always has both arguments
+		target, _ := mark.String(0) // the attribute @keyof always has two arguments
 		noun, _ := mark.String(1)
 		c.keysOf(target, noun, list, valid, path)
 	}
@@ -66,8 +66,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 }
 
-// mappingAt returns the mapping at a path of the document, or nil. The result whole is false if some keys of this mapping
-// could not be read, or if a key on the path was mistyped.
+// mappingAt returns the mapping at a path of the document, or nil. The result whole is false if the mapping may have
+// other keys: some keys could not be read, or a key on the path was mistyped.
 func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 	n = c.document
 	keys := strings.Split(path, ".")

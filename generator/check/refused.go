@@ -6,15 +6,16 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// sharedSections are the sections of spec that rules about other sections also read. If a value in a shared section
-// is left out, these rules would read a default that the author did not choose, and would report wrong problems.
+// sharedSections are the sections of spec that rules about other sections also read. If a refused value of a shared
+// section is left out, rules read the default instead, which the author did not choose. The rules would then report
+// wrong problems.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusals are the paths of the refused values. Each refused value has a reported problem, and is left out of the
 // document.
 type refusals [][]string
 
-// decideAll reports whether every rule may depend on a value that was left out.
+// decideAll reports whether the result of every rule may depend on a refused value.
 func (r refusals) decideAll() bool {
 	return slices.ContainsFunc(r, func(path []string) bool {
 		return len(path) < 2 || path[0] == "spec" && slices.Contains(sharedSections, path[1])
@@ -32,8 +33,9 @@ func (r refusals) filter(found []finding) []finding {
 	})
 }
 
-// related returns the path of the entry or section that contains a value. It adds a second path if rules compare the
-// value with another part: a runtime's initializers for its field storage, and spec.tenants for spec.delivery.
+// related returns the path of the entry or section that contains a value. If rules compare the value with another part
+// of the document, related also returns the path of that part. Rules compare a runtime's storage with its initializers,
+// and spec.delivery with spec.tenants.
 func related(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -46,8 +48,8 @@ func related(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll lets a tenant list every runtime if the tenant's field runtimes was left out, because this field may name
-// any runtime.
+// listAll adds a tenant to the list of every runtime if the tenant's field runtimes was left out. The refused field may
+// contain the name of any runtime.
 func (r refusals) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

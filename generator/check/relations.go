@@ -75,7 +75,8 @@ func (c *checker) nodeTerm(n *document.Node, path []string) {
 }
 
 // podTerm checks that matchLabelKeys and mismatchLabelKeys are set only with labelSelector, and share no key with each
-// other or with labelSelector. The API server accepts a runtime that breaks the rule, and refuses the pods of its jobs.
+// other or with labelSelector. The API server accepts a runtime with invalid matchLabelKeys, but refuses the pods of
+// its jobs.
 // Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
 func (c *checker) podTerm(n *document.Node, path []string) {
 	match := map[string]bool{}

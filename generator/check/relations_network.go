@@ -39,12 +39,13 @@ func (c *checker) location(n *document.Node, path []string) {
 	}
 }
 
-// network checks a CIDR. The API server refuses host bits and IPv4 addresses in IPv6 form, or warns about them.
+// network checks a CIDR. The API server refuses two kinds of CIDRs, or warns about them: CIDRs with host bits, and IPv4
+// addresses in IPv6 form.
 // Source: IsValidCIDR of Kubernetes.
 func (c *checker) network(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admits(form, text) {
-		return // the wrong form has been reported already
+		return // another check has already reported the wrong form
 	}
 	network, err := netip.ParsePrefix(text)
 	switch {
@@ -60,7 +61,7 @@ func (c *checker) portRange(n *document.Node, path []string) {
 	from, notFrom := strconv.Atoi(first)
 	to, notTo := strconv.ParseUint(last, 10, 16)
 	if !isRange || notFrom != nil || strings.Contains(last, "-") {
-		return // a single port, or a wrong form that has been reported already
+		return // a single port, or a wrong form that another check has already reported
 	}
 	if notTo != nil || uint64(from) >= to {
 		c.breaks(problem.Invalid, n.Position, path, "want an ascending range of ports, up to 65535, got %s", wording.Describe(n, cue.StringKind))
@@ -79,7 +80,7 @@ func (c *checker) mpi(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// A wrong form has been reported already.
+		// Another check has already reported a wrong form.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:

@@ -53,7 +53,7 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// minus subtracts the amounts in other. The result is negative if other contains more of a resource.
+// minus subtracts the amounts in other. The difference of a resource can be negative.
 func (a Amounts) minus(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {

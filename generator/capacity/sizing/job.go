@@ -31,13 +31,13 @@ type Shortage struct {
 	Flavor    string // the flavor that has the limit, if a queue sets the limit
 	Requested int64
 	Available int64
-	Missing   bool // whether the queue has no quota for Resource or, if Resource is empty, no flavor for the pods
+	Missing   bool // true if the queue has no quota for Resource, or has no flavor for the pods (Resource is then empty)
 }
 
 // Size is the size of the largest TrainJob that fits, and the reason why no larger TrainJob fits.
 type Size struct {
 	Nodes int      // the largest number of nodes; 0 if no TrainJob can run
-	Limit Shortage // the limit that one more node exceeds; the zero value if MaxNodes of the runtime is the limit
+	Limit Shortage // the limit that prevents one more node; the zero value if the runtime's MaxNodes is the limit
 }
 
 // nodePods returns the number of pods in a TrainJob's ReplicatedJob node. Trainer starts at least one of these pods.
@@ -83,8 +83,8 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.size(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// size returns the size of the largest TrainJob. The argument pods is the number of pods that fit in the
-// ReplicatedJob node. The function shortage returns the limit that a given number of nodes exceeds.
+// size returns the size of the largest TrainJob. The argument pods states how many pods of the ReplicatedJob node fit.
+// The function shortage returns the limit that a given number of nodes exceeds.
 func (j Job) size(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

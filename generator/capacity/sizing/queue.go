@@ -21,7 +21,7 @@ type Flavor struct {
 
 // SizeInQueue returns the largest TrainJob that a queue could ever admit. Initializers use the quota of a namespace
 // only while they run, but a queue counts initializers during the whole TrainJob.
-// Source: Kueue's flavorassigner and its maximum capacity (potentialAvailable).
+// Source: Kueue's package flavorassigner, and potentialAvailable, which computes the maximum capacity.
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
 		if missing, ok := q.missing(requests); ok {
@@ -77,8 +77,8 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	return Shortage{}, true
 }
 
-// first returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources, the
-// index is -1, and the Shortage describes the first flavor that the node selector allows.
+// first returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources, first
+// returns -1, and the Shortage of the first flavor that the node selector allows.
 func (g Group) first(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
