@@ -10,7 +10,7 @@ import (
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // descriptions of the definitions' fields
-	lastSchema cue.Value           // the schema that was described last; all items of a list have the same schema
+	lastSchema cue.Value           // the schema of the last description; list items share a schema
 	lastField  field
 }
 
@@ -46,7 +46,7 @@ func (s *schemas) keysOf(schema cue.Value) keys {
 }
 
 type field struct {
-	name      string // the field's definition, or else DEFINITION.KEY of the field; empty if unknown
+	name      string // the field's definition; DEFINITION.KEY if the field has no definition; empty if unknown
 	anyString bool   // whether the field admits every string
 	quantity  bool   // whether the field is a quantity, which Kubernetes spells in its own way
 }
@@ -65,8 +65,8 @@ func (s *schemas) fieldOf(schema cue.Value) field {
 	return known
 }
 
-// readField describes a schema. If the schema refers to a definition, the definition's name replaces the argument
-// name.
+// readField describes a schema. The result has the given name, or the name of the definition if the schema refers to a
+// definition.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

@@ -34,7 +34,8 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 	return false
 }
 
-// plainNumber matches numbers that all versions of YAML read in the same way, unlike 017 (15 in YAML 1.1, 17 in 1.2).
+// plainNumber matches numbers that all versions of YAML read in the same way. It does not match 017, which is 15 in
+// YAML 1.1 and 17 in YAML 1.2.
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
 // isAmbiguousNumber refuses a number that versions of YAML may read differently, such as 017.
@@ -51,8 +52,8 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// ruleOf returns the rule for a forbidden character or spelling: Invalid if the schema admits the value, and
-// WrongValue otherwise.
+// ruleOf returns the rule for a forbidden character or spelling. The rule is Invalid if the schema admits the value,
+// and WrongValue if the schema refuses the value.
 func (c *checker) ruleOf(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admits(schema, n.Scalar) {
 		return problem.Invalid
