@@ -13,8 +13,8 @@ type cache[T any] struct{ groups []*group[T] }
 
 // group contains the results for inputs that have the same set of parameters.
 type group[T any] struct {
-	sources    [][]string   // paths in the input from which parameters get their values
-	dependents [][]string   // paths in the input that affect only parameters
+	sources    [][]string   // paths of the input fields from which parameters get their values
+	dependents [][]string   // paths of the input fields that affect only parameters
 	built      map[string]T // by cache key
 }
 
@@ -92,7 +92,8 @@ func without(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow removes paths relative to a value. The result ok is false if an empty path removes the whole value.
+// withoutBelow removes paths relative to a value. An empty path removes the whole value, and the result ok is then
+// false.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

@@ -15,7 +15,7 @@ import (
 
 type builder struct {
 	pkg   string // the folder of its package
-	field string // the field of the package that contains the builder: builders or components
+	field string // builders or components: the field of the package in which the builder is defined
 	name  string
 }
 
@@ -44,7 +44,7 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 // component is the immutable result of one evaluation by CUE: an object without its components, or a single component.
 type component struct {
 	content    any
-	parameters []parameter // in the order of the content's fields
+	parameters []parameter // in the same order as the fields of content
 	mirrored   []mirroredParameter
 	slots      []slot
 	size       int // size of the content without parameters, as JSON, in bytes

@@ -19,7 +19,7 @@ type Composer struct {
 	evaluator  *evaluate.Evaluator
 	components *Components
 	shapes     cache[*Shape]
-	definition string // position of the definition in our CUE, the same for all requests of a composer
+	definition string // position of the CUE definition of the objects, which is the same for all requests of a composer
 }
 
 // NewComposer returns a composer that shares the cache of components with other composers.
@@ -31,9 +31,9 @@ func NewComposer(e *evaluate.Evaluator, components *Components) *Composer {
 type Shape struct {
 	Object     *object.Shape
 	Definition string             // position of the definition in our CUE
-	Parameters []object.Parameter // with keys relative to the section of the document that requests the object
+	Parameters []object.Parameter // the keys are relative to the section of the document that requests the object
 
-	sources [][]string // paths in the input from which parameters get their values
+	sources [][]string // paths of the input fields from which parameters get their values
 	size    int        // size of the object without parameters, as JSON, in bytes
 }
 
@@ -86,7 +86,8 @@ func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	return s, nil
 }
 
-// describe reads the meaning and JSON Schema of a field, once for each kind of section, such as runtimes.
+// describe returns the meaning and the JSON Schema of a field. All sections of one kind, such as all runtimes, share
+// the description.
 func (c *Composer) describe(section []string, key string) (object.Parameter, error) {
 	kind := strings.Join(section[:len(section)-1], ".") + "." + key
 	c.components.mutex.Lock()

@@ -70,7 +70,7 @@ var wide = map[string][]string{
 	"limits":                 {"{}", "{maxNodes: 64}", "{maxNodes: 1}", "{maxNodes: 9}", "{maxProcPerNode: 8}", "{maxGPUsPerNode: 4}", "{maxNodes: 9, maxGPUsPerNode: 16}"},
 }
 
-// wideTargets lists values of spec.target. Some of these texts also contain other sections of spec.
+// wideTargets lists values of spec.target. Some list items also set other sections of spec.
 var wideTargets = []string{
 	"{}", `{trainer: "2.1"}`, "{openshift: true, gang: volcano}", "{gang: coscheduling}", "{gang: kueue}", "{gang: volcano, schedulerName: s}",
 	"{}\n  network: {mpi: {ports: 20000-29999}}", "{}\n  network: {encryption: ipsec}",
@@ -227,8 +227,8 @@ func contents(objects []object.Object) []any {
 	return all
 }
 
-// variants returns random runtimes. Most of these runtimes are copies of another random runtime with a few changed
-// settings.
+// variants returns random runtimes. Most runtimes are copies of an earlier random runtime, in which a few settings are
+// changed.
 func variants(random *rand.Rand, n int) map[string]string {
 	var drafts []map[string]string
 	texts := map[string]string{}
@@ -276,7 +276,7 @@ func platformOf(target string, runtimes map[string]string) string {
 		fmt.Fprintf(&b, "    %s: %s\n", name, runtimes[name])
 	}
 	b.WriteString("  tenants:\n")
-	for i := 0; i < len(names); i += 64 { // 64 is the maximum length of the list
+	for i := 0; i < len(names); i += 64 { // the field runtimes of a tenant has at most 64 items
 		list := strings.Join(names[i:min(i+64, len(names))], ", ")
 		fmt.Fprintf(&b, "    team-%d-a: {runtimes: [%s], quota: {pods: 9}}\n    team-%d-b: {runtimes: [%s], quota: {pods: 9}}\n", i, list, i, list)
 	}

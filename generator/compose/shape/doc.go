@@ -20,9 +20,9 @@
 //	                                                        ▼                  ▼
 //	                                                  build with CUE ──► component in its slot
 //
-// The key of a cache entry is the input as JSON, without two sets of fields: the fields from which parameters are
-// filled, and the fields on which only parameters depend (INPUT in @fill(KEY,of=INPUT)). The package learns these
-// fields only when CUE builds an object, and objects can have different parameters. Therefore a cache has one group
+// The key of a cache entry is the input as JSON, without the fields that affect only parameters. A parameter gets its
+// value from such a field, or depends on such a field (INPUT in @fill(KEY,of=INPUT)). The package learns the parameters
+// of an object when CUE builds the object, and objects can have different parameters. Therefore a cache has one group
 // of entries for each set of parameters.
 //
 // A cache of shapes serves one builder and cache group, such as the runtimes of one catalogue entry, because only the

@@ -15,7 +15,7 @@ import (
 type parameter struct {
 	path      []any    // from the root of the object
 	source    []string // path of its value in the builder's input
-	dependent []string // path in the input that affects only parameters; nil if there is none
+	dependent []string // path of an input field that affects only parameters; nil if there is none
 	field     string   // path of the document's field, relative to its section; empty for @fill
 }
 
@@ -60,8 +60,9 @@ type reader struct {
 	input map[string]any // of the builder
 }
 
-// value converts a CUE value to decoded JSON, with integers as int64. The siblings are the fields that precede the
-// value in its mapping. A later call can overwrite the slice path, so path must be copied before it is stored.
+// value converts a CUE value to decoded JSON, with integers as int64. The argument siblings contains the fields that
+// precede the value in its mapping. A later call can overwrite the slice path, so path must be copied before it is
+// stored.
 func (r *reader) value(v cue.Value, path []any, siblings map[string]any) (any, error) {
 	switch v.Kind() {
 	case cue.StructKind:
@@ -122,8 +123,8 @@ func sizeOf(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// parameter adds a value to the parameters if the value is marked as a parameter. The result reports whether the
-// value was added.
+// parameter adds a value to the list of parameters if the value has the mark of a parameter, and reports whether it has
+// added the value.
 func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {
