@@ -1,3 +1,3 @@
-// Package evaluate runs the CUE of trainyard. Each Evaluator loads this CUE into its own CUE context. A Pool lends
-// evaluators to goroutines, because a CUE context serves only one goroutine at a time.
+// Package evaluate runs the CUE of trainyard. Each Evaluator loads trainyard's CUE into its own CUE context. A Pool
+// lends evaluators to goroutines, because a CUE context serves only one goroutine at a time.
 package evaluate

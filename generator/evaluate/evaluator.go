@@ -16,8 +16,8 @@ const platformPackage = "generator/evaluate"
 
 var schemaPath = cue.ParsePath("schema")
 
-// Evaluator holds the CUE of trainyard in its own CUE context. Only one goroutine at a time may use an Evaluator, because
-// CUE can change other values of the context when a goroutine reads a value.
+// Evaluator holds the CUE of trainyard in its own CUE context. Only one goroutine at a time may use an Evaluator. When
+// a goroutine reads a value, CUE can change other values of the same context.
 type Evaluator struct {
 	context     *cue.Context
 	definitions *definitions
@@ -29,7 +29,7 @@ type Evaluator struct {
 // New returns an evaluator that has loaded the package into which platform documents are filled. Loading takes about 15 ms.
 func New(files fs.FS) (*Evaluator, error) { return NewOf(files, platformPackage) }
 
-// NewOf returns an evaluator that has loaded another package, for documents that are not platform documents.
+// NewOf returns an evaluator that has loaded the named package, for documents of another type.
 func NewOf(files fs.FS, name string) (*Evaluator, error) {
 	e := &Evaluator{
 		context: cuecontext.New(), definitions: newDefinitions(files),
@@ -63,8 +63,8 @@ func (e *Evaluator) Root() cue.Value { return e.root }
 // Schema returns the schema of a whole document.
 func (e *Evaluator) Schema() cue.Value { return e.root.LookupPath(schemaPath) }
 
-// Fill returns the root package with values for some fields. For example, the field document gets a document as plain
-// data.
+// Fill returns a copy of the root package in which the given fields have values. For example, callers set the field
+// document to a document as plain data.
 func (e *Evaluator) Fill(fields map[string]any) cue.Value {
 	return e.root.FillPath(cue.Path{}, fields)
 }
@@ -77,8 +77,8 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 	return schema.Unify(e.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 }
 
-// Local returns the value of type T that is stored in an evaluator. The first call stores the result of the function
-// create.
+// Local returns the value of type T that is stored in an evaluator. If there is none, Local calls create and stores the
+// result.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {
@@ -136,8 +136,8 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of a mapping's values if the author of the document chooses the keys. The attribute
-// @keys(FORM,SAMPLE) marks these mappings. For any other mapping, the method Exists of the result returns false.
+// AnyField returns the schema of the values of a mapping whose keys the author of the document chooses. Such a mapping
+// has the attribute @keys(FORM,SAMPLE). For any other mapping, the method Exists of the result returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

@@ -28,13 +28,14 @@ func newDefinitions(files fs.FS) *definitions {
 	return d
 }
 
-// imported loads an imported package, or returns nil for CUE's built-in packages, which CUE finds itself.
+// imported loads an imported package of trainyard. For a built-in package of CUE, imported returns nil, because CUE
+// finds the package itself.
 func (d *definitions) imported(_ token.Pos, name string) *build.Instance {
 	folder, isOurs := strings.CutPrefix(name, module)
 	if !isOurs {
 		return nil
 	}
-	instance, _ := d.instance(folder) // the instance also contains the error
+	instance, _ := d.instance(folder) // the error is ignored, because the instance also contains it
 	return instance
 }
 

@@ -12,11 +12,11 @@ import (
 )
 
 // Limits on the number of evaluators that work at the same time. Each additional evaluator raises the CPU time for
-// the same work by a sixth, needs about 25 MB of memory, and takes a processor from the garbage collector. It is
-// worthwhile only if it saves about half a second.
+// the same work by a sixth, needs about 25 MB of memory, and takes a processor from the garbage collector. An
+// additional evaluator is worthwhile only if it saves about half a second.
 const (
 	maxEvaluators  = 8
-	runtimesToFill = 300 // runtimes, in all environments together, that justify one additional evaluator
+	runtimesToFill = 300 // number of runtimes, in all environments together, that justifies one additional evaluator
 )
 
 // Pool lends evaluators to goroutines, and loads an additional evaluator if all loaded evaluators are in use.
