@@ -20,7 +20,7 @@ type Constraint struct {
 	Patterns     []string     // patterns that the value must match
 	Refused      []string     // patterns that the value must not match
 	MaxLength    json.Number  // in characters
-	Alternatives []Constraint // alternatives that are not single values
+	Alternatives []Constraint // alternatives of a disjunction, if they are not single values
 	Unsupported  []string     // expressions of CUE that this package cannot read
 }
 
@@ -94,7 +94,7 @@ func isValue(v cue.Value) bool {
 
 func decoded(v cue.Value) any {
 	var value any
-	_ = v.Decode(&value) // a concrete scalar always decodes
+	_ = v.Decode(&value) // decoding a concrete scalar cannot fail
 	return value
 }
 

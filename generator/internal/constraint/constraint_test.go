@@ -74,8 +74,8 @@ func TestConstraint(t *testing.T) {
 	}
 }
 
-// TestUnsupportedExpressions checks that Of reports an unknown function in Unsupported. Without this report, the exported
-// schema would allow everything.
+// TestUnsupportedExpressions checks that Of lists an unknown function in the field Unsupported. If Of ignored the
+// function, the exported schema would allow every value.
 func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
 	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {

@@ -24,7 +24,8 @@ const byteOrderMark = "\uFEFF"
 
 // Parse reads a file with one document. A file named *.json is read as JSON, and any other file as YAML. A text without a
 // value, such as a text that contains only comments, is an empty document.
-// The error is a problem.List. If Parse returns both a document and an error, callers can check the document for more problems.
+// The error is a problem.List. Parse can return a document together with an error. Callers can then check the document
+// for more problems.
 func Parse(name string, text []byte) (*Node, error) {
 	documents, err := parse(name, text, true)
 	switch {
@@ -38,8 +39,8 @@ func Parse(name string, text []byte) (*Node, error) {
 
 // ParseStream reads the Kubernetes objects of a YAML stream or JSON file in the order of the text, without empty
 // documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The
-// limits apply to the whole stream. The error is a problem.List. Together with an error, ParseStream returns all
-// documents before the unreadable document.
+// limits apply to the whole stream. The error is a problem.List. If a document is unreadable, ParseStream returns the
+// documents before it together with the error.
 func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }

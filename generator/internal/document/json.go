@@ -187,7 +187,8 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages maps the decoder's words for the place of an invalid character to a message for the document's author.
+// jsonMessages maps messages of the decoder to messages for the author of the document. The decoder's messages describe
+// where it found an invalid character.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

@@ -10,8 +10,8 @@ import (
 
 // Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396): mappings are merged
 // by key, null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges lists of named
-// mappings by name. Merge does not change its arguments, and every value keeps its position. A null that removes
-// nothing causes a note, because such a null is probably a typing error or outdated.
+// mappings by name. Merge does not change its arguments, and every value keeps its position. If a null removes nothing,
+// Merge returns a note, because the key is probably misspelled or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes
@@ -109,7 +109,7 @@ func isNamedList(list *Node) bool {
 // Limits on suggestions. Comparing each key with all keys of a mapping would take minutes for large documents.
 const (
 	maxSuggestions = 100
-	maxCandidates  = 256 // keys of a mapping; the schema allows no more
+	maxCandidates  = 256 // number of keys in a mapping that are compared; the schema allows at most 256 keys
 )
 
 func (m *merger) noteUnusedNull(f Field, base *Node) {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// origins converts a node to Go values, in which the position of each scalar replaces the scalar.
+// origins converts a node to Go values, and replaces each scalar by the position of the scalar.
 func origins(n *Node) any {
 	switch n.Kind {
 	case Mapping:

@@ -122,7 +122,8 @@ func (n *Node) Removed(key string) (problem.Position, bool) {
 	return position, ok
 }
 
-// Locate returns the position of the value at a path of keys and indexes, or of the nearest key above a missing value.
+// Locate returns the position of the value at a path of keys and indexes. If the value is missing, Locate returns the
+// position of the nearest key above.
 func (n *Node) Locate(path ...string) problem.Position {
 	position := n.Position
 	for _, step := range path {

@@ -18,7 +18,8 @@ import (
 // needs 650 bytes of memory for each bracket and comma of the line.
 const maxMarks = 250_000
 
-// checkMarks refuses more than maxMarks brackets and commas. Even a text with MaxNodes keys and values needs fewer.
+// checkMarks refuses more than maxMarks brackets and commas. Even a text with MaxNodes keys and values needs fewer
+// brackets and commas.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -45,9 +46,9 @@ func checkLineBreaks(name string, text []byte) error {
 	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line only for some YAML parsers: write \"\\u%04[1]X\" in double quotes", r)
 }
 
-// version12 matches a %YAML 1.2 directive where a directive is allowed. The parser refuses version 1.2, so parseYAML
-// replaces 1.2 by 1.1. This is safe, because a document cannot contain anything that the two versions read
-// differently.
+// version12 matches the directive %YAML 1.2 at the positions where YAML allows directives. The parser refuses version
+// 1.2, so parseYAML replaces 1.2 by 1.1. The replacement is safe, because no accepted document contains anything that
+// the two versions read differently.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
@@ -71,7 +72,7 @@ func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
 	return documents, err
 }
 
-// all converts all documents that are not empty, and returns an error at the first unreadable document.
+// all converts the documents of a text, without empty documents, and returns an error at the first unreadable document.
 func (c *converter) all(decoder *yaml.Decoder, text []byte, single bool) ([]*Node, error) {
 	var documents []*Node
 	for count := 1; ; count++ {

@@ -37,7 +37,7 @@ func yaml11Key(y *yaml.Node) string {
 	for key := range read {
 		return key
 	}
-	return y.Value // null, which kubectl refuses as a key
+	return y.Value // the key is null, which kubectl refuses
 }
 
 func readYAML11(text string) (map[string]any, bool) {

@@ -25,7 +25,7 @@ type syntaxError struct {
 type syntaxMessage struct {
 	text    string
 	atEnd   string // the message at the end of the text, if different
-	atStart bool   // whether to report the position of syntaxError.start
+	atStart bool   // whether the position of the problem is syntaxError.start
 }
 
 const (

@@ -9,7 +9,7 @@ import (
 )
 
 // indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of the line, or a
-// missing colon in the line above. If indentationHint finds neither of these causes, the hint is empty.
+// missing colon in the line above. If neither is the cause, the hint is empty.
 func indentationHint(text []byte, at problem.Position, found string) (problem.Position, string) {
 	lines := strings.Split(string(text), "\n")
 	if at.Line > len(lines) {
@@ -72,8 +72,9 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // quote matches a double or single quote, but not an apostrophe inside a word.
 var quote = regexp.MustCompile(`"|\B'|'\B`)
 
-// quoteHint names the last line with an odd number of quotes, searching upwards from an error. A closing quote may be
-// missing in this line. The parser then reports the error at the next quote, which can be many lines below.
+// quoteHint names the nearest line above an error that has an odd number of quotes. A closing quote may be missing in
+// this line. If a closing quote is missing, the parser reports the error only at the next quote, which can be many
+// lines below.
 func quoteHint(text []byte, at problem.Position) string {
 	lines := strings.Split(string(text), "\n")
 	for i := min(at.Line, len(lines)) - 1; i >= 0; i-- {

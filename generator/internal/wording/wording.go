@@ -40,8 +40,8 @@ func Lookalike(word string) string {
 	return ""
 }
 
-// Describe describes a value in a message: the type of a mapping or list, or the value of a scalar. If another type
-// is wanted, the scalar's type precedes its value.
+// Describe describes a value in a message: the type of a mapping or list, or the value of a scalar. If the scalar has a
+// wrong type, the description begins with this type.
 func Describe(n *document.Node, want cue.Kind) string {
 	switch n.Kind {
 	case document.Mapping:
