@@ -56,8 +56,8 @@ func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error)
 	return node, r.problems.Err()
 }
 
-// refusedImports reports the imports that a document must not contain. CUE's built-in packages need allowOwn, because
-// a document that imports them can easily compute for ever.
+// refusedImports reports the imports that a document must not contain. Only if allowOwn is true, a document can import
+// CUE's built-in packages, with which it can easily compute for ever.
 func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
 	for imported := range file.ImportSpecs() {
@@ -78,8 +78,8 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of trainyard's schemas. In these packages, every definition admits any value,
-// because the check stage reports wrong values more clearly than CUE.
+// importSchema finds the packages of trainyard's schemas. Every definition in the result admits any value, because the
+// check stage reports wrong values more clearly than CUE.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -151,8 +151,8 @@ func cueProblems(input Input, err error) problem.List {
 	return problems
 }
 
-// withPositions adds a position to each problem that CUE reports without a position. This is the position of the
-// problem's field, or of the nearest field that contains it.
+// withPositions adds a position to each problem that CUE reports without a position. The new position is the position
+// of the problem's field, or of the nearest field above.
 func withPositions(input Input, v cue.Value, err error) problem.List {
 	problems := cueProblems(input, err)
 	for i, p := range problems {
@@ -221,7 +221,7 @@ func (r *cueReader) node(v cue.Value, near problem.Position, path []string) *doc
 		r.mapping(n, v, path)
 	case cue.ListKind:
 		n.Kind = document.List
-		items, _ := v.List() // cannot fail for a list
+		items, _ := v.List() // List cannot fail for a value of the kind list
 		for i := 0; items.Next(); i++ {
 			n.Items = append(n.Items, r.node(items.Value(), n.Position, values.Extend(path, strconv.Itoa(i))))
 		}
@@ -233,7 +233,7 @@ func (r *cueReader) node(v cue.Value, near problem.Position, path []string) *doc
 
 func (r *cueReader) mapping(n *document.Node, v cue.Value, path []string) {
 	n.Kind = document.Mapping
-	fields, _ := v.Fields() // cannot fail for a struct
+	fields, _ := v.Fields() // Fields cannot fail for a value of the kind struct
 	for fields.Next() {
 		selector := fields.Selector()
 		if selector.ConstraintType() != 0 || isDefinition(fields.Value()) {

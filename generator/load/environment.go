@@ -13,9 +13,9 @@ import (
 // Document is the document of one environment.
 type Document struct {
 	Environment string         // empty if the document has no environments
-	Root        *document.Node // with the environment's patch applied to spec
-	Problems    problem.List   // in the text and in the environment
-	Notes       problem.List   // about layers and the environment
+	Root        *document.Node // the document, with the environment's patch applied to spec
+	Problems    problem.List   // problems in the text and in the environment
+	Notes       problem.List   // notes about layers and the environment
 }
 
 // EnvironmentError reports that a requested environment is missing from the document.
