@@ -94,7 +94,8 @@ func (p *policies) requests(s tenantSettings) []Request {
 	return requests
 }
 
-// concerns reports whether a tenant sets a key for which the policy builds an object.
+// concerns reports whether the policy builds an object for a tenant. The tenant's settings must contain a key that the
+// policy lists.
 func (p policy) concerns(settings map[string]any) bool {
 	return slices.ContainsFunc(slices.Concat(p.OnSettings, p.OnSubjects, p.OnPresence), func(key string) bool {
 		_, ok := settings[key]
