@@ -22,7 +22,7 @@ func DecodeError(err error) (path, message string) {
 	return other.Field, "want " + cmp.Or(wanted[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// wanted maps each Go kind to the name of the YAML type that decodes into it. Kinds that are not listed are integers.
+// wanted maps each Go kind to the name of the matching YAML type. Kinds that are not listed are integers.
 var wanted = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",

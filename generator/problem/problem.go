@@ -1,5 +1,5 @@
-// Package problem defines the type of the problems in a user's input. Each cause is reported as one problem, with the
-// position at which the user must fix the file. Other packages find and print problems.
+// Package problem defines the type of the problems in a user's input. Each mistake is reported as one problem, at the
+// position that the user must fix. Other packages find and print problems.
 package problem
 
 import (
@@ -63,7 +63,7 @@ func (p Problem) String() string {
 }
 
 // List holds all problems of an input. As an error, a List states what a user must fix before trainyard can generate objects.
-type List []Problem //nolint:errname // primarily a list, and an error only if it is not empty
+type List []Problem //nolint:errname // a List is mainly used as a list, and is an error only if it is not empty
 
 // Error returns one line per problem.
 func (l List) Error() string {
