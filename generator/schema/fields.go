@@ -15,8 +15,8 @@ type Field struct {
 	Path     string `json:"path"`     // such as spec.runtimes.NAME.image; NAME stands for a key that the author chooses, [] for an item of a list
 	Want     string `json:"want"`     // the allowed values, in words
 	Doc      string `json:"doc"`      // the meaning, unit and default of the field
-	Source   string `json:"source"`   // the document or code from which the rule of the field comes
-	Required bool   `json:"required"` // whether the mapping that contains the field is incomplete without it
+	Source   string `json:"source"`   // the document or code on which the limits of the field are based
+	Required bool   `json:"required"` // whether the mapping around the field must set the field
 
 	// Default is nil if the field has no default, or if its default depends on other values of the document.
 	Default any `json:"default,omitempty"`
@@ -48,9 +48,9 @@ func describeFields(schema cue.Value, path string) []Field {
 // nameStep is the part of a field's path that stands for any key that the author chooses.
 const nameStep = ".NAME"
 
-// elementOf returns the schema that contains the fields below a value. For a list, this is the schema of its items.
-// For a mapping with keys that the author chooses, this is the schema of its values. Otherwise, this is the value
-// itself.
+// elementOf returns the schema in which the fields below a value are defined. For a list, the result is the schema of
+// its items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
+// value, the result is the value itself.
 func elementOf(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
 		return item, "[]"

@@ -53,7 +53,7 @@ func (x *exporter) err() error {
 	return problem.Fault("writing the schema", fmt.Errorf("JSON Schema has no keyword for %s", strings.Join(x.unread, ", ")))
 }
 
-// value returns a reference if the CUE value refers to a definition, or else the constraints of the CUE value.
+// value returns the JSON Schema of a CUE value. If the CUE value refers to a definition, the result is a reference.
 func (x *exporter) value(v cue.Value, complete bool) *jsonschema.Schema {
 	if name := referred(v); name != "" {
 		return x.reference(name, complete)
@@ -108,8 +108,8 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping such as spec, whose field environments contains layers of spec. If
-// there are layers, the mapping may lack required keys, because each layer can provide them.
+// unlessLayered returns the schema of a mapping such as spec, whose field environments contains layers of spec. If the
+// mapping contains layers, its required keys may be missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersOf(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})

@@ -5,9 +5,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps the NAME in an attribute @check(NAME) to a function that adds relations between fields to the
-// schema of a complete mapping. If JSON Schema cannot express a relation, only the check stage reports its
-// violations.
+// relationSchemas maps each NAME in an attribute @check(NAME) to a function. The function adds relations between
+// several fields to the schema of a complete mapping. If JSON Schema cannot express a relation, only the check stage
+// reports its violations.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },
@@ -35,7 +35,7 @@ func locationSchema(s *jsonschema.Schema) {
 	}
 }
 
-// requirementSchema adds, for each operator, how many values a selector with this operator needs.
+// requirementSchema limits the number of values of a selector, depending on the operator of the selector.
 func requirementSchema(s *jsonschema.Schema) {
 	some, none := filledList("values"), with("values", &jsonschema.Schema{Enum: []any{[]any{}}})
 	number := with("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(check.Digits.String())}}))
