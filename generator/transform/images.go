@@ -88,14 +88,14 @@ func (r *renamer) rename(written string) (string, error) {
 	}
 	for _, i := range []image{known, target} {
 		if others := r.listed[i.repository]; len(others) > 0 {
-			return written, fmt.Errorf("%s has no digest: spec.images.digests of the Transformer has %s", written, strings.Join(others, ", "))
+			return written, fmt.Errorf("%s has no digest: spec.images.digests of the Transformer contains only %s", written, strings.Join(others, ", "))
 		}
 	}
 	return moved, nil
 }
 
-// mirrored replaces an image's registry, or a folder in the registry, by its mirror. If several of them have a
-// mirror, the longest is replaced. An image that is already in a mirror stays the same.
+// mirrored replaces an image's registry, or a folder in the registry, by its mirror. If several prefixes of the image
+// have a mirror, mirrored replaces the longest prefix. An image that is already in a mirror stays the same.
 func (r *renamer) mirrored(written string, known image) string {
 	longest := ""
 	for from, to := range r.mirrors {

@@ -93,8 +93,9 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 	}
 }
 
-// set sets a label or an annotation. It replaces the setters of kyaml and kustomize, which lose the comment of an old
-// value, and the quotes that YAML 1.1 needs around some keys and values (docs/design/0005-libraries.md).
+// set sets a label or an annotation. The setters of kyaml and kustomize are not used, because they lose the comment of
+// an old value. They also lose the quotes that YAML 1.1 needs around some keys and values
+// (docs/design/0005-libraries.md).
 func set(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {
@@ -103,7 +104,7 @@ func set(object *yaml.RNode, field, key, value string) {
 		}
 		var err error
 		if mapping, err = mapping.Pipe(yaml.LookupCreate(yaml.MappingNode, name)); err != nil {
-			return // no API server accepts this object
+			return // the object is invalid, and every API server refuses it
 		}
 	}
 	text, old := quoted(value), mapping.Field(key)

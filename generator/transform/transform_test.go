@@ -122,7 +122,7 @@ func TestImages(t *testing.T) {
 		"an image with a digest keeps it": {images: `{mirrors: {quay.io: m.example/q}}`, image: "quay.io/a/b:1@" + digest, want: "m.example/q/a/b:1@" + digest},
 		"another tag has no digest": {
 			images: `{digests: {"quay.io/a/b:1": DIGEST}}`, image: "quay.io/a/b:2", want: "quay.io/a/b:2",
-			messages: []string{`containers.0.image: quay.io/a/b:2 has no digest: spec.images.digests of the Transformer has quay.io/a/b:1`, `spec.images.digests."quay.io/a/b:1": no object names this image`},
+			messages: []string{`containers.0.image: quay.io/a/b:2 has no digest: spec.images.digests of the Transformer contains only quay.io/a/b:1`, `spec.images.digests."quay.io/a/b:1": no object names this image`},
 		},
 		"an image of another repository needs no digest": {
 			images: `{digests: {"quay.io/a/b:1": DIGEST}}`, image: "quay.io/a/c:2", want: "quay.io/a/c:2",
