@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// FuzzVet checks that Vet never panics, never reports a position outside of the text, and reports unknown fields and wrong
-// types exactly when strict decoding does.
+// FuzzVet checks that Vet never panics, and never reports a position outside of the text. Vet must report unknown
+// fields and wrong types if and only if strict decoding does.
 func FuzzVet(f *testing.F) {
 	f.Add(false, good)
 	f.Add(false, plainGood)
@@ -28,7 +28,7 @@ func FuzzVet(f *testing.F) {
 		f.Add(false, text)
 	}
 	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
-		// A panic is the only way to end a function that hangs. After the panic, the fuzzer stores the input.
+		// If Vet hangs, only a panic can end the test. After the panic, the fuzzer stores the input.
 		timer := time.AfterFunc(20*time.Second, func() { panic("one input took more than 20s") }) //nolint:forbidigo // see above
 		defer timer.Stop()
 		name := "a.yaml"

@@ -32,8 +32,8 @@ func unsupportedMPI(p *pass) {
 }
 
 // launcherNotANode finds runtimes in which the variables and resources of a TrainJob do not reach the nodes. Trainer
-// sets them in the ReplicatedJob with the ancestor label. It sets them in the nodes only if the launcher is also a
-// node.
+// sets variables and resources of a TrainJob in the ReplicatedJob with the ancestor label. If the launcher is also a
+// node, Trainer sets the variables and resources in the nodes too.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -43,8 +43,8 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read, and
-// Trainer mounts key files with such modes at every path.
+// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read. At
+// every path, Trainer mounts key files that other users can read.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())
@@ -67,7 +67,7 @@ func rootSSHKeys(p *pass) {
 
 func processCountIgnored(p *pass) {
 	if p.isGenerated() {
-		return // in generated runtimes, Trainer counts the GPUs of each TrainJob on purpose
+		return // generated runtimes let Trainer count the GPUs of each TrainJob on purpose
 	}
 	v := p.mpi.get("numProcPerNode")
 	number, ok := v.number()

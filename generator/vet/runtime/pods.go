@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// reservedVolume finds volumes and mounts that Trainer replaces with its own. Like Trainer, it recognizes a volume by
-// its name, and a mount by its path.
+// reservedVolume finds volumes and mounts that Trainer replaces with its own. Like Trainer, reservedVolume recognizes a
+// volume by its name, and a mount by its path.
 func reservedVolume(p *pass) {
 	for _, job := range p.mpiJobs() {
 		names, paths := []string{"mpi-ssh-auth"}, []string{p.keysDir()}
@@ -27,8 +27,8 @@ func reservedVolume(p *pass) {
 	}
 }
 
-// reservedVariables always get their value from Trainer. Trainer also sets OMPI_MCA_orte_set_default_slots, but
-// runtimes may list this variable, because its position in the list of variables can matter.
+// reservedVariables always get their value from Trainer. Trainer also sets OMPI_MCA_orte_set_default_slots. Runtimes
+// may list this variable too, because its position in the list of variables can matter.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {

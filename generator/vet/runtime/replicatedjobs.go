@@ -74,7 +74,7 @@ func wrongReplicaCount(p *pass) {
 }
 
 // wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. The operator Any without targets is
-// allowed, because Any needs one completed job, and only the launcher ever completes.
+// allowed. Any needs one completed ReplicatedJob, and only the launcher ever completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

@@ -13,7 +13,7 @@ const (
 	group         = v1alpha1.TrainerGroup
 	ancestorLabel = group + "/trainjob-ancestor-step"
 	launcherName  = "launcher"
-	nodeName      = "node" // the ReplicatedJob of the nodes, and the main container of the launcher and of the nodes
+	nodeName      = "node" // names the ReplicatedJob of the nodes, and also the main container of launcher and nodes
 	keysPath      = "/root/.ssh"
 	hostfilePath  = "/etc/mpi"
 )

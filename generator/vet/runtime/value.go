@@ -8,16 +8,18 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document. A missing value has an empty node, and the position of the nearest key above.
+// value is a part of a document. If the value is missing, the field node is empty, and the field at is the position of
+// the nearest key above.
 type value struct {
 	node *document.Node
-	at   problem.Position // position of the value if it is a scalar or a list item, or else of its key
+	at   problem.Position // position of a scalar or list item; for any other value, position of its key
 	path []string
 }
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// child returns the value n below v, at the position of its key or list item, or of n itself if n is a scalar.
+// child returns the value n, which is at the given step below v. If n is a scalar, the position of n replaces the
+// argument at.
 func (v value) child(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position

@@ -22,7 +22,7 @@ type Report struct {
 
 // Trap is a mistake that Vet finds.
 type Trap struct {
-	Name string // the first word of its messages, such as many-launchers
+	Name string // name of the rule, such as many-launchers, with which messages begin
 	Doc  string // its meaning, in one sentence without a full stop
 }
 
@@ -40,7 +40,8 @@ func Vet(name string, text []byte) (Report, error) {
 			vetRuntime(v, &report)
 		}
 	}
-	_, _ = report.Problems.Err(), report.Notes.Err() // Err also sorts the list. Its result is not used, because the report already contains the problems
+	// Err also sorts the list. The error is not used, because the report already contains the problems.
+	_, _ = report.Problems.Err(), report.Notes.Err()
 	return report, nil
 }
 
@@ -129,8 +130,8 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether a value, or a value that contains it, has a wrong type. Other rules ignore these
-// values.
+// hasWrongType reports whether the value at a path has a wrong type, or is inside a value with a wrong type. Rules
+// about other mistakes ignore values with a wrong type.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

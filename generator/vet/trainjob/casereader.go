@@ -70,8 +70,8 @@ func (r *caseReader) checkName(at problem.Position, what, name string, known []s
 	r.add(at, "unknown %s %s: %s", what, message.Quote(name), hint)
 }
 
-// readCase reads one case. It reports missing fields only if all present fields are valid, because an unknown key can
-// be a misspelled required key.
+// readCase reads one case. If a field is invalid or unknown, readCase does not report missing fields, because an
+// unknown key can be a misspelled required key.
 func (r *caseReader) readCase(n *document.Node) {
 	before := len(r.problems)
 	r.checkKeys(n, caseKeys)
@@ -100,7 +100,7 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	case c.Admitted == (len(c.Refused) > 0):
 		r.add(n.Position, "want either admitted: true or refused: [RULE, ...]")
 	case c.Admitted && c.Says != "":
-		r.add(n.Get("says").Position, "want the key says only in a case with refused, because an admitted TrainJob has no message: remove this field")
+		r.add(n.Get("says").Position, "the key says is not allowed without the key refused, because an admitted TrainJob has no message: remove says")
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	}
 }
 
-// labels reads a mapping of texts. It returns nil if the mapping is missing.
+// labels reads a mapping of texts. If the mapping is missing, labels returns nil.
 func (r *caseReader) labels(n *document.Node) map[string]string {
 	if n == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// problemAt returns a problem of a TrainJob. The API server uses the same form of paths.
+// problemAt returns a problem of a TrainJob. The argument path has the form of paths in messages of the API server.
 func problemAt(job *document.Node, path string, rule problem.Rule, message string) problem.Problem {
 	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
 }
@@ -36,11 +36,11 @@ func splitPath(path string) []string {
 	return steps
 }
 
-// cutBracket splits the text that follows an opening bracket into the path step in the brackets and the rest of the
-// text. Keys that would be ambiguous are in quotes.
+// cutBracket splits the text after an opening bracket. The result step is the text in the brackets, and the result rest
+// is the text after the brackets. A key in quotes can contain brackets and dots.
 func cutBracket(inside string) (step, rest string) {
 	if quoted, err := strconv.QuotedPrefix(inside); err == nil {
-		step, _ = strconv.Unquote(quoted) // QuotedPrefix returns only valid quotes
+		step, _ = strconv.Unquote(quoted) // cannot fail, because QuotedPrefix has parsed the quotes
 		return step, strings.TrimPrefix(inside[len(quoted):], "]")
 	}
 	step, rest, _ = strings.Cut(inside, "]")

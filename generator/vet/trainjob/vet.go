@@ -29,7 +29,7 @@ var (
 	wrongType      = problem.Rule{Name: "wrong-type", Doc: "A value has a different type than the field, so the API server refuses the TrainJob"}
 	invalidValue   = problem.Rule{Name: "invalid-value", Doc: "The API server refuses a value of a TrainJob, independent of the platform's rules"}
 	misplacedJob   = problem.Rule{Name: "misplaced-trainjob", Doc: "A TrainJob needs a file separate from the platform document"}
-	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant that provides the rules for the TrainJob"}
+	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant whose rules are checked"}
 )
 
 // Vet checks every TrainJob in a text against the rules of all platforms. The text is a YAML stream, a JSON file, or
@@ -128,7 +128,7 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-// invalidAt converts an error about a value that the API server refuses.
+// invalidAt converts an error to a problem. The error describes a value that the API server refuses.
 func invalidAt(job *document.Node, err *field.Error) problem.Problem {
 	rule := invalidValue
 	if err.Type == field.ErrorTypeTypeInvalid {
