@@ -23,8 +23,9 @@ var (
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
 )
 
-// Fields verifies an object that people may have written. Unknown fields are a separate list, because a newer version
-// of the type may define them. Both lists are empty if trainyard does not know the complete type of the object.
+// Fields verifies an object that people may have written. Fields returns unknown fields in a separate list, because a
+// newer version of the type may define these fields. Both lists are empty if trainyard does not know the complete type
+// of the object.
 func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
@@ -45,8 +46,8 @@ func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	return nil, unknown
 }
 
-// wrongField reports the first value that cannot be decoded. It searches for this value itself, because the decoder's
-// error names Go types and often has no path.
+// wrongField reports the first value that cannot be decoded. wrongField does not take the value from the decoder's
+// error, because this error names Go types and often has no path.
 func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Problem {
 	root, err := decodedJSON(fields)
 	if err != nil {
