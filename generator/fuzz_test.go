@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// Limits for one document. On an idle machine, a document needs far less time and memory, but the machine that runs the
-// fuzzer may be busy.
+// Limits for one document. The limits are high, because the machine that runs the fuzzer may be busy. On an idle
+// machine, a document needs far less time and memory.
 const (
 	fuzzTime   = 20 * time.Second
 	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes
@@ -77,7 +77,7 @@ func bounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {
 		debug.SetTraceback("all")
-		panic("one input took more than " + fuzzTime.String()) //nolint:forbidigo // nothing else ends a function that hangs
+		panic("one input took more than " + fuzzTime.String()) //nolint:forbidigo // only a panic ends a function that hangs
 	})
 	defer timer.Stop()
 	run()

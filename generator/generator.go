@@ -82,9 +82,8 @@ type documents struct {
 }
 
 // Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a
-// problem.List, and the result contains the environments that have no problems, but not their objects. For an unknown
-// environment, the error is a load.EnvironmentError. Any other error is a fault, which is a mistake of trainyard
-// itself.
+// problem.List. The result then contains the environments without problems, but no objects. For an unknown environment,
+// the error is a load.EnvironmentError. Any other error is a fault, which is a mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -223,7 +222,8 @@ func (p *Pipeline) Fields() ([]schema.Field, error) {
 	return schema.Fields(e), nil
 }
 
-// Schema returns the schema of documents or, if layers is true, of layers. The format is one of schema.Formats.
+// Schema returns the schema of documents. If layers is true, it returns the schema of layers instead. The format is one
+// of schema.Formats.
 func (p *Pipeline) Schema(format string, layers bool) ([]byte, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

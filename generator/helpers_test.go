@@ -24,7 +24,7 @@ type sharedPool struct {
 	uses int
 }
 
-// load loads a document, and lets its stages use the shared evaluators.
+// load loads a document whose stages then use the shared evaluators.
 func (s *sharedPool) load(ctx context.Context, layers ...Input) (*documents, error) {
 	d, err := New(trainyard.CUE).load(ctx, Request{Layers: layers})
 	if err != nil {
@@ -73,7 +73,7 @@ func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	return list
 }
 
-// contains reports whether a position is in a text, or at the end of one of its lines.
+// contains reports whether a position is in the text of a layer. The end of a line is also a valid position.
 func contains(layer Input, p problem.Position) bool {
 	if p.File != layer.Name {
 		return false

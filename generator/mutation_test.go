@@ -18,7 +18,8 @@ import (
 // mutations is the number of changes that the test tries. A failure reports the seed and the number of the change.
 const mutations = 2000
 
-// mutant is a document with one change, and the lines and words that a problem may name to refer to the change.
+// mutant is a document with one change. A problem refers to the change if it names a line of the field at, or a word of
+// the field words.
 type mutant struct {
 	lines []string // of the changed text
 	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
@@ -26,8 +27,8 @@ type mutant struct {
 }
 
 // TestMutationsAreReported makes one random change in a valid document. The pipeline must not panic, and a problem must
-// refer to the change: by the changed line, by the line of the mapping or list around it, or by a changed word. A
-// change that causes no problem is ignored.
+// refer to the change. The problem can name the changed line, the line of the mapping or list around the change, or a
+// changed word. A change that causes no problem is ignored.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := seedOf(t), mutations
 	if testing.Short() {
@@ -192,13 +193,13 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.around(line)
 		}},
 		{"truncate", func() {
-			for _, gone := range m.lines[line+1:] { // lost sections of spec, to which other sections may refer
+			for _, gone := range m.lines[line+1:] { // other sections may refer to the lost sections of spec
 				if part := keyAndValue.FindStringSubmatch(gone); part != nil && strings.HasPrefix(gone, "  "+part[1]) {
 					m.words = append(m.words, part[1])
 				}
 			}
 			m.lines = append(m.lines[:line], m.lines[line][:random.IntN(len(m.lines[line]))])
-			m.at = append(m.at, line) // the line above, because the text ends there if this line is now empty
+			m.at = append(m.at, line) // if the last line is now empty, the text ends at the line above
 		}},
 		{"delete a character", func() {
 			at := random.IntN(len(m.lines[line]))
@@ -224,8 +225,8 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// around allows a problem to name the line before or after the change instead, because it can be unclear which of two
-// lines is wrong.
+// around allows a problem to name the line before or after the change. For some changes, the line with the mistake is
+// unclear.
 func (m *mutant) around(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {

@@ -31,7 +31,8 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	var all problem.List
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
-		// The values that YAML aliases repeat share a position, so equal problems at one position are one mistake.
+		// If a YAML alias repeats a value, the copies have the same position. Equal problems at one position are
+		// therefore one mistake.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

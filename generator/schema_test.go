@@ -95,13 +95,13 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 }
 
 // inSchema reports whether the JSON Schema can find a problem. The JSON Schema cannot check most rules about several
-// values, references to names elsewhere in the document, or values that are invalid although their form is valid.
+// values, or references to names elsewhere in the document. It also accepts invalid values that have a valid form.
 func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
 
-// compare checks a document with our CUE and with the JSON Schema, in each environment of the document, and returns the
-// first difference. compare ignores texts that cannot be read.
+// compare checks each environment of a document with our CUE and with the JSON Schema, and returns the first
+// difference. Unreadable texts are ignored.
 func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	t.Helper()
 	d, err := j.load(t.Context(), layers...)
@@ -159,8 +159,8 @@ func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	return ""
 }
 
-// disagree checks a value with a JSON Schema. disagree describes the difference if only the JSON Schema or only our CUE
-// refuses the value.
+// disagree checks a value with a JSON Schema. If only the JSON Schema or only our CUE refuses the value, disagree
+// describes the difference.
 func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -42,8 +42,8 @@ var choices = map[string][]string{
 	"scope":                  {"namespace", "cluster"},
 }
 
-// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. Each object must
-// equal the object that is generated from a document with only this object's runtime.
+// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. Each object must equal
+// the object that is generated if the document has only one runtime.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
