@@ -130,21 +130,19 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
 			i := start(t).interrupted(t, runtime)
-			i.whenTraining(t, func(jobs.View) error {
-				if err := i.suspend(i.key(), true); err != nil {
-					return err
-				}
-				i.awaitNoPods(t)
-				return i.suspend(i.key(), false)
-			})
+			i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
 			i.expectUndisturbedLosses(t, i.run(t, i.job))
 			i.expectSignals(t, map[string]string{"0": "train-launcher-0-0", "1": "train-launcher-0-0", "2": "train-node-0-0", "3": "train-node-0-0"})
 		})
 	}
 }
 
-func (i interruptedTraining) awaitNoPods(t *testing.T) {
+// suspendAndResume suspends the job, waits until its pods have ended, and resumes the job.
+func (i interruptedTraining) suspendAndResume(t *testing.T) error {
 	t.Helper()
+	if err := i.suspend(i.key(), true); err != nil {
+		return err
+	}
 	poll.Until(t, podTimeout, func(ctx context.Context) error {
 		view, err := i.jobs.Get(ctx, i.key())
 		if err == nil && len(view.Pods) > 0 {
@@ -152,6 +150,7 @@ func (i interruptedTraining) awaitNoPods(t *testing.T) {
 		}
 		return err
 	})
+	return i.suspend(i.key(), false)
 }
 
 // expectSignals checks which ranks got SIGTERM, and on which hosts.

@@ -123,13 +123,7 @@ func TestRanksNeedTheStopHook(t *testing.T) {
 		}
 	})
 	i := s.interrupted(t, name)
-	i.whenTraining(t, func(jobs.View) error {
-		if err := i.suspend(i.key(), true); err != nil {
-			return err
-		}
-		i.awaitNoPods(t)
-		return i.suspend(i.key(), false)
-	})
+	i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
 	i.expectUndisturbedLosses(t, i.run(t, i.job))
 	if signals, err := filepath.Glob(i.path("losses.json.signal.[23]")); err != nil || len(signals) > 0 {
 		t.Errorf("ranks of the node got SIGTERM: %v %v", signals, err)
