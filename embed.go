@@ -4,12 +4,12 @@ package trainyard
 
 import "embed"
 
-// CUE holds the files of every schema, runtime, policy, dashboard and builder, as a CUE module.
+// CUE is the embedded CUE module: the files of all schemas, runtimes, policies, dashboards and builders.
 //
 //go:embed cue.mod/module.cue schemas/*/*.cue runtimes/*.cue policies/*/*.cue policies/*/*/*.cue grafana/*.cue grafana/*/*.cue generator/*/*.cue generator/objects/*/*.cue
 var CUE embed.FS
 
-// Examples holds the platform documents of examples/. Each example is one folder.
+// Examples contains the platform documents of the folder examples/. Each subfolder is one example.
 //
 //go:embed examples/*/platform.yaml
 var Examples embed.FS
