@@ -56,7 +56,7 @@ test "$(id -u)" -eq 0 || give_up "only root can install packages"
 
 echo "installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-export RUNLEVEL=1 # this means single-user mode, in which invoke-rc.d starts no service
+export RUNLEVEL=1 # RUNLEVEL 1 is single-user mode, in which invoke-rc.d starts no service
 apt-get update -qq
 # shellcheck disable=SC2086 # one argument per package
 apt-get install -y -qq --no-install-recommends $missing >/dev/null || give_up "apt-get failed"

@@ -3,10 +3,12 @@
 
 TOOLS_BIN := .tools/bin
 
-# Each folder pins one version of Trainer and JobSet. The binaries of each version have their own folder.
+# TRAINER_TOOLS lists folders below tools/, each of which pins one version of Trainer and JobSet. The binaries of each
+# version have their own folder.
 TRAINER_TOOLS := trainer-2.3 trainer-2.1
 
-# Each folder pins one version of Trainer. Tests read only the manifests of these versions.
+# TRAINER_MANIFESTS lists folders below tools/, each of which pins one version of Trainer. Tests read the manifests of
+# these versions.
 TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 
 # The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and last
@@ -29,7 +31,8 @@ SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-ma
 PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kustomize network-policies \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# Each folder pins a version of Kueue, and a version of Trainer that this version of Kueue supports.
+# KUEUE_TOOLS lists folders below tools/. Each folder pins a version of Kueue, and a version of Trainer that this
+# version of Kueue supports.
 KUEUE_TOOLS := kueue-0.19 kueue-0.15
 QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
@@ -38,7 +41,8 @@ QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOO
 ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kustomize argocd argocd-types trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
 # $(call build-tool,package,time of the first build,more arguments of go build)
-# go build does not write a binary that has not changed, so make would build it again each time without touch.
+# go build does not write a binary that has not changed. touch updates the time of the binary, because make would
+# otherwise build it again each time.
 define build-tool
 	@echo "building $(@:$(TOOLS_BIN)/%=%) (about $2 the first time)"
 	@mkdir -p $(@D)
@@ -157,8 +161,8 @@ $(TOOLS_BIN)/%/trainer-controller-manager: tools/%/go.mod tools/%/go.sum
 $(TOOLS_BIN)/%/kueue: tools/%/go.mod tools/%/go.sum
 	$(call build-tool,sigs.k8s.io/kueue/cmd/kueue,8 minutes)
 
-# This is not a file target, because users can delete the module cache. The command takes milliseconds if the cache
-# contains the modules.
+# The target trainer-manifests is phony, because users can delete the module cache. The command takes milliseconds if
+# the cache contains the modules.
 .PHONY: trainer-manifests
 trainer-manifests:
 	@for t in $(TRAINER_MANIFESTS); do \

@@ -1,4 +1,4 @@
-// Package cue pins the cue command that the benchmarks compare with.
+// Package cue pins the cue command, with which the benchmarks compare trainyard.
 module github.com/trainyard/trainyard/tools/cue
 
 go 1.26.0

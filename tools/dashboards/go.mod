@@ -5,9 +5,10 @@ go 1.26.0
 
 toolchain go1.26.8
 
-// The package in the next directive has no imports, so `go mod tidy` keeps the requirement and adds no
-// others. The operator of Perses has no package without imports, so `go mod tidy` removes its line here and its line in
-// go.sum. Add these two lines again afterwards.
+// The tool directive makes `go mod tidy` keep the requirement of grafana-operator. The package in the directive has no
+// imports, so `go mod tidy` adds no other requirements. The operator of Perses has no package without imports, so `go
+// mod tidy` removes perses-operator from go.mod and go.sum. After `go mod tidy`, add the removed line in both files
+// again.
 tool github.com/grafana/grafana-operator/v5/embeds
 
 require (

@@ -1,4 +1,4 @@
-// Package helm-3 pins the Helm 3 that charts are rendered and linted with.
+// Package helm-3 pins Helm 3, which renders and lints charts in tests.
 module github.com/trainyard/trainyard/tools/helm-3
 
 go 1.26.0

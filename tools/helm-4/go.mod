@@ -1,4 +1,4 @@
-// Package helm-4 pins the Helm 4 that charts are rendered and linted with.
+// Package helm-4 pins Helm 4, which renders and lints charts in tests.
 module github.com/trainyard/trainyard/tools/helm-4
 
 go 1.26.0

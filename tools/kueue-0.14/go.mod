@@ -5,7 +5,8 @@ go 1.26.0
 
 toolchain go1.26.8
 
-// The package in the next directive has no imports, so `go mod tidy` keeps the requirement and adds no others.
+// The tool directive makes `go mod tidy` keep the requirement. The package in the directive has no imports, so `go mod
+// tidy` adds no other requirements.
 tool sigs.k8s.io/kueue/pkg/util/strings
 
 require sigs.k8s.io/kueue v0.14.8 // indirect

@@ -1,4 +1,4 @@
-// Package kustomize pins the kustomize that renders upstream manifests and checks ours.
+// Package kustomize pins kustomize, which renders upstream manifests and checks the manifests of trainyard.
 module github.com/trainyard/trainyard/tools/kustomize
 
 go 1.26.0

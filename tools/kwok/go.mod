@@ -1,4 +1,4 @@
-// Package kwok pins the simulator of nodes and pods for clusters without any.
+// Package kwok pins kwok, which simulates nodes and pods in clusters without real nodes.
 module github.com/trainyard/trainyard/tools/kwok
 
 go 1.26.0

@@ -1,4 +1,4 @@
-// Package network-policies pins what enforces NetworkPolicies in tests.
+// Package network-policies pins kube-network-policies, which enforces NetworkPolicies in tests.
 module github.com/trainyard/trainyard/tools/network-policies
 
 go 1.26.0

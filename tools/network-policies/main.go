@@ -1,8 +1,9 @@
 // Command network-policies enforces the NetworkPolicies of a cluster, with the engine of
 // kube-network-policies. The engine's own command runs only inside a cluster. This command takes a kubeconfig instead.
 //
-// The command reads packets from a netfilter queue, which the engine fills with nftables rules. If the kernel does
-// not support these rules, the engine continues, and the caller must fill the queue with iptables.
+// The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to this queue. If
+// the kernel does not support the rules, the engine continues without them. The caller must then send packets to the
+// queue with iptables.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package olm-bundle checks manifests with OLM's own library. It is a module of its own because the library cannot load
-// bundles with the version of apimachinery that the root module requires.
+// Package olm-bundle checks manifests with OLM's own library. The module is separate from the root module, because
+// OLM's library cannot load bundles with the root module's version of apimachinery.
 module github.com/trainyard/trainyard/tools/olm-bundle
 
 go 1.26.0

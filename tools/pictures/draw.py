@@ -13,7 +13,7 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 - only after the backend is chosen
+import matplotlib.pyplot as plt  # noqa: E402 - must be imported after matplotlib.use
 from matplotlib.patches import Rectangle  # noqa: E402
 from PIL import Image  # noqa: E402
 from PIL.PngImagePlugin import PngInfo  # noqa: E402

@@ -1,4 +1,4 @@
-// Package trainer-2.3 pins Kubeflow Trainer 2.3 and the JobSet it is released with.
+// Package trainer-2.3 pins Kubeflow Trainer 2.3 and the JobSet version of this Trainer release.
 module github.com/trainyard/trainyard/tools/trainer-2.3
 
 go 1.26.0
