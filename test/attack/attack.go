@@ -28,8 +28,8 @@ const timeout = 3 * time.Minute
 
 // Attack counts the answers to the TrainJobs that an editor submits.
 type Attack struct {
-	// Admitted counts TrainJobs that the policy admitted. Policy and Rights count refusals by the policy and for lack of
-	// rights.
+	// Admitted counts TrainJobs that the admission policy admitted. Policy counts refusals by the admission policy. Rights
+	// counts refusals that RBAC causes.
 	Admitted, Policy, Rights atomic.Int64
 }
 
@@ -72,12 +72,14 @@ func (a *Attack) submit(ctx context.Context, editor client.Client, namespace str
 	case apierrors.IsForbidden(err):
 		a.Rights.Add(1)
 	case strings.Contains(err.Error(), "admission webhook"):
-		// Trainer's webhook runs after the policy, and refuses runtimes that do not exist. So the policy admitted the TrainJob.
+		// Trainer's webhook runs after the policy, and refuses runtimes that do not exist. A refusal by the webhook therefore
+		// shows that the policy admitted the TrainJob.
 		a.Admitted.Add(1)
 	}
 }
 
-// Rounds returns the number of times that a test adds and removes a tenant, which is TRAINYARD_ONBOARDINGS or the default.
+// Rounds returns how often a test adds and removes a tenant. The environment variable TRAINYARD_ONBOARDINGS sets the
+// number, and byDefault is the default.
 func Rounds(t testing.TB, byDefault int) int {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_ONBOARDINGS")
@@ -91,7 +93,7 @@ func Rounds(t testing.TB, byDefault int) int {
 	return rounds
 }
 
-// Await waits until a counter of the attack is ten higher than now.
+// Await waits until a counter of the attack has increased by 10.
 func (a *Attack) Await(t testing.TB, counter *atomic.Int64) {
 	t.Helper()
 	want := counter.Load() + 10
