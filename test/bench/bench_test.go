@@ -74,7 +74,7 @@ func TestMeasureReportsStderrOfFailedCommands(t *testing.T) {
 	}
 }
 
-// TestQuickCasesAreMeasuredMoreOften also checks that the cases take turns.
+// TestQuickCasesAreMeasuredMoreOften checks the number of samples of each case, and the order in which the cases run.
 func TestQuickCasesAreMeasuredMoreOften(t *testing.T) {
 	starter, err := os.Executable()
 	if err != nil {

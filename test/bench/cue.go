@@ -10,8 +10,8 @@ import (
 )
 
 // stream is a CUE package that evaluates every object completely. trainyard itself lets CUE evaluate each shape only
-// once, and fills in the parameters in Go. The tenants of workload W have no settings, so their policies are built
-// with empty settings.
+// once, and fills in the parameters in Go. The package builds the policies of tenants with empty settings, because the
+// tenants of workload W have no settings.
 const stream = `package evaluate
 
 import (

@@ -20,7 +20,7 @@ type bench struct {
 	want     objects // the objects of workload W
 	acme     int     // the number of objects of examples/acme
 	parser   parser
-	revision int // the revision of the document that revise wrote last
+	revision int // the revision of the last document that the method revise wrote
 	aside    int // the number of folders that were moved aside
 }
 

@@ -43,7 +43,7 @@ func (b *bench) build(dir, output string) Command {
 	return Command{Args: []string{b.programs["kustomize"], "build", dir}, Output: output}
 }
 
-// kustomization has those fields of a kustomization.yaml that the benchmarks use.
+// kustomization contains only the fields of kustomization.yaml that the benchmarks use.
 type kustomization struct {
 	Namespace   string            `json:"namespace,omitempty"`
 	Labels      []labels          `json:"labels,omitempty"`
@@ -124,7 +124,7 @@ func withoutTenant(file string) ([]byte, error) {
 	}
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
-	// kustomize sets the namespaces of those subjects whose ServiceAccounts are part of the build.
+	// If a subject's ServiceAccount is part of the build, kustomize sets the namespace of the subject.
 	for _, subject := range subjects {
 		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
 			delete(s, "namespace")

@@ -67,7 +67,7 @@ const (
 	figuresEnd   = "<!-- Figures: end. -->\n"
 )
 
-// UpdateDocs replaces the figures in a Markdown file.
+// UpdateDocs replaces the figures in a Markdown file with the figures of the report.
 func (r *Report) UpdateDocs(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -59,7 +59,7 @@ func (r *Report) find(id string) (Result, bool) {
 type Exponent struct {
 	Title        string  `json:"title"`
 	Whole        float64 `json:"whole"`        // the exponent for the CPU time of whole processes
-	WithoutStart float64 `json:"withoutStart"` // the exponent after subtracting the CPU time of examples/minimal
+	WithoutStart float64 `json:"withoutStart"` // the exponent for the CPU time minus the CPU time of examples/minimal
 }
 
 // Exponents returns one exponent for each series of cases, if all cases of the series were measured.
@@ -102,13 +102,13 @@ func (r *Report) points(ids []string) ([]point, bool) {
 type Ratio struct {
 	Title string  `json:"title"`
 	Times float64 `json:"times"`
-	Best  bool    `json:"best,omitempty"` // whether this is kustomize's faster layout
+	Best  bool    `json:"best,omitempty"` // whether kustomize was faster with this layout than with the other one
 }
 
 // Ratios returns the ratios of all pairs that were measured.
 func (r *Report) Ratios() []Ratio {
 	var found []Ratio
-	best := -1 // index of kustomize's faster layout
+	best := -1 // the index in found of kustomize's faster layout
 	for _, pair := range []struct{ other, trainyard string }{
 		{caseFlat, casePlain}, {caseOverlays, casePlain}, {caseCUE, casePlain}, {caseCUETenant, caseTenant},
 	} {

@@ -29,7 +29,7 @@ func Run(o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a failure does no harm, because the folder is temporary
+	defer func() { _ = os.RemoveAll(dir) }() // errors are ignored, because the folder is temporary
 	began := time.Now()
 	b := &bench{dir: dir, starter: o.Starter, progress: func(format string, arguments ...any) {
 		fmt.Fprintf(o.Progress, "%5.0fs  "+format+"\n", append([]any{time.Since(began).Seconds()}, arguments...)...)

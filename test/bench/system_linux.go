@@ -26,7 +26,7 @@ func filesystem(dir string) string {
 	if err := syscall.Statfs(dir, &found); err != nil {
 		return "an unknown file system"
 	}
-	if name, ok := filesystems[int64(found.Type)]; ok { //nolint:unconvert // the field's type depends on the processor
+	if name, ok := filesystems[int64(found.Type)]; ok { //nolint:unconvert // the type of found.Type varies by processor
 		return name
 	}
 	return fmt.Sprintf("file system %#x", found.Type)

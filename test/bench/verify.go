@@ -41,7 +41,7 @@ func objectsIn(dir string) (found int, err error) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		found += bytes.Count(text, []byte("\nkind: ")) // only the field kind of the object itself is not indented
+		found += bytes.Count(text, []byte("\nkind: ")) // each object has exactly one unindented field kind
 		return err
 	})
 	if err != nil {
@@ -50,7 +50,8 @@ func objectsIn(dir string) (found int, err error) {
 	return found, nil
 }
 
-// read reads the objects of W from files. The function pattern returns a glob for the files of an environment.
+// read reads the objects of W from files. The parameter pattern is a function that returns a glob for the files of an
+// environment.
 func (b *bench) read(pattern func(environment string) string) (objects, error) {
 	found := objects{}
 	for e := range workload.W.Environments {

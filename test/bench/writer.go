@@ -47,7 +47,7 @@ func readWriter(out []byte) ([]WriterResult, error) {
 			continue // not a benchmark result
 		}
 		name := strings.TrimPrefix(line.Name, "BenchmarkReplace/")
-		if i := strings.LastIndex(name, "-"); i > 0 { // the suffix is the number of processors
+		if i := strings.LastIndex(name, "-"); i > 0 { // the suffix of the name is the number of processors
 			name = name[:i]
 		}
 		if !slices.Contains(order, name) {

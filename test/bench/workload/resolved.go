@@ -7,8 +7,8 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// Resolved returns the document of one environment as YAML. The document contains only the given number of tenants.
-// The environment's patch is already merged into the document, because only trainyard supports environments.
+// Resolved returns the document of one environment as YAML. The document contains only the given number of tenants. The
+// environment's patch is already merged into the document, because the compared programs do not support environments.
 func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	whole := s.spec()
 	patch := whole.Environments[Environment(environment)]

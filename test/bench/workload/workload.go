@@ -10,12 +10,12 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Size is the size of a document. The schema allows at most 256 keys in a mapping and 64 items in a list, so a
-// tenant can list at most 64 runtimes.
+// Size is the size of a document. The schema allows at most 256 keys in a mapping and at most 64 items in a list. A
+// tenant's runtimes are a list, so a tenant can have at most 64 runtimes.
 type Size struct {
-	Runtimes     int // each with scope: namespace
-	Tenants      int // each lists all runtimes
-	Environments int // each changes a few values
+	Runtimes     int // each runtime has scope: namespace
+	Tenants      int // each tenant lists all runtimes
+	Environments int // each environment changes a few values
 }
 
 // W is the workload to which all speed targets apply. It has 2,000 TrainingRuntimes.
@@ -29,7 +29,7 @@ func Sizes() map[string]Size {
 		"W/5":  {Runtimes: 20, Tenants: 5, Environments: 4},
 		"5W":   {Runtimes: 20, Tenants: 125, Environments: 4},
 
-		// These workloads have the same number of tenants as W, but a different number of runtimes.
+		// The following workloads have as many tenants as W, but fewer or more runtimes.
 		"W/2-runtimes": {Runtimes: 10, Tenants: 25, Environments: 4},
 		"3W-runtimes":  {Runtimes: 60, Tenants: 25, Environments: 4},
 	}
@@ -85,8 +85,8 @@ func write(spec any) ([]byte, error) {
 	return text, nil
 }
 
-// spec is the content of the field spec in a document. An environment is also a spec, with only the values that the
-// environment changes.
+// spec is the content of the field spec in a document. An environment has the type spec too, but contains only the
+// values that the environment changes.
 type spec struct {
 	Target       mapping            `json:"target,omitempty"`
 	Ceilings     mapping            `json:"ceilings"`
