@@ -33,7 +33,7 @@ func (j *TrainJob) NamespacedRuntime(name string) *TrainJob {
 	return j
 }
 
-// Nodes requests n nodes. The launcher is one of these nodes if the runtime runs the launcher as a node.
+// Nodes requests n nodes. If the runtime runs the launcher as a node, the launcher is one of the n nodes.
 func (j *TrainJob) Nodes(n int32) *TrainJob {
 	j.trainer().NumNodes = &n
 	return j
