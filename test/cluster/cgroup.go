@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRoot is the parent control group of all pods, as a path in each hierarchy.
+// cgroupRoot is the path of the control group below which all pods run. The path is the same in each hierarchy.
 const cgroupRoot = "/trainyard-sandbox"
 
 // hierarchy is a mounted tree of control groups. With version 1 of control groups, a machine has about one
@@ -50,7 +50,7 @@ func hierarchies() ([]hierarchy, error) {
 	return found, nil
 }
 
-// createCgroup creates a control group in every hierarchy. The kubelet does not start if its group is missing.
+// createCgroup creates a control group in every hierarchy. The kubelet does not start if its control group is missing.
 func createCgroup(group string) error {
 	all, err := hierarchies()
 	if err != nil {

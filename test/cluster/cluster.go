@@ -39,7 +39,7 @@ type cluster struct {
 // step is a part of bringing a cluster up, such as the start of etcd.
 type step struct {
 	name  string
-	level Level // the level that needs this step; every level needs the steps of ControlPlane
+	level Level // the level at which the step runs; the steps of ControlPlane run at every level
 	do    func(context.Context) error
 }
 
@@ -147,7 +147,7 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// daemon describes a server of the cluster in dir. The server may be stopped.
+// daemon describes a server of the cluster in dir, even if the server does not run.
 func daemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

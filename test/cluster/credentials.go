@@ -71,7 +71,7 @@ func (c *cluster) writeServerCertificates(ca authority) error {
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+domain); err != nil {
 		return err
 	}
-	// The API server uses this certificate when it requests logs from kubelets.
+	// The API server uses the certificate apiserver-kubelet when it requests logs from kubelets.
 	if err := ca.writeCertificate("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{masters}}); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func removeLinks(dir string) error {
 }
 
 // removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. All container runtimes of
-// the machine keep such results in the same folder.
+// the machine cache their results in the same folder.
 func removeNetworkResults(dir string) error {
 	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {

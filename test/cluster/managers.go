@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// kueueFor returns the tools of the Kueue version that supports this version of Trainer.
+// kueueFor returns the tools for a version of Kueue that supports the given version of Trainer.
 func kueueFor(trainer string) (upstream.Toolbox, error) {
 	folder, found := map[string]string{"trainer-2.3": "kueue-0.19", "trainer-2.1": "kueue-0.15"}[trainer]
 	if !found {

@@ -139,9 +139,10 @@ func ip(args ...string) error {
 	return nil
 }
 
-// kernelSettings lists the settings below /proc/sys that kubelets and the bridge plugin change. For kubelets, the
-// source is pkg/kubelet/cm/container_manager_linux.go of Kubernetes. The bridge plugin turns on forwarding, which
-// also changes other network settings. ip_forward comes first, because writing it resets the other network settings.
+// kernelSettings lists the settings below /proc/sys that kubelets and the bridge plugin change. The settings that
+// kubelets change are listed in pkg/kubelet/cm/container_manager_linux.go of Kubernetes. The bridge plugin turns on
+// forwarding, which also changes other network settings. ip_forward comes first, because writing it resets the other
+// network settings.
 var kernelSettings = []string{
 	"net/ipv4/ip_forward", "net/ipv4/conf/*/forwarding", "net/ipv4/conf/*/accept_redirects",
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",

@@ -25,7 +25,7 @@ import (
 type node struct {
 	name   string
 	number int    // from 1 to maxNodes
-	host   int    // the value of the field Host of state
+	host   int    // the third number in the cluster's loopback addresses
 	dir    string // the folder of its files
 }
 
@@ -42,7 +42,7 @@ func (s state) nodes(dir string) []node {
 	return all
 }
 
-// eachNode returns a step that calls the function do for one node after the other.
+// eachNode returns a step that calls the function do for each node in turn.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, n := range c.state.nodes(c.Dir) {

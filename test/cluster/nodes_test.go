@@ -67,7 +67,7 @@ func dialFrom(t *testing.T, node, address string) error {
 	}
 	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked, so that no other goroutine uses this thread
+		runtime.LockOSThread() // the thread stays locked, so that no other goroutine uses it
 		result <- func() error {
 			file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pids[0]))
 			if err != nil {

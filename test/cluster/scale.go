@@ -42,7 +42,7 @@ func (c *cluster) startKwok(ctx context.Context) error {
 	return c.run(ctx, "kwok", exec.Command(c.tools.Path("kwok"),
 		"--kubeconfig="+c.kubeconfig("kwok"), "--config="+c.path("stages.yaml"), "--server-address="+at,
 		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
-		"--cidr="+subnet, // addresses of simulated pods, which no packet reaches
+		"--cidr="+subnet, // simulated pods have addresses, but receive no packets
 	), upstream.OK("http://"+at+"/healthz"))
 }
 

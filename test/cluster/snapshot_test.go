@@ -117,7 +117,7 @@ func controlGroups(t *testing.T) []string {
 	})
 }
 
-// listing lists the contents of those folders that exist.
+// listing lists the contents of folders, and ignores folders that do not exist.
 func listing(folders ...string) []string {
 	var found []string
 	for _, folder := range folders {

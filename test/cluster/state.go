@@ -23,7 +23,7 @@ type state struct {
 	Trainer string            `json:"trainer"`
 	Kueue   bool              `json:"kueue,omitempty"`
 	Host    int               `json:"host"`              // the third number in the loopback addresses of the cluster
-	Sysctls map[string]string `json:"sysctls,omitempty"` // kernel settings before the cluster, by path below /proc/sys
+	Sysctls map[string]string `json:"sysctls,omitempty"` // original kernel settings, by path below /proc/sys
 	Absent  []string          `json:"absent,omitempty"`  // shared folders that did not exist before the cluster
 }
 
@@ -105,8 +105,9 @@ func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
 
-// freeHost returns a number that no other cluster uses as the third number of its loopback addresses. The search
-// starts at a hash of the folder, so that two clusters that start at the same time rarely choose the same number.
+// freeHost chooses the third number in the loopback addresses of a new cluster. No other cluster uses this number. The
+// search starts at a hash of the folder, so that two clusters that start at the same time rarely choose the same
+// number.
 func freeHost(dir string) (int, error) {
 	const hosts = 256
 	hash := fnv.New32a()

@@ -94,7 +94,7 @@ func TestControlGroupsAreCreatedFromTheTop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // the second time, all groups exist
+	for range 2 { // in the second iteration, all groups already exist
 		for _, group := range withParents("/a/b") {
 			if err := root.create(group); err != nil {
 				t.Fatal(err)

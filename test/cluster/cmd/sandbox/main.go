@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	log.SetLogger(logr.Discard()) // failures are returned as errors
+	log.SetLogger(logr.Discard()) // no logs are needed, because failures are returned as errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil {
