@@ -10,7 +10,8 @@ import (
 type Step struct {
 	File, Command string
 
-	// Shell is true for a fence marked "shell". Command is then the fence's whole text, which can have several lines.
+	// Shell is true for a fence marked "shell". In this case, Command is the whole text of the fence, which can have
+	// several lines.
 	Shell bool
 
 	// Lines contains the lines of the file, or the expected output of the command.

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// makeTarget matches make commands. A reader does not run these commands, because they would start the same test
-// again or take many minutes. The reader checks only that the make target exists.
+// makeTarget matches make commands. A reader does not run make commands, because they would start the same test again
+// or take many minutes. The reader checks only that the make target exists.
 var makeTarget = regexp.MustCompile(`^make [a-z][a-z -]*$`)
 
 // goBuild matches commands that build one program of this repository into /tmp.
