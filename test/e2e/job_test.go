@@ -72,7 +72,7 @@ type verdict struct {
 func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
-	t.Cleanup(func() { // the cluster may stay up for the next run
+	t.Cleanup(func() { // a later test run may use the same cluster
 		_, _ = s.kubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
 	t.Cleanup(func() {
@@ -103,7 +103,7 @@ func (s *sandbox) ranks(t *testing.T, view jobs.View) []string {
 	t.Helper()
 	launcher := view.PodsOf(jobs.Launcher)
 	if len(launcher) != 1 {
-		return nil // the pods of a failed job are deleted
+		return nil // the launcher of a failed job is already deleted
 	}
 	log, err := s.jobs.Log(t.Context(), launcher[0], jobs.MainContainer, 1000)
 	if err != nil {

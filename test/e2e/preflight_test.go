@@ -162,7 +162,7 @@ func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	var lost []string
 	for _, f := range got.verdict.Failed {
 		lost = append(lost, f.Host)
-		// The cause varies with the time at which the network bridge notices that the cluster node is gone.
+		// The cause depends on how soon the network bridge notices that the cluster node is gone.
 		if f.Cause != "timeout" && f.Cause != "unreachable" && f.Cause != "unresolvable" {
 			t.Errorf("the verdict on %s is %q, want a timeout or an unreachable host", f.Host, f.String())
 		}

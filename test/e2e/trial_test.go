@@ -76,9 +76,9 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress.
-// The line of a passed check may lack details: if the command sees a later check pass first, it has no details of the
-// earlier check.
+// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress. The
+// line of a passed check may lack details. The command has no details of a check if it first notices that a later check
+// has passed.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -150,7 +150,7 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 			"openmpi", func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
 			},
-			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // the number of the node that fails first varies
+			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // without a number, because any node can fail first
 		},
 		"a user that the namespace forbids": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) { setUser(spec, asRoot) },
