@@ -46,7 +46,7 @@ func table(t *testing.T, page string, columns ...string) [][]string {
 // all packages below it.
 type pattern struct {
 	path   string
-	coming bool // true if the packages do not exist yet
+	coming bool // whether the packages are planned but do not exist yet
 }
 
 func (p pattern) covers(importPath string) bool { return covers(p.path, importPath) }
@@ -81,8 +81,8 @@ func patterns(t *testing.T, cell string) []pattern {
 	return all
 }
 
-// The architecture page lists the functions through which the command generate runs. These constants limit the list,
-// so that a new contributor can read all listed functions in an hour.
+// The architecture page lists the functions through which the command generate runs. maxTraced and maxTracedFiles limit
+// this list, so that a new contributor can read all listed functions in an hour.
 const (
 	maxTraced      = 40 // functions
 	maxTracedFiles = 20

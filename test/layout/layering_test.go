@@ -100,10 +100,10 @@ func (b ban) violations(all []pkg) []string {
 	return found
 }
 
-// reached returns the imports of package p that the forbidden pattern target must not match. If target matches
-// packages of this repository or of CUE, the result contains direct and indirect imports. Otherwise it contains only
-// direct imports, because this project cannot change the imports of other modules. As an exception, commands may
-// import CUE indirectly, through the generator.
+// reached returns the imports of package p to which a ban of the pattern target applies. Bans of packages of this
+// repository or of CUE apply to direct and indirect imports. Other bans apply only to direct imports, because this
+// project cannot change the imports of other modules. As an exception, commands may import CUE indirectly, through the
+// generator.
 func (target pattern) reached(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
