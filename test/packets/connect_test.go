@@ -14,8 +14,8 @@ import (
 )
 
 // timeout is the time after which a connection counts as failed. Successful connections take milliseconds. While the
-// policy agent is busy, they take a few seconds, because the kernel resends an unanswered packet after 1 and 3
-// seconds.
+// policy agent is busy, connections can take a few seconds, because the kernel resends an unanswered packet after 1 and
+// 3 seconds.
 const timeout = 5 * time.Second
 
 // ports lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports that appear

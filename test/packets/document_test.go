@@ -19,7 +19,7 @@ import (
 // connections that these documents allow.
 const page = "docs/networks.md"
 
-// These are the paths that the page gives to its platform documents.
+// anyPort and pinned are the paths of the platform documents that docs/networks.md shows.
 const (
 	anyPort = "/tmp/networks.yaml"
 	pinned  = "/tmp/ports.yaml"

@@ -37,7 +37,7 @@ func runMPI(t *testing.T, document string, launcher, node *host) {
 		pods[role].AddHost(launcher.address, "a-launcher-0-0.a")
 		pods[role].AddHost(node.address, "a-node-0-0.a")
 	}
-	node.closeListeners() // sshd needs one of the ports
+	node.closeListeners() // the listeners would occupy the port of sshd
 	identity := podrunner.Container(t, specs["node"].InitContainers, "identity")
 	node.in(t, func() {
 		pods["node"].Run(identity)

@@ -72,7 +72,7 @@ func onLockedThread(t testing.TB, do func()) {
 	original := open(t, "/proc/thread-self/ns/net")
 	defer func() {
 		if err := unix.Setns(int(original.Fd()), unix.CLONE_NEWNET); err == nil {
-			runtime.UnlockOSThread() // otherwise the thread stays locked, and ends with its goroutine
+			runtime.UnlockOSThread() // if Setns fails, the thread stays locked, and ends with its goroutine
 		}
 		_ = original.Close()
 	}()

@@ -28,7 +28,7 @@ const (
 	nodeD     = "node of job d, team-legacy"
 	elsewhere = "elsewhere"
 
-	// These hosts differ from allowed destinations only in their labels.
+	// otherInKubeSystem and otherInMLflow differ from allowed destinations only in their labels.
 	otherInKubeSystem = "kube-proxy"
 	otherInMLflow     = "database"
 )
@@ -42,7 +42,7 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	})
 	w.startAgent(t)
 	t.Run("every connection passes without policies", func(t *testing.T) {
-		controlplane.Eventually(t, func(context.Context) error { // fails until the agent has started
+		controlplane.Eventually(t, func(context.Context) error { // the check fails until the agent has started
 			return w.check(t, launcherA, nodeA, "2222/tcp", true)
 		})
 		for from, reached := range w.matrix(t) {
@@ -224,7 +224,8 @@ func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	return open
 }
 
-// table formats the matrix in Markdown. Each row contains a host, and the ports of other hosts that it reaches.
+// table formats the matrix in Markdown. Each row contains a host, and the ports of other hosts to which this host can
+// connect.
 func (w *testbed) table(t *testing.T) string {
 	t.Helper()
 	matrix := w.matrix(t)

@@ -48,11 +48,11 @@ const queue = "100"
 
 // host is a pod, or a host outside the cluster.
 type host struct {
-	name         string // as in the table of docs/networks.md
-	namespace    string // of the pod; empty for a host outside the cluster
+	name         string // the host's name in the table of docs/networks.md
+	namespace    string // the pod's namespace; empty for a host outside the cluster
 	labels       map[string]string
 	address      string
-	undocumented bool // whether the table omits the host
+	undocumented bool // whether the table of docs/networks.md omits the host
 	*network
 }
 
