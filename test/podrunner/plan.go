@@ -20,7 +20,7 @@ type plan struct {
 	Links    map[string]string // symbolic links of the root
 	Files    map[string]string // files of the root
 	Folders  []string          // folders of the root
-	Mounts   []mount           // in the order of mounting
+	Mounts   []mount           // all mounts, in the order in which they are mounted
 	ReadOnly bool              // whether the root is read-only
 	Dir      string
 	Command  []string

@@ -143,7 +143,7 @@ func TestNoProcessSurvivesAPanic(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("PODRUNNER_TEST_PANIC") != "" {
 		sleeper(t, "7654321")
-		panic("on purpose") //nolint:forbidigo // the test needs a panic
+		panic("on purpose") //nolint:forbidigo // the test looks for processes that survive a panic
 	}
 	self := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestNoProcessSurvivesAPanic$")
 	self.Env = append(os.Environ(), "PODRUNNER_TEST_PANIC=yes")
@@ -164,7 +164,7 @@ func sleeper(t *testing.T, seconds string) *podrunner.Process {
 	return process
 }
 
-// running returns the command lines of running processes, but only command lines with the given word.
+// running returns the command lines of all running processes whose command lines contain the given word.
 func running(t *testing.T, word string) []string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -22,7 +22,8 @@ import (
 // timeout is the maximum time for which Wait waits for a container.
 const timeout = 4 * time.Minute
 
-// setupCode is the exit code of a container whose setup failed. The log of this container begins with setupPrefix.
+// setupPrefix and setupCode mark a container whose setup failed: its log begins with setupPrefix, and its exit code is
+// setupCode.
 const (
 	setupPrefix = "podrunner: "
 	setupCode   = 125
