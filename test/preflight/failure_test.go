@@ -33,7 +33,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		breakHost func(*job, *host)
-		timeout   string // of preflight, in seconds; 2 by default
+		timeout   string // the timeout of preflight in seconds; 2 by default
 		want      failure
 	}{
 		"nothing listens": {

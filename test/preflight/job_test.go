@@ -71,7 +71,7 @@ func newJob(t testing.TB, nodes int, on platform) *job {
 		}
 	}
 	j.launcher = j.newHost("launcher", 0, on)
-	j.launcher.address = "127.0.0.1" // as in a pod, where the pod's own name resolves to a local interface
+	j.launcher.address = "127.0.0.1" // in a real pod, the pod's own name resolves to a local interface
 	for i := range nodes {
 		j.nodes = append(j.nodes, j.newHost("node", i, on))
 	}

@@ -39,7 +39,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 			j := newJob(t, 0, platform{})
 			j.slots = 10000
 			for i := range tc.good - 1 {
-				// Preflight takes each of these host names for the launcher, so it needs no ssh to reach the host.
+				// Preflight treats a host with such a name as the launcher, and therefore does not connect to the host by SSH.
 				j.addHost(fmt.Sprintf("sum-launcher-0-0.%d", i))
 			}
 			for i := range tc.bad {
