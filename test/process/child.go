@@ -26,7 +26,7 @@ type Child struct {
 	name string
 	log  string
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended
+	done chan struct{} // the channel is closed when the process has ended
 }
 
 // Run starts cmd and writes its output to log. The log is complete once the child has ended.

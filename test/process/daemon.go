@@ -128,10 +128,10 @@ func identify(pid int) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	// The second field is a name in parentheses, which can contain blanks (see proc(5)).
+	// The second field of /proc/PID/stat is a name in parentheses, which can contain blanks (see proc(5)).
 	_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')'):]), " ")
 	fields := strings.Fields(after)
-	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and the first two fields are cut off
+	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and fields begins with the third field
 	if len(fields) <= started || fields[state] == "Z" {
 		return identity{}, fs.ErrNotExist
 	}
