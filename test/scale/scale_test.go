@@ -51,7 +51,8 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	}
 }
 
-// await calls the function reached with a job and the number of its running pods until reached returns true.
+// await repeatedly calls the function reached until this function returns true. The arguments of reached are the job
+// and the number of the job's running pods.
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
 	poll.Until(t, timeout, func(ctx context.Context) error {
