@@ -123,7 +123,7 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 		MPIImplementation: &implementation,
 		NumProcPerNode:    &procs,
 		RunLauncherAsNode: &asNode,
-		SSHAuthMountPath:  &path, // not /root/.ssh, because root's ssh refuses keys with the file modes that Trainer sets
+		SSHAuthMountPath:  &path, // root's ssh would refuse keys in /root/.ssh, because Trainer sets wrong file modes
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mlPolicy.mpi: -want +got:\n%s", diff)
@@ -174,8 +174,8 @@ func TestHostsAreFoundByName(t *testing.T) {
 	}
 }
 
-// TestFailureIsNotRetriedInPlace: Kubernetes must not restart a failed mpirun. With the default policies, it would do
-// this up to six times.
+// TestFailureIsNotRetriedInPlace: Kubernetes must not restart a failed mpirun. With the default policies, Kubernetes
+// would restart mpirun up to six times.
 func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	for name, j := range roles(t, generate(t, "", "")) {
 		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {

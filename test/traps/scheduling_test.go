@@ -26,7 +26,7 @@ func TestGangHasItsScheduler(t *testing.T) {
 		policy           *trainer.PodGroupPolicy
 		scheduler        string
 		priority         string
-		annotation       string // trainyard.dev/gang: settings that the controller applies
+		annotation       string // the annotation trainyard.dev/gang, with settings that the controller applies
 	}{
 		"without a gang, there is no policy":             {"", "", nil, "", "", ""},
 		"a priority works without a gang":                {"", "gang: {priorityClass: high}", nil, "", "high", ""},
@@ -156,7 +156,7 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 }
 
 // expectResources checks the resources of the main container. It also checks that init containers have the CPU and
-// memory of the main container. A larger request would increase the pod's request.
+// memory of the main container. If an init container requested more, the request of the whole pod would increase.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {

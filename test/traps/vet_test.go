@@ -23,7 +23,7 @@ const (
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"
 	hostfileUnset = "open-mpi-5-hostfile at " + launcherNode + ".env"
 	sharedCore    = "shared-core at " + launcherNode + ".env"
-	// Trainer 2.2 removed this field.
+	// oldTorch is the note for runtimes with a field that Trainer 2.2 removed.
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
@@ -133,7 +133,7 @@ func trainerModule(t *testing.T, version string) string {
 	cmd.Dir = repo.Path(t, "tools", "trainer-"+version)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
-	var module struct{ Dir, Error string } // go writes both fields to standard output
+	var module struct{ Dir, Error string } // go writes the fields Dir and Error to standard output
 	if err != nil || json.Unmarshal(out, &module) != nil || module.Dir == "" {
 		t.Fatalf("finding Trainer %s: %v %s", version, err, module.Error)
 	}
