@@ -21,7 +21,7 @@ func redirectConversions(config *rest.Config, installed Manifests, hooks *envtes
 		}
 		host := net.JoinHostPort(hooks.LocalServingHost, strconv.Itoa(hooks.LocalServingPort))
 		crd = crd.DeepCopy()
-		// All versions of controller-runtime serve conversions at this path.
+		// All versions of controller-runtime serve conversions at the path /convert.
 		crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{
 			URL: ptr.To("https://" + host + "/convert"), CABundle: hooks.LocalServingCAData,
 		}

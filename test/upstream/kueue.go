@@ -7,7 +7,7 @@ import "os/exec"
 var Kueue = Manager{
 	Name: "kueue", module: "sigs.k8s.io/kueue", folders: []string{"config/default"},
 	args: []string{"--feature-gates=VisibilityOnDemand=false"},
-	// Kueue reads a certificate for metrics from this folder, even if it serves no metrics.
+	// Kueue reads a certificate for metrics from the folder certDir, even if Kueue serves no metrics.
 	certDir: "/etc/kueue/metrics/certs",
 	config: `
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -31,9 +31,9 @@ func (t Toolbox) Queues() (Manifests, error) {
 	return Manifests{CRDs: read.CRDs}, err
 }
 
-// withFolder returns a command that runs a program with a copy of folder at target, a path below /etc. The program
-// sees nothing else in /etc. Other programs do not see the copy, because the program runs in its own mount namespace.
-// It also runs in its own user namespace, so that root is not needed (see unshare(1)).
+// withFolder returns a command that runs a program. The program sees a copy of folder at the path target below /etc,
+// and nothing else in /etc. Other programs do not see the copy, because the program runs in its own mount namespace. It
+// also runs in its own user namespace, so that root is not needed (see unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {
 	const script = `mount -t tmpfs tmpfs /etc && mkdir -p "$2" && cp -R "$1/." "$2" && shift 2 && exec "$@"`
 	all := append([]string{"--map-root-user", "--mount", "sh", "-c", script, "sh", folder, target, program}, args...)

@@ -19,11 +19,11 @@ type Manager struct {
 	// Name is the name of the binary.
 	Name string
 
-	module  string   // the Go module from which it is built
-	folders []string // kustomize folders of that module with CRDs and webhooks
-	config  string   // the configuration, with variables $PORT, $HEALTH and $CERTS
+	module  string   // the Go module that contains the manager
+	folders []string // the module's kustomize folders for CRDs and webhooks
+	config  string   // the manager's configuration, with the variables $PORT, $HEALTH and $CERTS
 	args    []string // additional arguments
-	certDir string   // an additional folder below /etc from which it reads certificates
+	certDir string   // an additional folder below /etc from which the manager reads certificates
 }
 
 // JobSet is the controller of JobSets. Trainer creates JobSets.

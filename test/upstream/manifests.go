@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifests are the objects of an upstream installation that tests use. Deployments, Services and RBAC are left
-// out, because each manager runs as a process with the rights of an administrator.
+// Manifests contains the CRDs and the webhook configurations of an upstream project. It contains no Deployments,
+// Services and RBAC, because each manager runs as a process with the rights of an administrator.
 type Manifests struct {
 	CRDs       []*apiextensionsv1.CustomResourceDefinition
 	mutating   []*admissionv1.MutatingWebhookConfiguration

@@ -15,7 +15,7 @@ import (
 // Toolbox locates the programs that tools/ builds, and the upstream modules that it pins.
 type Toolbox struct {
 	bin     string // the path of .tools/bin
-	modules string // the tools folder that pins Trainer and JobSet
+	modules string // the folder below tools/ that pins the upstream modules
 }
 
 // Tools returns the tools of a folder below tools/, such as "trainer-2.3".
@@ -53,7 +53,7 @@ func (t Toolbox) Module(path string) (string, error) {
 	cmd.Dir = t.modules
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := output(cmd)
-	var found struct{ Dir, Error string } // go prints both fields to standard output
+	var found struct{ Dir, Error string } // go prints the fields Dir and Error to standard output
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil {
 		return "", fmt.Errorf("finding module %s: %w%s", path, err, found.Error)
 	}
