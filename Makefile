@@ -5,7 +5,7 @@
 
 include tools/tools.mk
 
-# The tools that `make test` runs. The only version of Trainer among these tools is the newest version.
+# The tools that `make test` runs. These tools include only the newest version of Trainer.
 TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
 
 .PHONY: help
@@ -67,7 +67,7 @@ packets: packages packets-tools ## Test network policies with real connections
 race: ## Run the tests of the product's packages with the race detector
 	go test -race ./bundles/... ./cmd/... ./generator/...
 
-# The benchmarks compare trainyard with these programs.
+# BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue
 
 .PHONY: bench
@@ -78,8 +78,8 @@ bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (abou
 bench-docs: $(BENCH_TOOLS) ## Run bench, and write the figures into docs/benchmarks.md
 	go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
 
-# Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, minimizing one
-# input would take longer than finding new inputs.
+# Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
+# time on minimizing one input than on finding new inputs.
 FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun
 FUZZTIME ?= 10m
 
