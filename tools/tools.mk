@@ -8,7 +8,7 @@ TOOLS_BIN := .tools/bin
 TRAINER_TOOLS := trainer-2.3 trainer-2.1
 
 # TRAINER_MANIFESTS lists folders below tools/, each of which pins one version of Trainer. Tests read the manifests of
-# these versions.
+# the pinned versions.
 TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 
 # The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and last
@@ -20,7 +20,8 @@ TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager 
 TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager)) trainer-manifests dashboard-manifests
 
-# Tools of a cluster that runs pods (test/cluster). The build of these tools takes longer than all tests.
+# CLUSTER_TOOLS are the tools of a cluster that runs pods (test/cluster). The build of CLUSTER_TOOLS takes longer than
+# all tests.
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
 	kustomize coredns pause $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
@@ -170,13 +171,14 @@ trainer-manifests:
 	done
 	@cd tools/kueue-0.14 && GOWORK=off go mod download sigs.k8s.io/kueue
 
-# Operators for dashboards and rules. Tests read only the CRDs of these operators.
+# dashboard-manifests downloads the operators for dashboards and rules. Tests read only the CRDs of the operators.
 .PHONY: dashboard-manifests
 dashboard-manifests:
 	@cd tools/dashboards && GOWORK=off go mod download github.com/grafana/grafana-operator/v5 github.com/perses/perses-operator
 	@cd tools/prometheus-operator && GOWORK=off go mod download github.com/prometheus-operator/prometheus-operator
 
-# Grafana publishes TypeScript types of its dashboards. The TypeScript compiler checks dashboards against these types.
+# Grafana publishes TypeScript types of its dashboards. The TypeScript compiler checks dashboards against the published
+# types.
 .tools/grafana-schema/node_modules: tools/grafana-schema/package.json tools/grafana-schema/package-lock.json
 	@echo "installing Grafana's types"
 	@mkdir -p $(@D) && cp tools/grafana-schema/package*.json $(@D)

@@ -1,5 +1,5 @@
-// Command argocd-types decodes files for Argo CD strictly into the Go types of Argo CD 2.14, and reports unknown fields.
-// Only tests run this command.
+// Command argocd-types decodes files for Argo CD strictly into the Go types of Argo CD 2.14, and reports unknown
+// fields. Only tests run argocd-types.
 package main
 
 import (

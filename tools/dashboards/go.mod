@@ -1,4 +1,4 @@
-// Package dashboards pins the grafana-operator and the operator of Perses. Tests read only the CRDs of both.
+// Package dashboards pins the grafana-operator and the operator of Perses. Tests read only the CRDs of both operators.
 module github.com/trainyard/trainyard/tools/dashboards
 
 go 1.26.0
@@ -7,7 +7,7 @@ toolchain go1.26.8
 
 // The tool directive makes `go mod tidy` keep the requirement of grafana-operator. The package in the directive has no
 // imports, so `go mod tidy` adds no other requirements. The operator of Perses has no package without imports, so `go
-// mod tidy` removes perses-operator from go.mod and go.sum. After `go mod tidy`, add the removed line in both files
+// mod tidy` removes perses-operator from go.mod and go.sum. After `go mod tidy`, add perses-operator to both files
 // again.
 tool github.com/grafana/grafana-operator/v5/embeds
 

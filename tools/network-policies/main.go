@@ -1,9 +1,9 @@
-// Command network-policies enforces the NetworkPolicies of a cluster, with the engine of
-// kube-network-policies. The engine's own command runs only inside a cluster. This command takes a kubeconfig instead.
+// Command network-policies enforces the NetworkPolicies of a cluster, with the engine of kube-network-policies. The
+// engine's own command runs only inside a cluster, but network-policies reads a kubeconfig and can run outside.
 //
 // The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to this queue. If
-// the kernel does not support the rules, the engine continues without them. The caller must then send packets to the
-// queue with iptables.
+// the kernel does not support the rules, the engine continues without them. Without nftables rules, the caller must
+// send packets to the queue with iptables.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command olm-bundle loads the manifests of an OLM bundle and runs the checks of OLM's own library on them. It prints
-// the errors and warnings of the library, and exits with 1 if there are any. Only tests run this command.
+// Command olm-bundle loads the manifests of an OLM bundle and runs the checks of OLM's own library on them. The command
+// prints the errors and warnings of the library, and exits with 1 if there are any. Only tests run this command.
 package main
 
 import (

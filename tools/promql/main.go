@@ -1,5 +1,5 @@
-// Command promql parses PromQL with Prometheus' own parser. It reads a JSON object that maps names to expressions, and
-// writes a JSON object with the metrics and labels of each expression.
+// Command promql parses PromQL with Prometheus' own parser. The command reads a JSON object that maps names to
+// expressions, and writes a JSON object with the metrics and labels of each expression.
 package main
 
 import (
