@@ -33,8 +33,8 @@ type Attack struct {
 	Admitted, Policy, Rights atomic.Int64
 }
 
-// Start submits TrainJobs with an unlisted runtime until the test ends. The editor is a member of the group that is named
-// like the namespace.
+// Start submits TrainJobs with an unlisted runtime until the test ends. The editor is a member of a group with the same
+// name as the namespace.
 func Start(t testing.TB, config *rest.Config, namespace string) *Attack {
 	t.Helper()
 	config = rest.CopyConfig(config)
