@@ -10,8 +10,8 @@ import (
 )
 
 // stream is a CUE package that evaluates every object completely. trainyard itself lets CUE evaluate each shape only
-// once, and fills in the parameters in Go. The package builds the policies of tenants with empty settings, because the
-// tenants of workload W have no settings.
+// once, and fills in the parameters in Go. The CUE package builds the policies of tenants with empty settings, because
+// the tenants of workload W have no settings.
 const stream = `package evaluate
 
 import (
@@ -81,7 +81,7 @@ func (b *bench) export(environment, tenants int, output string) Command {
 	}
 }
 
-// resolved returns the path of an environment's document with this number of tenants.
+// resolved returns the path of an environment's document that contains the given number of tenants.
 func (b *bench) resolved(environment, tenants int) string {
 	return b.document(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }

@@ -14,7 +14,7 @@ import (
 // bench is one run of the benchmarks, with its own folder and the programs that it measures.
 type bench struct {
 	dir      string            // removed when the run ends
-	starter  string            // a program that calls Start; see the function measure
+	starter  string            // the path of a program that calls Start, for the function measure
 	programs map[string]string // paths of trainyard, kustomize and cue
 	progress func(format string, arguments ...any)
 	want     objects // the objects of workload W
@@ -65,9 +65,9 @@ func (b *bench) revise() error {
 	return b.write(b.document("revised"), text)
 }
 
-// moveAside renames a folder, if it exists. It does not delete the folder, because deletions make later writes slow.
-// For minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. These examinations
-// took half of the time for writing 2,600 files.
+// moveAside renames a folder, if it exists. moveAside does not delete the folder, because deletions make later writes
+// slow. For minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. When 2,600 files
+// were written, the examination of deleted inodes took half of the time.
 func (b *bench) moveAside(dir string) error {
 	b.aside++
 	err := os.Rename(dir, b.path(fmt.Sprintf("aside-%d", b.aside)))

@@ -18,7 +18,7 @@ import (
 // not depend on the order of keys, on white space or on syntax.
 type objects map[string][sha256.Size]byte
 
-// parser parses the text of objects. It remembers results, so that it parses equal texts only once.
+// parser parses the text of objects. parser remembers results, so that it parses equal texts only once.
 type parser struct {
 	seen map[[sha256.Size]byte]parsed
 }
@@ -28,7 +28,7 @@ type parsed struct {
 	digest [sha256.Size]byte
 }
 
-// add adds the objects of YAML files to a set. It fails if an object is added twice.
+// add adds the objects of YAML files to a set. add fails if an object is added twice.
 func (p *parser) add(set objects, environment string, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -82,8 +82,8 @@ func (p *parser) parse(document []byte) (parsed, error) {
 	return result, nil
 }
 
-// canonical returns an object as JSON with sorted keys. It also sorts keys in annotations that contain JSON, because
-// cue and trainyard can write these keys in different orders.
+// canonical returns an object as JSON with sorted keys. canonical also sorts keys in annotations that contain JSON,
+// because cue and trainyard can write these keys in different orders.
 func canonical(document []byte) ([]byte, error) {
 	text, err := yaml.YAMLToJSON(document)
 	if err != nil {

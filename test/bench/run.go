@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Rounds   int            // number of measurements of each case; quick cases are measured more often
 	Cases    *regexp.Regexp // the cases to measure, by ID
-	Starter  string         // a program that calls Start when its first argument is StartArgument
+	Starter  string         // the path of a program that calls Start if its first argument is StartArgument
 	Progress io.Writer      // receives a line for each step
 }
 

@@ -30,9 +30,9 @@ type point struct {
 	seconds float64
 }
 
-// exponent returns the slope of the regression line through the points on logarithmic scales. The slope is 1 if
-// twice the objects take twice the time, and 2 if twice the objects take four times the time. It is NaN if the
-// points do not determine a line.
+// exponent returns the slope of the regression line through the points on logarithmic scales. The slope is 1 if twice
+// the objects take twice the time, and 2 if twice the objects take four times the time. The slope is NaN if the points
+// do not determine a line.
 func exponent(points []point) float64 {
 	var n, x, y, xx, xy float64
 	for _, p := range points {

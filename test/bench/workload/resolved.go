@@ -24,7 +24,7 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 }
 
 // merge merges a patch into a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
-// whose items have names. No environment of a workload changes such a list.
+// whose items have names. No environment of a workload changes a list whose items have names.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

@@ -85,8 +85,8 @@ func write(spec any) ([]byte, error) {
 	return text, nil
 }
 
-// spec is the content of the field spec in a document. An environment has the type spec too, but contains only the
-// values that the environment changes.
+// spec is the content of the field spec in a document. For an environment, the type spec contains only the values that
+// the environment changes.
 type spec struct {
 	Target       mapping            `json:"target,omitempty"`
 	Ceilings     mapping            `json:"ceilings"`
@@ -121,8 +121,8 @@ func (s Size) spec() spec {
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = tenant{names, quota, "none"}
 	}
-	// Outside of the environments, the first tenant lists only half of the runtimes. Each environment replaces this
-	// list with a list of all runtimes.
+	// Outside of the environments, the first tenant lists only half of the runtimes. In each environment, the first tenant
+	// lists all runtimes.
 	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environment(i, names)
