@@ -1,4 +1,4 @@
-// Package build builds objects for tests. It sets no defaults, so that each test shows all values on which it
+// Package build builds objects for tests. The package sets no defaults, so that each test shows all values on which it
 // depends.
 package build
 
@@ -100,7 +100,7 @@ func (j *TrainJob) Suspended() *TrainJob {
 	return j
 }
 
-// Obj returns a copy of the TrainJob. The builder can be used again.
+// Obj returns a copy of the TrainJob. After a call of Obj, the builder can still be used.
 func (j *TrainJob) Obj() *trainer.TrainJob { return j.obj.DeepCopy() }
 
 func (j *TrainJob) trainer() *trainer.Trainer {
