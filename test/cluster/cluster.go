@@ -22,7 +22,7 @@ import (
 const (
 	domain = "cluster.local"
 
-	// startTimeout is the maximum time for the start of a server. On a busy machine, a start can take almost
+	// startTimeout is the maximum time for the start of a server. On a busy machine, the start of a server can take almost
 	// this long.
 	startTimeout = 2 * time.Minute
 )
@@ -120,7 +120,7 @@ func (c *cluster) path(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// address is the address of the API server. At level Pods, pods must be able to reach this address.
+// address is the address of the API server. At level Pods, pods must be able to reach the API server at this address.
 func (c *cluster) address() string {
 	if c.Level == Pods {
 		return gateway

@@ -15,9 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/images"
 )
 
-// containerdConfig is a configuration for containerd 1.6, the version of Debian 12. All files of this
-// containerd, including network namespaces, are in a folder of its own, so that it does not disturb another
-// containerd on the machine.
+// containerdConfig is a configuration for containerd 1.6, the version of Debian 12. All files of the node's containerd,
+// including network namespaces, are in a separate folder, so that another containerd on the machine is not disturbed.
 const containerdConfig = `version = 2
 root = "$DIR/root"
 state = "$DIR/state"
@@ -83,8 +82,8 @@ func (n node) writePodNetwork(dir string) error {
 	})
 }
 
-// Load loads images from archives on all nodes of the cluster in dir. The package test/images builds such
-// archives. Pods with these images need the pull policy Never.
+// Load loads images from archives on all nodes of the cluster in dir. The package test/images builds archives of
+// images. Pods with images from archives need the pull policy Never.
 func Load(ctx context.Context, dir string, archives ...string) error {
 	saved, err := readState(dir)
 	if err != nil {
@@ -107,7 +106,7 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 	return all.Wait()
 }
 
-// load loads the images of an archive on the node. It skips an archive that the node already has. Unpacking all
+// load loads the images of an archive on the node. load skips an archive that the node already has. Unpacking all
 // archives again would take most of a test run's startup time.
 func (n node) load(ctx context.Context, archive string) error {
 	stat, err := os.Stat(archive)
@@ -125,7 +124,7 @@ func (n node) load(ctx context.Context, archive string) error {
 	return os.WriteFile(loaded, []byte(version), 0o600)
 }
 
-// ctr runs the ctr command on the node's containerd. It uses containerd's namespace k8s.io, which contains the images
+// ctr runs the ctr command on the node's containerd. ctr uses containerd's namespace k8s.io, which contains the images
 // of Kubernetes.
 func (n node) ctr(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", n.socket(), "--namespace", "k8s.io"}, args...)...)

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// sharedFolders lists the folders that a kubelet or a container runtime creates outside its own folder, whatever its
-// configuration. Other programs can have files in these folders.
+// sharedFolders lists folders that a kubelet or a container runtime creates outside its own folder. No setting prevents
+// the creation of the shared folders. Other programs can have files in the shared folders.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
@@ -63,7 +63,8 @@ func removeNetworkResults(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a folder and its subfolders. It also removes sockets, but fails if it finds any other file.
+// removeEmpty removes a folder and its subfolders. removeEmpty also removes sockets, but fails if it finds any other
+// file.
 func removeEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

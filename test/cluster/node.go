@@ -95,7 +95,7 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
-// kubeletConfig returns a configuration that also works on limited machines. For example, a machine may have control
+// kubeletConfig returns a configuration that also works on limited machines, for example on a machine with control
 // groups of version 1, swap space or a small disk. Some machines do not let the user lower a process's out-of-memory
 // score.
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {

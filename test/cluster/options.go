@@ -26,7 +26,7 @@ const (
 
 var levels = []Level{ControlPlane, Pods, Scale}
 
-// ParseLevel returns the level with this name.
+// ParseLevel returns the level with the given name.
 func ParseLevel(name string) (Level, error) {
 	if slices.Contains(levels, Level(name)) {
 		return Level(name), nil
@@ -44,15 +44,15 @@ type Options struct {
 	Dir string
 	// Level is Pods by default.
 	Level Level
-	// Nodes is the number of nodes: at most 9 at level Pods, and at most 5000 at level Scale. The default is
-	// the number of nodes that the cluster already has. For a new cluster, it is 1 at level Pods and 100 at
-	// level Scale.
+	// Nodes is the number of nodes: at most 9 at level Pods, and at most 5000 at level Scale. The default for an existing
+	// cluster is the number of its nodes. The default for a new cluster is 1 node at level Pods, and 100 nodes at level
+	// Scale.
 	Nodes int
 	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
-	// Kueue adds Kueue to the cluster, in the version that supports this version of Trainer.
+	// Kueue adds Kueue to the cluster, in a version that supports the cluster's version of Trainer.
 	Kueue bool
-	// Progress receives one line per step. By default, these lines are discarded.
+	// Progress receives one line per step. By default, progress lines are discarded.
 	Progress io.Writer
 }
 
@@ -100,8 +100,8 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("finding the folder of the cluster: %w", err)
 	}
 	o.Dir = dir
-	// The path of a socket has at most 107 bytes (see unix(7)). The sockets of containerd and the kubelet have the
-	// longest paths below this folder.
+	// The path of a socket has at most 107 bytes (see unix(7)). In the folder of a cluster, the sockets of containerd and
+	// the kubelet have the longest paths.
 	if len(dir) > 60 {
 		return o, fmt.Errorf("the path %s is too long for the sockets below it: use a folder with a path of at most 60 bytes", dir)
 	}

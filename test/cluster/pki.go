@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// lifetime is how long certificates are valid. This is much longer than the usual life of a cluster, which is
-// less than a day.
+// lifetime is how long certificates are valid. Certificates are valid for much longer than a cluster usually exists,
+// which is less than a day.
 const lifetime = 365 * 24 * time.Hour
 
 // authority signs the certificates of one cluster.

@@ -17,10 +17,10 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// fakeAnnotations mark the nodes that kwok simulates. An argument of kwok selects nodes with these annotations.
+// fakeAnnotations mark the nodes that kwok simulates. An argument of kwok selects the nodes that have fakeAnnotations.
 var fakeAnnotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 
-// fakeCapacity is the capacity of a simulated node. It is large, so that a resource is scarce only if a test
+// fakeCapacity is the capacity of a simulated node. fakeCapacity is large, so that a resource is scarce only if a test
 // requests much of it.
 var fakeCapacity = corev1.ResourceList{
 	corev1.ResourceCPU:    resource.MustParse("64"),
@@ -42,7 +42,7 @@ func (c *cluster) startKwok(ctx context.Context) error {
 	return c.run(ctx, "kwok", exec.Command(c.tools.Path("kwok"),
 		"--kubeconfig="+c.kubeconfig("kwok"), "--config="+c.path("stages.yaml"), "--server-address="+at,
 		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
-		"--cidr="+subnet, // simulated pods have addresses, but receive no packets
+		"--cidr="+subnet, // the addresses of simulated pods, which receive no packets
 	), upstream.OK("http://"+at+"/healthz"))
 }
 

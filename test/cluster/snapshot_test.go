@@ -65,7 +65,7 @@ func mounts(t *testing.T) []string {
 	return found
 }
 
-// outputLines returns the lines that a command prints, or no lines if the command is missing. It cuts off the
+// outputLines returns the lines that a command prints, or no lines if the command is missing. outputLines cuts off the
 // remaining lifetimes of IP addresses, because these lifetimes differ from call to call.
 func outputLines(name string, args ...string) []string {
 	out, _ := exec.Command(name, args...).Output()

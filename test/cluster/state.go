@@ -29,7 +29,7 @@ type state struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// readState reads the state of the cluster in dir. It fails with fs.ErrNotExist if there is no cluster.
+// readState reads the state of the cluster in dir. readState fails with fs.ErrNotExist if there is no cluster.
 func readState(dir string) (state, error) {
 	var s state
 	text, err := os.ReadFile(statePath(dir))
@@ -42,8 +42,7 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
-// claim reserves a folder for a cluster. It also succeeds if the folder already has a cluster with the same
-// options.
+// claim reserves a folder for a cluster. claim also succeeds if the folder already has a cluster with the same options.
 func claim(o Options) (state, error) {
 	found, err := readState(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,9 +104,9 @@ func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
 
-// freeHost chooses the third number in the loopback addresses of a new cluster. No other cluster uses this number. The
-// search starts at a hash of the folder, so that two clusters that start at the same time rarely choose the same
-// number.
+// freeHost chooses the third number in the loopback addresses of a new cluster. No other cluster uses the chosen
+// number. The search starts at a hash of the folder, so that two clusters that start at the same time rarely choose the
+// same number.
 func freeHost(dir string) (int, error) {
 	const hosts = 256
 	hash := fnv.New32a()
