@@ -10,7 +10,7 @@ import (
 type Step struct {
 	File, Command string
 
-	// Shell is true for a fence marked "shell". In this case, Command is the whole text of the fence, which can have
+	// Shell is true for a fence marked "shell". If Shell is true, Command is the whole text of the fence, which can have
 	// several lines.
 	Shell bool
 

@@ -28,8 +28,8 @@ type Reader struct {
 	Environment []string
 }
 
-// NewReader copies the repository to folder, and returns a reader that runs steps in this copy. It removes the copy
-// when the test ends. Readers that use the same folder can reuse Go's build cache for unchanged packages.
+// NewReader copies the repository to folder, and returns a reader that runs steps in this copy. NewReader removes the
+// copy when the test ends. Readers that use the same folder can reuse Go's build cache for unchanged packages.
 func NewReader(t testing.TB, folder string) *Reader {
 	t.Helper()
 	repo.Copy(t, folder)
@@ -56,8 +56,8 @@ func (r Reader) Follow(t testing.TB, s Step) {
 }
 
 // reuseProgram makes a go build command faster. If an earlier reader built the same program, reuseProgram copies this
-// program to the output path of the command. Go then skips linking if the program is up to date, which saves seconds.
-// The returned function saves the built program for the next reader.
+// program to the output path of the command. Go does not link a program at the output path again if the program is up
+// to date, which saves seconds. The returned function saves the built program for the next reader.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)
