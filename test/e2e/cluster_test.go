@@ -29,10 +29,10 @@ var shared *sandbox
 const team = "team"
 
 const (
-	// nodes is the number of cluster nodes. This number is large enough to run several jobs at once and to stop one
-	// cluster node.
+	// nodes is the number of cluster nodes. The number is large enough to run several jobs at once while one cluster node
+	// is stopped.
 	nodes = 3
-	// expendable is the name of the cluster node that a test stops. Only pods of that test run on this cluster node.
+	// expendable is the name of the cluster node that a test stops. No pods of other tests run on this cluster node.
 	expendable = "node3"
 )
 
@@ -93,7 +93,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// load loads images on the cluster nodes. It loads all regular images, and each slow image that has been built.
+// load loads images on the cluster nodes. load loads all regular images, and each slow image that has been built.
 func load(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 // jobTimeout is the maximum duration of a job. On an idle machine, a job takes about ten seconds.
 const jobTimeout = 3 * time.Minute
 
-// namespace creates a namespace with the Pod Security level "restricted". It deletes the namespace at the end of the
-// test.
+// namespace creates a namespace with the Pod Security level "restricted". namespace deletes the namespace at the end of
+// the test.
 func (s *sandbox) namespace(t *testing.T) string { return s.createNamespace(t, restricted("")) }
 
 // openNamespace creates a namespace that admits any pod.

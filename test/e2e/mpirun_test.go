@@ -68,8 +68,8 @@ func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	s.expectRanks(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
 }
 
-// expectRanks runs a job that computes a sum. It checks that the job completes, and that the ranks on the given hosts
-// print the correct sum.
+// expectRanks runs a job that computes a sum. expectRanks checks that the job completes, and that the ranks on the
+// given hosts print the correct sum.
 func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	got := s.run(t, job)

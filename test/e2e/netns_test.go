@@ -66,7 +66,7 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 	return nil
 }
 
-// processOf returns the id of a process that runs in a pod. It recognizes the process by the path of its cgroup,
+// processOf returns the id of a process that runs in a pod. processOf recognizes the process by the path of its cgroup,
 // which contains the UID of the pod.
 func processOf(pod jobs.Pod) (string, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")

@@ -96,7 +96,7 @@ func iptables(t *testing.T, args string) {
 	}
 }
 
-// idle starts a job whose launcher only sleeps. It returns the pods of the launcher and the node.
+// idle starts a job whose launcher only sleeps. idle returns the pods of the launcher and the node.
 func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod {
 	t.Helper()
 	obj := job.Nodes(2).ProcPerNode(procs).Command("sleep", "600").Obj()

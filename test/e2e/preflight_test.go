@@ -81,7 +81,7 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 	}
 }
 
-// expectFailure checks that a job failed, and that its verdict names exactly these hosts with this cause.
+// expectFailure checks that a job failed, and that its verdict contains exactly the given hosts with the given cause.
 func (s *sandbox) expectFailure(t *testing.T, got outcome, hosts []string, cause, detail string) {
 	t.Helper()
 	if got.condition != trainer.TrainJobFailed || len(got.ranks) > 0 {
@@ -102,12 +102,12 @@ func (s *sandbox) expectFailure(t *testing.T, got outcome, hosts []string, cause
 	}
 }
 
-// TestNetworkPolicyConflicts drops packets to one node. Preflight must report only this node.
+// TestNetworkPolicyConflicts drops packets to one node. Preflight must report only the node that receives no packets.
 func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
-		// The launcher waits 8 seconds. During this time, the test closes the port of a node.
+		// The launcher waits 8 seconds. While the launcher waits, the test closes the port of a node.
 		rewrite(t, container(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
 	})
 	namespace := s.namespace(t)

@@ -23,8 +23,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runtimeTest runs `trainyard runtime test` with JSON output, as a pipeline does. It returns the result, the exit
-// code and the error output.
+// runtimeTest runs `trainyard runtime test` with JSON output, as a pipeline does. runtimeTest returns the result, the
+// exit code and the error output.
 func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, string) {
 	t.Helper()
 	args = append([]string{"runtime", "test", "-o", "json", "--kubeconfig", s.kubeconfig}, args...)
@@ -248,7 +248,7 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 	}
 }
 
-// setUser sets the user of all pods. It does not change the seccomp profile, because the Pod Security level
+// setUser sets the user of all pods. setUser does not change the seccomp profile, because the Pod Security level
 // "restricted" requires one.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
 	for _, p := range pods(spec) {
