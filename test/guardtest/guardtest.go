@@ -1,5 +1,5 @@
-// Package guardtest helps tests compare policies/guard with other evaluators of the same rules. It loads cases from
-// policies/testdata, generates the objects against which cases are checked, and runs guard on a case.
+// Package guardtest helps tests compare policies/guard with other evaluators of the same rules. The package loads cases
+// from policies/testdata, generates the objects against which cases are checked, and runs guard on a case.
 package guardtest
 
 import (
@@ -66,7 +66,7 @@ spec:
 `
 
 // Objects generates the objects of the example acme for its environment prod, with the given layers on top of the
-// document. It returns each object as decoded JSON.
+// document. Objects returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()
 	text, err := trainyard.Examples.ReadFile(acme)
@@ -89,7 +89,8 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 }
 
 // Rules returns the names of the rules that a case breaks according to guard, without duplicates. If a value has a
-// wrong type, the test fails, because the API server refuses such a TrainJob before it evaluates a rule.
+// wrong type, the test fails. The API server refuses a TrainJob with a value of a wrong type before it evaluates any
+// rule.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before, NamespaceLabels: c.NamespaceLabels}, parameters)
