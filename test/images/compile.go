@@ -17,8 +17,8 @@ type source struct {
 	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovod is the package Horovod, compiled with MPI. It is compiled without Gloo, because Horovod could use Gloo
-// instead of MPI. Horovod's setup.py needs python3-cffi.
+// horovod is the package Horovod, compiled with MPI. The package is compiled without Gloo, because Horovod could use
+// Gloo instead of MPI. Horovod's setup.py needs python3-cffi.
 var horovod = source{
 	name: "horovod==0.28.1",
 	packages: []string{

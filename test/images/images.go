@@ -24,7 +24,7 @@ import (
 //go:embed *.py
 var programs embed.FS
 
-// Image is a container image with packages and programs. It has no user, no home folder and no configuration for SSH
+// Image is a container image with packages and programs. Image has no user, no home folder and no configuration for SSH
 // or MPI, because every runtime provides its own.
 type Image struct {
 	// Name is the name by which pod specs refer to the image.
@@ -69,8 +69,8 @@ func with(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server")
 }
 
-// Build builds the archive NAME.tar in dir, unless it is up to date. It needs root, mmdebstrap and the Debian package
-// sources of this machine. A build takes one or two minutes.
+// Build builds the archive NAME.tar in dir, unless it is up to date. Build needs root, mmdebstrap and the Debian
+// package sources of this machine. A build takes one or two minutes.
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {
@@ -144,7 +144,8 @@ func (i Image) build(ctx context.Context, archive string) error {
 }
 
 // root returns the path of an archive with a root file system that contains the image's Debian packages. Images with
-// the same packages share this archive, because creating the archive takes most of the build time.
+// the same packages share the archive of the root file system, because creating this archive takes most of the build
+// time.
 func (i Image) root(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
 	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))
@@ -211,8 +212,8 @@ var debootstrapArgs = []string{
 	"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 }
 
-// debootstrap writes a root file system of the Debian release that this machine runs. It uses the package sources of
-// this machine.
+// debootstrap writes a root file system of the Debian release that this machine runs. debootstrap uses the package
+// sources of this machine.
 func debootstrap(ctx context.Context, archive string, packages []string, more ...string) error {
 	sources, err := firstOf("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
 	if err != nil {

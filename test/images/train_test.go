@@ -21,7 +21,7 @@ func TestTraining(t *testing.T) {
 }
 
 // TestTrainingWithHorovod compares the results of train_horovod.py with the results of train.py. The Horovod image
-// contains both programs.
+// contains train.py and train_horovod.py.
 func TestTrainingWithHorovod(t *testing.T) {
 	if _, err := os.Stat(archive(t, "horovod")); err != nil {
 		t.Skip("needs an image: run `make images-horovod`")

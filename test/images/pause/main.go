@@ -1,5 +1,5 @@
-// Command pause is the first process of every pod. It keeps the pod's namespaces alive, reaps orphaned processes, and
-// ends on a signal.
+// Command pause is the first process of every pod. The command keeps the pod's namespaces alive, reaps orphaned
+// processes, and ends on a signal.
 package main
 
 import (
