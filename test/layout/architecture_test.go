@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// table finds the table with the given columns in a Markdown page, and returns the rows of the table. The test fails
-// if the page has no table with these columns, or if a row has an empty cell or the wrong number of cells.
+// table finds the table with the given columns in a Markdown page, and returns the rows of the table. The test fails if
+// the page has no table with the given columns, or if a row has an empty cell or the wrong number of cells.
 func table(t *testing.T, page string, columns ...string) [][]string {
 	t.Helper()
 	heading := "| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n"
@@ -116,8 +116,8 @@ func TestGenerateCanBeFollowed(t *testing.T) {
 	}
 }
 
-// function finds the declaration of a function or of a method, such as Plan.Write, in a file. It returns nil if the
-// file does not declare the function.
+// function finds the declaration of a function or of a method, such as Plan.Write, in a file. function returns nil if
+// the file does not declare the function.
 func function(t *testing.T, file, name string) *ast.FuncDecl {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, read(t, file), parser.SkipObjectResolution)

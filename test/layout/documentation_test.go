@@ -42,8 +42,8 @@ func checkFile(t *testing.T, path string) {
 	}
 }
 
-// undocumented lists those exported names of a declaration that have no doc comment. Methods of unexported types need
-// no comment, because interfaces document these methods.
+// undocumented lists the exported names in a declaration that have no doc comment. Methods of unexported types need no
+// comment, because interfaces document these methods.
 func undocumented(declaration ast.Decl) []string {
 	var names []string
 	switch d := declaration.(type) {

@@ -20,7 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// maxLines is the maximum number of lines in a source file. A person can read a file of this length in one sitting.
+// maxLines is the maximum number of lines in a source file. A person can read a file with maxLines lines in one
+// sitting.
 const maxLines = 400
 
 func TestFilesAreShort(t *testing.T) {
@@ -139,12 +140,12 @@ func TestCUELayers(t *testing.T) {
 	}
 }
 
-// verified is the only package of the generator that may use the Go types of Kubernetes. It decodes objects into
-// these types to verify the objects.
+// verified is the only package of the generator that may use the Go types of Kubernetes. The package decodes objects
+// into Go types of Kubernetes, and thereby verifies the objects.
 const verified = "generator/internal/upstream"
 
 // TestObjectsAreNotMadeInGo: the content of objects is written in CUE. Go files in generator and bundles must not
-// import the types of Kubernetes, because a file with this import probably creates objects.
+// import the types of Kubernetes, because a file that imports these types probably creates objects.
 func TestObjectsAreNotMadeInGo(t *testing.T) {
 	for _, p := range packages(t) {
 		below := strings.TrimPrefix(p.ImportPath, module+"/")

@@ -1,5 +1,5 @@
-// Package layout tests the structure of the source code. For example, it checks imports between packages, the length
-// of files, and that exported names are documented.
+// Package layout tests the structure of the source code. For example, tests check imports between packages, the length
+// of files and the comments on exported names.
 package layout
 
 import (
@@ -112,8 +112,9 @@ func (target pattern) reached(from pattern, p pkg) []string {
 	return p.Imports
 }
 
-// TestLayersNameExistingPackages finds table rows that name a package that was renamed or removed. It also finds
-// packages that the table marks as "(coming)", although the packages already exist.
+// TestLayersNameExistingPackages finds table rows that name a package that was renamed or removed.
+// TestLayersNameExistingPackages also finds packages that the table marks as "(coming)", although the packages already
+// exist.
 func TestLayersNameExistingPackages(t *testing.T) {
 	var existing []string
 	for _, p := range packages(t) {

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// keys matches label and annotation keys in quotes. It also matches API versions such as trainyard.dev/v1alpha1,
+// keys matches label and annotation keys in quotes. keys also matches API versions such as trainyard.dev/v1alpha1,
 // because they have the same form.
 var keys = regexp.MustCompile(`"((?:trainyard\.dev|trainer\.kubeflow\.org)/[a-z0-9-]+)"`)
 

@@ -49,7 +49,7 @@ func TestScenariosHaveTests(t *testing.T) {
 	}
 }
 
-// hasTest reports whether a folder contains the test function with this name.
+// hasTest reports whether a folder contains a test function with the given name.
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	for _, file := range repo.Files(t) {
