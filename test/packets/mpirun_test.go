@@ -20,7 +20,7 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// runMPI runs preflight, sshd and mpirun on two hosts, as the pods of a document's runtime do. It uses the programs
+// runMPI runs preflight, sshd and mpirun on two hosts, as the pods of a document's runtime do. runMPI uses the programs
 // that are installed on this machine.
 func runMPI(t *testing.T, document string, launcher, node *host) {
 	secret, hosts := t.TempDir(), t.TempDir()

@@ -51,7 +51,7 @@ func newNetwork(t *testing.T, number int, address string) *network {
 	return n
 }
 
-// in calls a function inside the network namespace. Sockets and processes that the function creates stay in this
+// in calls a function inside the network namespace. Sockets and processes that the function creates stay in the network
 // namespace.
 func (n *network) in(t testing.TB, do func()) {
 	t.Helper()

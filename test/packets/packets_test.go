@@ -33,7 +33,7 @@ const (
 	otherInMLflow     = "database"
 )
 
-// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. Its
+// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. The
 // subtests must run in the given order.
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
@@ -71,8 +71,8 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	t.Run("pods reach each other at the document's ports", w.testPortRange)
 }
 
-// testPortRange checks a document with a range of ports for MPI. Only the ports in this range and the port of sshd
-// may be open.
+// testPortRange checks a document with a range of ports for MPI. Only the ports in the range and the port of sshd may
+// be open.
 func (w *testbed) testPortRange(t *testing.T) {
 	wants := map[string]bool{
 		"2222/tcp": true, "20000/tcp": true, "25000/tcp": true, "29999/tcp": true,
@@ -100,7 +100,7 @@ func (w *testbed) testPortRange(t *testing.T) {
 	runMPI(t, pinned, launcher, node)
 }
 
-// testConflicts adds network policies that trainyard has not generated, and checks which connections pass then.
+// testConflicts adds network policies that trainyard has not generated, and checks which connections still pass.
 func (w *testbed) testConflicts(t *testing.T) {
 	t.Run("an existing default-deny policy does not affect MPI", func(t *testing.T) {
 		w.apply(t, policy("team-vision", "default-deny", nil, nil, nil))
@@ -132,8 +132,8 @@ func (w *testbed) testConflicts(t *testing.T) {
 }
 
 // policy returns a network policy that trainyard has not generated. The policy restricts the pods that the argument
-// selector matches. These pods accept connections only from pods that match the argument from, and connect only to
-// pods that match the argument to.
+// selector matches. The selected pods accept connections only from pods that match the argument from, and connect only
+// to pods that match the argument to.
 func policy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -159,7 +159,7 @@ func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 	}
 }
 
-// await waits until the agent enforces a policy. It repeatedly tries a connection that the policy allows or blocks.
+// await waits until the agent enforces a policy. await repeatedly tries a connection that the policy allows or blocks.
 func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })
@@ -186,7 +186,7 @@ func (w *testbed) documented() []*host {
 	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.undocumented })
 }
 
-// matrix tries all connections between the hosts of the table. It returns the open ports by source and destination.
+// matrix tries all connections between the hosts of the table. matrix returns the open ports by source and destination.
 func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	open := map[string]map[string][]string{}

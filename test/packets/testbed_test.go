@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// addDefaultRoute gives the machine an address and a default route. The API server needs both to choose the address
-// that it publishes.
+// addDefaultRoute gives the machine an address and a default route. Without an address and a default route, the API
+// server cannot choose the address that it publishes.
 func addDefaultRoute() error {
 	for _, args := range []string{
 		"link add nowhere type bridge", "address add 10.77.255.1/32 dev nowhere", "link set nowhere up", "route add default dev nowhere",
@@ -83,8 +83,8 @@ func ofJob(job, role string) map[string]string {
 	return map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role}
 }
 
-// testbed consists of hosts and an API server. This machine routes between the hosts. If a host is a pod, the API
-// server contains its Pod.
+// testbed consists of hosts and an API server. The machine that runs the tests routes between the hosts. If a host is a
+// pod, the API server contains its Pod.
 type testbed struct {
 	*controlplane.ControlPlane
 	hosts []*host
@@ -167,7 +167,7 @@ func (w *testbed) startAgent(t *testing.T) {
 	})
 }
 
-// named returns the host with this name.
+// named returns the host with the given name.
 func (w *testbed) named(t *testing.T, name string) *host {
 	t.Helper()
 	for _, h := range w.hosts {
