@@ -16,7 +16,7 @@ import (
 // becomeContainer turns this process, which already has new namespaces, into a container. The first argument of
 // the process is the path of the container's plan. becomeContainer returns only if it fails.
 func becomeContainer() error {
-	runtime.LockOSThread() // Each thread has its own capabilities, so this code must stay on one thread.
+	runtime.LockOSThread() // Each thread has its own capabilities, so becomeContainer must stay on one thread.
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil {
 		return fmt.Errorf("reading the plan: %w", err)

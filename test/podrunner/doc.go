@@ -1,4 +1,4 @@
-// Package podrunner runs the containers of a pod on this machine, as a kubelet would. It uses only Linux
+// Package podrunner runs the containers of a pod on this machine, as a kubelet would. The package uses only Linux
 // namespaces, so it needs no container runtime, no image and no root.
 //
 // A container is process 1 in its PID namespace. A container has the machine's programs, its own /etc, the volumes

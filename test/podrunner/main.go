@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UID and GID are the user and group of every container. They resemble the ids that OpenShift's restricted-v2
+// UID and GID are the user and group of every container. UID and GID resemble the ids that OpenShift's restricted-v2
 // assigns to pods.
 const (
 	UID = 1000680000
@@ -42,7 +42,8 @@ const advice = `These tests start pods and need Linux with user namespaces for e
 // even by a panic or a timeout, all processes that they started end too.
 func Main(m *testing.M) int { return Around(m.Run) }
 
-// Around does the same as Main, but calls run instead of m.Run. For example, run can call controlplane.Main.
+// Around does the same as Main, but calls the function run instead of m.Run. For example, the function run can call
+// controlplane.Main.
 func Around(run func() int) int {
 	switch os.Getenv(stageVariable) {
 	case stageTests:

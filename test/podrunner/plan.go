@@ -41,7 +41,7 @@ var programs = []string{
 
 var devices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
-// files contains files that an image would contain in addition to programs. It maps each path to the content of the
+// files contains files that an image would contain in addition to programs. files maps each path to the content of the
 // file.
 var files = map[string]string{
 	"/etc/group":         "root:x:0:\nmpiuser:x:1000:\n",
@@ -53,7 +53,7 @@ var files = map[string]string{
 	"/etc/ssh/ssh_config": "# Part of the image.\n",
 }
 
-// plan returns the plan of a container. The files of the container are in dir on this machine.
+// plan returns the plan of a container. On this machine, the container's files are in the folder dir.
 func (p *Pod) plan(container corev1.Container, dir string) plan {
 	p.t.Helper()
 	env := environment(p.hostname, container.Env)

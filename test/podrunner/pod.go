@@ -83,7 +83,7 @@ func HostVolume(name, path string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}}
 }
 
-// Container returns a copy of the container with this name.
+// Container returns a copy of the container with the given name.
 func Container(t testing.TB, containers []corev1.Container, name string) corev1.Container {
 	t.Helper()
 	i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name })

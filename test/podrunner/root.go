@@ -55,7 +55,7 @@ func (p *plan) createFiles() error {
 	return nil
 }
 
-// bind mounts m below root. It creates the mount point if it is missing.
+// bind adds the bind mount m below root. bind creates the mount point if it is missing.
 func (m mount) bind(root string) error {
 	to := filepath.Join(root, m.To)
 	from, err := os.Stat(m.From)
