@@ -23,7 +23,7 @@ import (
 // hostile is text that could corrupt a JSON string or a terminal, or make a verdict too long.
 var hostile = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
 
-// soon is the maximum duration of an operation that must not wait for a timeout. It is long enough for a busy
+// soon is the maximum duration of an operation that must not wait for a timeout. soon is long enough for a busy
 // machine.
 const soon = 30 * time.Second
 
@@ -116,7 +116,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	}
 }
 
-// listen accepts connections to a host. It calls serve for each connection, and then closes the connection.
+// listen accepts connections to a host. listen calls serve for each connection, and then closes the connection.
 func listen(t testing.TB, h *host, serve func(net.Conn)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", h.address+":2222")

@@ -9,7 +9,7 @@ import (
 )
 
 // folderOf creates a folder with files that only their owner can read, because ssh rejects private keys that other
-// users can read. Containers can read the files, because all containers run as this owner.
+// users can read. Containers can read the files, because all containers run as the owner of the files.
 func folderOf(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

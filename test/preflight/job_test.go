@@ -153,7 +153,8 @@ func (j *job) serve(nodes ...*host) {
 	}
 }
 
-// awaitReady waits until a node is ready. It checks the same condition as the node's readiness probe, but more often.
+// awaitReady waits until a node is ready. awaitReady checks the same condition as the node's readiness probe, but more
+// often.
 func (j *job) awaitReady(h *host) {
 	j.t.Helper()
 	eventually(j.t, h.sshd, func() bool {

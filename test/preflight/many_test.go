@@ -24,7 +24,7 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// TestVerdictLengthIsLimited checks the longest possible verdicts. These verdicts report the maximum number of
+// TestVerdictLengthIsLimited checks the longest possible verdicts. The longest verdicts report the maximum number of
 // failures, with long names and details, for up to 120 hosts.
 func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ func TestPreflightWaitsForTheLaunchersName(t *testing.T) {
 	}
 }
 
-// awaitClock waits until preflight begins to measure time. On a busy machine, this can take a while.
+// awaitClock waits until preflight begins to measure time. On a busy machine, the start of preflight can take a while.
 func awaitClock(t *testing.T, process *podrunner.Process) {
 	t.Helper()
 	eventually(t, process, func() bool { return strings.Contains(process.Log(), "waiting up to") })

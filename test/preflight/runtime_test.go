@@ -22,7 +22,7 @@ const rendered = "../../bundles/rendered/minimal/plain/manifests.yaml"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // many tests at once, because the tests mostly wait
+	_ = flag.Set("test.parallel", "8") // run many tests at once, because most of the time tests wait
 	os.Exit(podrunner.Main(m))
 }
 

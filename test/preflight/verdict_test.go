@@ -31,7 +31,7 @@ type failure struct {
 	Detail string `json:"detail"`
 }
 
-// read parses the verdict of a preflight that ended. It also checks conditions that every verdict must meet.
+// read parses the verdict of a preflight that ended. read also checks conditions that every verdict must meet.
 func read(t testing.TB, result podrunner.Result) verdict {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(result.Message))
