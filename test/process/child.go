@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that replaces itself with the program binary. On Linux, the kernel kills this
-// program when its parent process ends. Otherwise the program would survive a test that panics or times out, because
-// that test runs no cleanup code.
+// WrapperScript returns a shell script that replaces itself with the program binary. On Linux, the kernel kills the
+// program when its parent process ends. A test that panics or times out runs no cleanup code, so the program would
+// otherwise survive the test.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)

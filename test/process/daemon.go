@@ -22,7 +22,7 @@ type Daemon struct {
 	Name string
 	// Record is the path of the file that identifies the process.
 	Record string
-	// Log is the path of the server's output. Each start of the server appends to this file.
+	// Log is the path of the server's output. Each start of the server appends to the log file.
 	Log string
 }
 
@@ -92,7 +92,7 @@ func (d Daemon) PID() int {
 // also succeeds if the process does not run.
 func (d Daemon) Stop() error { return d.end(syscall.SIGTERM) }
 
-// Kill kills the process and removes its record. It also succeeds if the process does not run.
+// Kill kills the process and removes its record. Kill also succeeds if the process does not run.
 func (d Daemon) Kill() error { return d.end(syscall.SIGKILL) }
 
 func (d Daemon) end(first syscall.Signal) error {
@@ -122,7 +122,7 @@ func (d Daemon) signal(s syscall.Signal) error {
 	return nil
 }
 
-// identify reads the identity of a process from /proc. It fails if the process is a zombie.
+// identify reads the identity of a process from /proc. identify fails if the process is a zombie.
 func identify(pid int) (identity, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
