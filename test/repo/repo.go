@@ -67,7 +67,7 @@ func Files(t testing.TB) []string {
 	return files
 }
 
-// Copy copies the files of the repository into a new repository in dir. It removes dir when the test ends.
+// Copy copies the files of the repository into a new repository in dir. Copy removes dir when the test ends.
 func Copy(t testing.TB, dir string) {
 	t.Helper()
 	root := Path(t)
@@ -114,8 +114,8 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Compile builds a program from a folder in cmd/. It uses `go run -exec cp`, because Go caches programs that `go run`
-// has linked. In contrast, `go build` links a program each time, which takes seconds.
+// Compile builds a program from a folder in cmd/. Compile uses `go run -exec cp`, because Go caches programs that `go
+// run` has linked. Compile does not use `go build`, because `go build` links a program each time, which takes seconds.
 func Compile(command, program string) error {
 	root, err := Root()
 	if err != nil {
