@@ -23,8 +23,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hosts is the number of pods of a queued job. The queue named team admits one job of this size, but only with
-// borrowed quota.
+// hosts is the number of pods of a queued job. The queue named team admits one job of this size if the queue borrows
+// quota.
 const hosts = 3
 
 // TestJobsWaitForQuota checks that each queue admits a TrainJob with the maximum number of nodes that `trainyard vet`
@@ -46,7 +46,8 @@ func TestJobsWaitForQuota(t *testing.T) {
 				t.Run("the queue admits as many nodes as vet reports: "+queue, func(t *testing.T) { s.expectMaxNodes(t, queue, most) })
 			}
 			t.Run("pods of a job with a required topology share a node", s.expectSameNode)
-			// An old client may request the older API version v1beta1. Kueue must then convert the object to v1beta1.
+			// An old client may request the older API version v1beta1. Kueue must convert the object to v1beta1 for an old
+			// client.
 			if diff := cmp.Diff("team", s.kubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
 				t.Errorf("the ClusterQueue of the LocalQueue in v1beta1: -want +got:\n%s", diff)
 			}
@@ -99,7 +100,8 @@ func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	s.kubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
-// expectSameNode checks that all pods of a job run on the same cluster node if the job's runtime requires that.
+// expectSameNode runs a job whose runtime requires a common cluster node, and checks that all pods run on the same
+// cluster node.
 func (s *sandbox) expectSameNode(t *testing.T) {
 	job := queued("near", "near", "near", hosts, "1h")
 	s.submit(t, job)

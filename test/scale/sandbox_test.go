@@ -39,7 +39,7 @@ type sandbox struct {
 	client client.Client
 }
 
-// start brings up a cluster, and takes it down at the end of the test. It generates a platform from the given layers
+// start brings up a cluster, and takes it down at the end of the test. start generates a platform from the given layers
 // in testdata, and applies the objects of the platform.
 func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	t.Helper()
@@ -108,7 +108,7 @@ func (s *sandbox) kubectl(t *testing.T, stdin string, args ...string) string {
 	return string(out)
 }
 
-// submit creates a job. It retries, because the cache of Trainer's webhook may not contain a new runtime yet.
+// submit creates a job. submit retries, because the cache of Trainer's webhook may not contain a new runtime yet.
 func (s *sandbox) submit(t *testing.T, job *trainer.TrainJob) {
 	t.Helper()
 	poll.Until(t, timeout, func(ctx context.Context) error { return s.client.Create(ctx, job.DeepCopy()) })
