@@ -63,7 +63,7 @@ spec:
 	return nil
 }
 
-// job returns the ReplicatedJob with this name.
+// job returns the ReplicatedJob with the given name.
 func job(t *testing.T, ctr trainer.ClusterTrainingRuntime, name string) jobset.ReplicatedJob {
 	t.Helper()
 	for _, j := range ctr.Spec.Template.Spec.ReplicatedJobs {
@@ -163,8 +163,9 @@ func TestLauncherEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestHostsAreFoundByName: DNS must publish pods that are not ready, because the launcher resolves its own name
-// before it is ready. The runtime must not set a subdomain, because all TrainJobs would then claim the same Service.
+// TestHostsAreFoundByName: DNS must publish pods that are not ready, because the launcher resolves its own name before
+// it is ready. The runtime must not set a subdomain, because a subdomain would make all TrainJobs claim the same
+// Service.
 func TestHostsAreFoundByName(t *testing.T) {
 	yes := true
 	got := generate(t, "", "").Spec.Template.Spec.Network

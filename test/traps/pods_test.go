@@ -122,7 +122,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 		}
 		want := map[string]string{"NCCL_DEBUG": "INFO", "HOME": "/workspace"}
 		if role == "launcher" {
-			// Without these variables, Open MPI 5 would run every rank in the launcher.
+			// Without the variables in the following list, Open MPI 5 would run every rank in the launcher.
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
 			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"

@@ -155,8 +155,9 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources checks the resources of the main container. It also checks that init containers have the CPU and
-// memory of the main container. If an init container requested more, the request of the whole pod would increase.
+// expectResources checks the resources of the main container. expectResources also checks that init containers have the
+// CPU and memory of the main container. If an init container requested more, the request of the whole pod would
+// increase.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {
@@ -179,8 +180,8 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 }
 
 // TestQuantitiesAreCanonical: a runtime's quantities must have the canonical form. Up to version 2.1, Trainer's
-// controller writes them in this form when a TrainJob uses the runtime. The controller then owns each field that it
-// changed, so that a second server-side apply of the same file ends in a conflict.
+// controller converts quantities to the canonical form when a TrainJob uses the runtime. The controller becomes the
+// owner of each field that it changes, so a second server-side apply of the same file ends in a conflict.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string
