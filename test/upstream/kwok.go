@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SimulatedDuration is an environment variable of a container. Its value, such as "30s", is the time for which a
-// simulated pod of a Job runs before it completes. Without this variable, the pod completes at once.
+// SimulatedDuration is an environment variable of a container. The value of SimulatedDuration, such as "30s", is the
+// time for which a simulated pod of a Job runs before it completes. Without this variable, the pod completes at once.
 const SimulatedDuration = "SIMULATED_DURATION"
 
 // Stages returns kwok's fast stages, adapted to MPI jobs. The fast stages make Kubernetes nodes ready, run pods as

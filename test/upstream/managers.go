@@ -69,7 +69,7 @@ type ManagerOptions struct {
 	Kubeconfig string
 }
 
-// Prepare configures the API server to call a manager's webhooks at a free port of this machine. It returns the
+// Prepare configures the API server to call a manager's webhooks at a free port of this machine. Prepare returns the
 // command that runs the manager, and a function that succeeds once the manager is ready.
 func (m Manager) Prepare(o ManagerOptions, installed Manifests) (*exec.Cmd, func(context.Context) error, error) {
 	hooks := &envtest.WebhookInstallOptions{
@@ -98,8 +98,8 @@ func (m Manager) Prepare(o ManagerOptions, installed Manifests) (*exec.Cmd, func
 	return cmd, readyCheck("http://"+health+"/readyz", webhookURLs(hooks), hooks.LocalServingCAData), nil
 }
 
-// configure writes the configuration and the certificates of a manager. It returns the path of the
-// configuration file, and the folder of the certificates.
+// configure writes the configuration and the certificates of a manager. configure returns the path of the configuration
+// file, and the folder of the certificates.
 func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, health string) (config, certs string, err error) {
 	certs, err = placeCertificates(dir, hooks.LocalServingCertDir)
 	if err != nil {
@@ -115,7 +115,8 @@ func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, hea
 }
 
 // placeCertificates moves certificates to controller-runtime's default folder below TMPDIR, and replaces the
-// certificates of an earlier start. It copies the folder, because a folder cannot be renamed to another file system.
+// certificates of an earlier start. placeCertificates copies the folder, because a folder cannot be renamed to another
+// file system.
 func placeCertificates(tmpdir, from string) (string, error) {
 	certs := filepath.Join(tmpdir, "k8s-webhook-server", "serving-certs")
 	if err := os.RemoveAll(certs); err != nil {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifests contains the CRDs and the webhook configurations of an upstream project. It contains no Deployments,
+// Manifests contains the CRDs and the webhook configurations of an upstream project. Manifests contains no Deployments,
 // Services and RBAC, because each manager runs as a process with the rights of an administrator.
 type Manifests struct {
 	CRDs       []*apiextensionsv1.CustomResourceDefinition

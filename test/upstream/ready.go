@@ -37,8 +37,8 @@ func OK(url string) func(context.Context) error {
 }
 
 // readyCheck returns a function that succeeds once a manager reports that it is ready and each of its webhooks
-// responds. A manager can report that it is ready before it has registered its webhooks. Until then, the URL of a
-// webhook returns status 404.
+// responds. A manager can report that it is ready before it has registered its webhooks. Until a webhook is registered,
+// its URL returns status 404.
 func readyCheck(readyz string, webhooks []string, ca []byte) func(context.Context) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
