@@ -1,6 +1,6 @@
-// Package bench measures trainyard as a person or a pipeline runs it: as whole processes. For comparison, it
+// Package bench measures trainyard as a person or a pipeline runs it: as whole processes. For comparison, the package
 // measures other programs that generate the same objects, on the same machine in the same minutes. Before a
-// measurement, it checks that all programs generate the same objects. docs/benchmarks.md explains the figures.
+// measurement, the package checks that all programs generate the same objects. docs/benchmarks.md explains the figures.
 package bench
 
 import (

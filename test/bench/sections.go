@@ -38,7 +38,7 @@ func (r *Report) setting() section {
 	}}
 }
 
-// targets compares the figures with their targets.
+// targets compares the measured figures with the speed targets.
 func (r *Report) targets() section {
 	s := section{title: "Targets", header: []string{"figure", "target", "measured", ""}}
 	add := func(title, target, measured string, met bool) {
