@@ -20,8 +20,8 @@ import (
 // cgroupRoot is the path of the control group below which all pods run. The path is the same in each hierarchy.
 const cgroupRoot = "/trainyard-sandbox"
 
-// hierarchy is a mounted tree of control groups. With version 1 of control groups, a machine has about one
-// tree per controller. With version 2, it has one tree for all controllers.
+// hierarchy is a mounted tree of control groups. With version 1 of control groups, a machine has about one tree per
+// controller. With version 2 of control groups, a machine has one tree for all controllers.
 type hierarchy struct {
 	path        string
 	controllers []string

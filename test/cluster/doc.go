@@ -1,8 +1,8 @@
-// Package cluster brings up a real Kubernetes cluster on this machine: etcd, the API server, the controller
-// manager, the scheduler, JobSet, Trainer and optionally Kueue. The programs are built from tools/ or installed
-// from Debian packages. A cluster that runs pods also has a DNS server, and each of its nodes has a
-// containerd, a kubelet and a bridge. A cluster that simulates pods has kwok instead. Once the programs are
-// built, a cluster needs neither an image registry nor a network.
+// Package cluster brings up a real Kubernetes cluster on this machine: etcd, the API server, the controller manager,
+// the scheduler, JobSet, Trainer and optionally Kueue. The programs are built from tools/ or installed from Debian
+// packages. A cluster that runs pods also has a DNS server, and each of its nodes has a containerd, a kubelet and a
+// bridge. A cluster that simulates pods runs kwok instead of kubelets. Once the programs are built, a cluster needs
+// neither an image registry nor a network.
 //
 // In this package, a node is a Kubernetes node.
 //

@@ -15,12 +15,12 @@ import (
 type Level string
 
 const (
-	// ControlPlane has no nodes: the API server and controllers process objects, and pods stay Pending. This
-	// level does not need root.
+	// ControlPlane is the level of clusters without nodes: the API server and controllers process objects, and pods stay
+	// Pending. ControlPlane does not need root.
 	ControlPlane Level = "control-plane"
-	// Pods has nodes that run pods. This level needs root.
+	// Pods is the level of clusters with nodes that run pods. This level needs root.
 	Pods Level = "pods"
-	// Scale has many nodes that exist only as objects. kwok simulates their pods.
+	// Scale is the level of clusters with many nodes that exist only as objects. kwok simulates their pods.
 	Scale Level = "scale"
 )
 
