@@ -59,8 +59,8 @@ func TestDocumentedCommandsWork(t *testing.T) {
 // reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// cluster gives the reader kubectl and a cluster. After the last step of a Markdown file, it deletes the TrainJobs
-// and runtimes, because all Markdown files share the cluster.
+// cluster gives the reader kubectl and a cluster. After the last step of a Markdown file, the method cluster deletes
+// the TrainJobs and runtimes, because all Markdown files share the cluster.
 func (r reader) cluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)
