@@ -122,8 +122,8 @@ func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	}
 }
 
-// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways. Each time, the right check must fail, with
-// the right hint.
+// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways. For each broken runtime, the right check must
+// fail, with the right hint.
 func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
