@@ -57,8 +57,8 @@ func enterRoot(root, dir string) error {
 	return nil
 }
 
-// exec replaces this process by the container's command. Like container runtimes, it looks up the command in the
-// PATH of the container.
+// exec replaces this process by the container's command. Like container runtimes, exec looks up the command in the PATH
+// of the container.
 func (p *plan) exec() error {
 	os.Clearenv()
 	for _, assignment := range p.Env {
