@@ -10,7 +10,7 @@ import (
 // interval is the time between two checks.
 const interval = 50 * time.Millisecond
 
-// Until calls check until check returns nil. After a timeout, it fails the test with the last error.
+// Until calls check until check returns nil. After a timeout, Until fails the test with the last error.
 func Until(t testing.TB, timeout time.Duration, check func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
