@@ -86,7 +86,7 @@ func roles(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.R
 }
 
 // TestNumNodesDoesNotMultiplyLaunchers: the field mlPolicy.numNodes must be 1, because Trainer copies it to the
-// parallelism of the launcher's Job. A larger number would start several launchers.
+// parallelism of the launcher's Job. If numNodes were larger than 1, several launchers would start.
 func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	cases := map[string]struct {
 		settings string
