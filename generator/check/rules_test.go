@@ -83,6 +83,7 @@ var published = []string{
 	"self-reference",
 	"several-storage-kinds",
 	"shared-memory-over-memory",
+	"stopped-queue",
 	"system-namespace",
 	"system-priority-class",
 	"tenant-without-queue",

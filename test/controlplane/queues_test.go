@@ -43,6 +43,7 @@ spec:
         strategy: StrictFIFO
         preemption: {withinClusterQueue: LowerOrNewerEqualPriority, reclaimWithinCohort: Any, borrowWithinCohort: LowerPriority}
         namespaces: {matchLabels: {team: a}}
+        stopPolicy: Hold
       plain:
         groups: [{flavors: [{flavor: any, quota: {cpu: 4, memory: 8Gi}}]}]
   runtimes:
