@@ -23,9 +23,13 @@ type Entry struct {
 	Fixed   map[string]string // digests of the immutable fields, by the path of the field
 }
 
-// Parts returns the runtime and the tenant to which the object belongs, such as runtime/mpi and tenant/team-a.
+// Parts returns the runtime, the tenant and the queue to which the object belongs, such as runtime/mpi, tenant/team-a
+// and queue/team-a/default.
 func (e Entry) Parts() []string {
 	var parts []string
+	if queue := e.queue(); queue != "" {
+		parts = append(parts, "queue/"+queue)
+	}
 	if e.Runtime != "" {
 		parts = append(parts, "runtime/"+e.Runtime)
 	}
@@ -35,25 +39,36 @@ func (e Entry) Parts() []string {
 	return parts
 }
 
+// queue returns the name of a ClusterQueue or LocalQueue, such as research or team-a/default. The result is empty for
+// objects of other kinds.
+func (e Entry) queue() string {
+	if kind, name, _ := strings.Cut(e.Object, "/"); kind == "ClusterQueue" || kind == "LocalQueue" {
+		return name
+	}
+	return ""
+}
+
 const (
 	runtimeLabel = v1alpha1.RuntimeLabel
 	tenantLabel  = v1alpha1.TenantLabel
 )
 
-// Inventory returns an entry for each object of a runtime or a tenant, in the order of the set.
+// Inventory returns an entry for each queue, and for each object of a runtime or a tenant, in the order of the set.
 func Inventory(set object.Set) []Entry {
 	var entries []Entry
 	fixed := map[*object.Shape]map[string]string{}
 	for o := range set.All() {
 		e := Entry{Object: strings.ReplaceAll(o.ID().String(), " ", "/"), Runtime: o.Label(runtimeLabel), Tenant: o.Label(tenantLabel)}
-		if e.Runtime == "" && e.Tenant == "" {
+		if len(e.Parts()) == 0 {
 			continue
 		}
 		shape, _ := o.Shape()
 		if _, known := fixed[shape]; !known {
 			fixed[shape] = immutableFields(shape.Fields())
 		}
-		e.Fixed = fixed[shape]
+		if e.Fixed = fixed[shape]; o.ID().Kind == "LocalQueue" {
+			e.Fixed = map[string]string{"clusterQueue": fingerprint(at(o.Fields(), "spec")["clusterQueue"])}
+		}
 		entries = append(entries, e)
 	}
 	return entries

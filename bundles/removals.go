@@ -19,11 +19,11 @@ func (r *RemovalError) Error() string { return strings.Join(r.Problems, "\n") }
 type Change struct {
 	Old, New []Entry
 	Document []string // runtimes and tenants in the document, such as runtime/mpi and tenant/team-a
-	Removed  []string // runtimes and tenants that the run may remove, as the user has allowed
+	Removed  []string // runtimes, tenants and queues that the user allows the run to remove
 }
 
-// Check returns a *RemovalError if an immutable field would change, or if a runtime or a tenant that is not in Removed
-// would be removed. The result used lists the elements of the field Removed whose objects the bundle would remove.
+// Check returns a *RemovalError if an immutable field would change, or if a runtime, tenant or queue that is not in
+// Removed would be removed. The result used contains the members of Removed that apply to this bundle.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -62,13 +62,18 @@ func (c Change) removal(old Entry) string {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):
 		return fmt.Sprintf("%[1]s would be removed, with all objects generated for it: allow this with --remove %[1]s", tenant)
 	case old.Runtime != "":
-		return fmt.Sprintf("%s would be removed, and TrainJobs that name it would fail: allow this with --remove runtime/%s", strings.Replace(old.Object, "/", " ", 1), old.Runtime)
+		return fmt.Sprintf("%s would be removed, and TrainJobs that name it would fail: allow this with --remove runtime/%s", old.words(), old.Runtime)
+	case old.queue() != "":
+		return fmt.Sprintf("%s would be removed, and TrainJobs that wait in it would never start: allow this with --remove queue/%s", old.words(), old.queue())
 	default:
 		return ""
 	}
 }
 
-// RemovedParts returns the runtimes and tenants that lose an object, such as tenant/team-a.
+// words returns the kind and the name of the object, such as LocalQueue team-a/default.
+func (e Entry) words() string { return strings.Replace(e.Object, "/", " ", 1) }
+
+// RemovedParts returns the runtimes, tenants and queues that lose an object, such as tenant/team-a.
 func (c Change) RemovedParts() []string {
 	next := c.next()
 	var parts []string
@@ -86,10 +91,14 @@ func (c Change) RemovedParts() []string {
 func immutable(old, next Entry) []string {
 	var problems []string
 	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {
-		if value, ok := next.Fixed[path]; ok && value != old.Fixed[path] {
-			problems = append(problems, fmt.Sprintf("%s: spec.template.spec.%s would change, which the API server refuses: give the runtime a new key, such as %s-v2, and remove %[3]s when no TrainJob names it",
-				strings.Replace(old.Object, "/", " ", 1), path, old.Runtime))
+		if value, ok := next.Fixed[path]; !ok || value == old.Fixed[path] {
+			continue
 		}
+		field, advice := "spec.template.spec."+path, fmt.Sprintf("give the runtime a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob names it", old.Runtime)
+		if old.queue() != "" {
+			field, advice = "spec."+path, fmt.Sprintf("keep this queue, add a queue with a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob waits in it", strings.TrimPrefix(old.queue(), old.Tenant+"/"))
+		}
+		problems = append(problems, fmt.Sprintf("%s: %s would change, which the API server refuses: %s", old.words(), field, advice))
 	}
 	return problems
 }

@@ -38,7 +38,7 @@ var exitCodes = []struct {
 	{exitInvalid, "invalid input; each problem is one line"},
 	{exitDiffers, "the folder is not up to date (generate --check)"},
 	{exitDenied, "access denied, or a TrainJob breaks a rule of the platform"},
-	{exitRefused, "refused, because files, runtimes or tenants would be lost"},
+	{exitRefused, "refused, because files, runtimes, tenants or queues would be lost"},
 	{exitFailed, "a runtime test, a policy test or a check of this machine failed"},
 	{exitTimedOut, "timed out"},
 }

@@ -38,8 +38,8 @@ document has its own folder, DIR/ENVIRONMENT. With --env, that environment is wr
 The command refuses with exit code 6
   - to delete files that are not generated (--keep-unknown keeps them),
   - to overwrite generated files that somebody edited (--force overwrites them),
-  - to drop a runtime or a tenant that the folder contains (--remove drops it),
-  - to change a field of a runtime that the API server treats as immutable.
+  - to drop a runtime, tenant or queue that the folder contains (--remove drops it),
+  - to change a field of a runtime or a queue that the API server treats as immutable.
 
 Reports:
 ` + reportFormats().help() + `
@@ -72,7 +72,7 @@ func (f *generateFlags) add(cmd *cobra.Command) {
 	bundleFormats().addFlag(cmd, &f.format, "format", "", "plain", "format of the bundle")
 	flags.StringVarP(&f.output, "output", "o", "-", `folder to write; "-" is standard output`)
 	flags.StringArrayVar(&f.only, "only", nil, "generate only this tenant/NAME or runtime/NAME (repeatable)")
-	flags.StringArrayVar(&f.remove, "remove", nil, "remove this tenant/NAME or runtime/NAME from the folder (repeatable)")
+	flags.StringArrayVar(&f.remove, "remove", nil, "remove this tenant/NAME, runtime/NAME, queue/NAME or queue/TENANT/NAME from the folder (repeatable)")
 	flags.BoolVar(&f.check, "check", false, "write nothing; list differences, and exit with code 4 if the folder is not up to date")
 	flags.BoolVar(&f.force, "force", false, "overwrite generated files that somebody edited")
 	flags.BoolVar(&f.keepUnknown, "keep-unknown", false, "keep files in the folder that are not generated")

@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// checkRemovals returns an error if the run would lose files, runtimes or tenants, or if --remove removes nothing.
+// checkRemovals returns an error if the run would lose files, runtimes, tenants or queues, or if --remove removes nothing.
 func (f *generateFlags) checkRemovals(targets []target) error {
-	var losses, removable, removed []string
+	var losses, removable, removed, kept []string
 	for _, t := range targets {
 		if err := t.plan.Check(); err != nil {
 			return err
@@ -25,11 +25,15 @@ func (f *generateFlags) checkRemovals(targets []target) error {
 		allowed, err := change.Check()
 		losses = append(losses, f.lossesOf(t, err)...)
 		removable = append(removable, change.RemovedParts()...)
+		kept = append(kept, t.platform.Sections...)
+		for _, e := range change.New {
+			kept = append(kept, e.Parts()...)
+		}
 		removed = append(removed, allowed...)
 	}
 	for _, component := range f.remove {
 		if !slices.Contains(removed, component) {
-			return removesNothing(targets, component, removable)
+			return removesNothing(component, kept, removable)
 		}
 	}
 	if len(losses) > 0 {
@@ -53,11 +57,9 @@ func (f *generateFlags) lossesOf(t target, err error) []string {
 	return losses
 }
 
-func removesNothing(targets []target, component string, removable []string) error {
-	for _, t := range targets {
-		if slices.Contains(t.platform.Sections, component) {
-			return usageErrorf("--remove %s: the document contains it: delete it from the document first", component)
-		}
+func removesNothing(component string, kept, removable []string) error {
+	if slices.Contains(kept, component) {
+		return usageErrorf("--remove %s: the document contains it: delete it from the document first", component)
 	}
 	if nearest := message.Nearest(component, removable); nearest != "" {
 		return usageErrorf("--remove %s: removes nothing: did you mean %s?", component, nearest)

@@ -16,11 +16,18 @@ var componentLabels = map[string]string{
 	"tenant":  v1alpha1.TenantLabel,
 }
 
+// componentForms maps each flag that names components to the forms of its values. Only --remove can name a queue.
+var componentForms = map[string]string{
+	"--only":   "runtime/NAME or tenant/NAME",
+	"--remove": "runtime/NAME, tenant/NAME, queue/NAME or queue/TENANT/NAME",
+}
+
 func checkComponents(flag string, components []string) error {
 	for _, component := range components {
 		kind, name, _ := strings.Cut(component, "/")
-		if componentLabels[kind] == "" || name == "" || strings.Contains(name, "/") {
-			return usageErrorf("%s %q: want runtime/NAME or tenant/NAME", flag, component)
+		queue := kind == "queue" && flag == "--remove"
+		if name == "" || !queue && (componentLabels[kind] == "" || strings.Contains(name, "/")) {
+			return usageErrorf("%s %q: want %s", flag, component, componentForms[flag])
 		}
 	}
 	return nil

@@ -51,6 +51,21 @@ func TestImmutableFieldsMatchTheAPIServer(t *testing.T) {
 	})
 }
 
+// TestLocalQueuesKeepTheirClusterQueue changes a LocalQueue. `trainyard generate` must refuse exactly the changes that the
+// API server refuses.
+func TestLocalQueuesKeepTheirClusterQueue(t *testing.T) {
+	cp := controlplane.Start(t)
+	namespace := cp.Namespace(t)
+	queue := func(clusterQueue, stopPolicy string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": map[string]any{"name": "default", "namespace": namespace},
+			"spec": map[string]any{"clusterQueue": clusterQueue, "stopPolicy": stopPolicy},
+		}}
+	}
+	t.Run("another ClusterQueue", func(t *testing.T) { expectSameDecision(t, cp, queue("research", "None"), queue("products", "None")) })
+	t.Run("another stop policy", func(t *testing.T) { expectSameDecision(t, cp, queue("research", "None"), queue("research", "Hold")) })
+}
+
 // variant returns the runtime in testdata with a value at a path. If the value is nil, the runtime has no field at
 // this path.
 func variant(t *testing.T, value any, path []string) *unstructured.Unstructured {
@@ -76,11 +91,11 @@ func variant(t *testing.T, value any, path []string) *unstructured.Unstructured 
 	return runtime
 }
 
-// expectSameDecision replaces a runtime on the API server and in a bundle, and checks that both replacements are
+// expectSameDecision replaces an object on the API server and in a bundle, and checks that both replacements are
 // accepted or both are refused.
 func expectSameDecision(t *testing.T, cp *controlplane.ControlPlane, before, after *unstructured.Unstructured) {
 	t.Helper()
-	if err := cp.Client().DeleteAllOf(t.Context(), before.DeepCopy()); err != nil {
+	if err := cp.Client().DeleteAllOf(t.Context(), before.DeepCopy(), client.InNamespace(before.GetNamespace())); err != nil {
 		t.Fatal(err)
 	}
 	live := before.DeepCopy()
