@@ -40,6 +40,9 @@ const (
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
+	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. At present, no program reads
+	// it.
+	TTLAnnotation = Group + "/ttl-seconds-after-finished"
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"
 	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and of a label on OLM payloads.
