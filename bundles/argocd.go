@@ -82,6 +82,9 @@ func (a argocdWriter) resources() map[string]fields {
 			all["applicationset-"+a.tenantName(name)] = a.tenantSet(name, tenant)
 		}
 	}
+	for _, o := range a.Delivery.Access {
+		all[strings.ToLower(fmt.Sprintf("%v-%v", o["kind"], at(o, "metadata")["name"]))] = o
+	}
 	if a.Delivery.Target.OpenShift {
 		all["argocd"] = a.operatorSettings()
 	} else {

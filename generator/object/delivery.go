@@ -9,6 +9,7 @@ type Delivery struct {
 	Target  Target            // spec.target
 	Tenants map[string]Tenant // the tenants that store TrainJobs in Git, by name; empty if Argo CD delivers nothing
 	Kinds   map[string]Kind   // all kinds that trainyard can generate, by name; empty if Argo CD delivers nothing
+	Access  []map[string]any  // objects that give Argo CD the rights to apply the platform, if it lacks these rights
 	Bounds  []Bound           // limits on values that a chart checks again at installation
 
 	Annotations map[string]string // the document's annotations org.opencontainers.image.* for OCI images
@@ -53,9 +54,8 @@ type Target struct {
 
 // Kind describes a kind of Kubernetes objects, such as ClusterRole.
 type Kind struct {
-	Group     string `json:"group"`
-	Cluster   bool   `json:"cluster"`   // whether objects of the kind are cluster-scoped
-	OpenShift bool   `json:"openshift"` // whether the kind exists only on OpenShift
+	Group   string `json:"group"`
+	Cluster bool   `json:"cluster"` // whether objects of the kind are cluster-scoped
 }
 
 // Tenant is a team that stores its TrainJobs in Git.

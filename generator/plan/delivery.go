@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -13,10 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-var kindsPath = cue.ParsePath("kinds")
-
-// kindsPackage is the CUE package with the list of all kinds of objects that trainyard can generate.
-const kindsPackage = "policies/delivery"
+// argocdPackage is the CUE package that lists what Argo CD can apply, and the rights that it needs.
+const argocdPackage = "policies/argocd"
 
 // readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the field
 // argocd in the input of every builder, so that builders annotate the objects for Argo CD.
@@ -42,7 +39,7 @@ func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	if err := p.readTenants(values.Mapping(spec, "tenants")); err != nil {
 		return err
 	}
-	return p.readKinds(e)
+	return p.readArgoCD(e)
 }
 
 // convert fills a struct from a mapping of a checked document. Fields that are missing in the mapping become empty.
@@ -81,17 +78,17 @@ func imageAnnotations(all map[string]any) map[string]string {
 	return found
 }
 
-// readKinds reads the kinds of objects that trainyard can generate. Kinds that only OpenShift has are left out if the
-// cluster is not OpenShift.
-func (p *planner) readKinds(e *evaluate.Evaluator) error {
-	kinds, err := e.Package(kindsPackage)
+// readArgoCD reads the kinds of objects that Argo CD can apply, and the objects that give Argo CD the rights to do so.
+func (p *planner) readArgoCD(e *evaluate.Evaluator) error {
+	argocd, err := e.Package(argocdPackage)
 	if err != nil {
 		return err
 	}
 	d := &p.plan.Delivery
-	if err := evaluate.Decode(kinds.LookupPath(kindsPath), &d.Kinds, "the list of kinds"); err != nil {
+	settings := values.Mapping(p.Values, "spec", "delivery", "argocd")
+	argocd = argocd.FillPath(cue.ParsePath("in"), map[string]any{"openshift": d.Target.OpenShift, "argocd": settings})
+	if err := evaluate.Decode(argocd.LookupPath(cue.ParsePath("kinds")), &d.Kinds, "the list of kinds"); err != nil {
 		return err
 	}
-	maps.DeleteFunc(d.Kinds, func(_ string, kind object.Kind) bool { return kind.OpenShift && !d.Target.OpenShift })
-	return nil
+	return evaluate.Decode(argocd.LookupPath(cue.ParsePath("access")), &d.Access, "the rights of Argo CD")
 }

@@ -37,9 +37,8 @@ spec:
     scc-team-c: {runtimes: [scc-usual]}
 `
 
-// applyFixedUsers applies the platform fixedUsers to an API server that has OpenShift's CRD of
-// SecurityContextConstraints.
-func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Object {
+// installSCCs installs OpenShift's CRD of SecurityContextConstraints.
+func installSCCs(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
 	if err != nil {
@@ -49,6 +48,13 @@ func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Objec
 	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// applyFixedUsers applies the platform fixedUsers to an API server that has OpenShift's CRD of
+// SecurityContextConstraints.
+func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Object {
+	t.Helper()
+	installSCCs(t, cp)
 	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	createNamespaces(t, cp, objs)
 	apply(t, cp, objs...)

@@ -1,0 +1,168 @@
+package controlplane_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// applicationController is the account of Argo CD's application controller in OpenShift GitOps.
+var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name: "openshift-gitops-argocd-application-controller"}
+
+// byOpenShiftGitOps lets OpenShift GitOps deliver the platform fixedUsers to its own cluster. A tenant gets all roles.
+const byOpenShiftGitOps = `
+spec:
+  target: {gang: kueue, kueue: "0.19"}
+  delivery: {argocd: {repoURL: https://git.acme.example/platform.git%s}}
+  queues: {clusterQueues: {research: {groups: [{flavors: [{flavor: any, quota: {cpu: 4, memory: 8Gi, pods: 8}}]}]}}}
+  tenants:
+    scc-team-a: {queues: {default: research}, viewers: {users: [ann]}, grants: [manage-runtimes]}
+    scc-team-b: {queues: {default: research}}
+    scc-team-c: {queues: {default: research}}
+`
+
+// TestArgoCDMayApplyThePlatform applies, changes and deletes platforms as Argo CD's application controller, whose only
+// rights come from the bundle. The API server refuses roles with rights that the controller does not have.
+func TestArgoCDMayApplyThePlatform(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Alone(t.Name()))
+	installSCCs(t, cp)
+	delivery, fixed := deliveredBy(t, "")
+	argocd := clientOf(t, cp, tokenOf(t, cp, applicationController), rest.ImpersonationConfig{})
+	if err := applyAs(t, argocd, fixed[0]); !apierrors.IsForbidden(err) {
+		t.Fatalf("applying without the rights of the bundle: %v, want it forbidden", err)
+	}
+	grantAccess(t, cp, delivery)
+	controlplane.Eventually(t, func(context.Context) error { return applyAs(t, argocd, fixed[0]) })
+	for name, objs := range map[string][]client.Object{
+		"a platform with fixed users": fixed,
+		"the example acme":            readObjects(t, "../../bundles/rendered/acme/plain/dev/manifests.yaml"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			createNamespaces(t, cp, objs)
+			for _, obj := range objs {
+				if err := applyAs(t, argocd, obj); err != nil {
+					t.Errorf("creating: %v", err)
+				}
+				obj.SetAnnotations(map[string]string{"changed": "true"})
+				if err := applyAs(t, argocd, obj); err != nil {
+					t.Errorf("changing: %v", err)
+				}
+			}
+			for _, obj := range slices.Backward(objs) {
+				var options []client.DeleteOption
+				if isNamespace(obj) { // the control plane cannot complete the deletion of a namespace
+					options = append(options, client.DryRunAll)
+				}
+				if err := argocd.Delete(t.Context(), obj, options...); err != nil {
+					t.Errorf("deleting: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func applyAs(t *testing.T, c client.Client, obj client.Object) error {
+	t.Helper()
+	u := obj.(*unstructured.Unstructured).DeepCopy()
+	return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("argocd-controller"), client.ForceOwnership)
+}
+
+// TestArgoCDMayApplyEveryKind asks the API server's authorizer about all kinds of objects that a platform can have.
+func TestArgoCDMayApplyEveryKind(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Alone("TestArgoCDMayApplyThePlatform"))
+	installSCCs(t, cp)
+	delivery, _ := deliveredBy(t, "")
+	grantAccess(t, cp, delivery)
+	account := fmt.Sprintf("system:serviceaccount:%s:%s", applicationController.Namespace, applicationController.Name)
+	for name, kind := range delivery.Kinds {
+		mapping, err := cp.Client().RESTMapper().RESTMapping(schema.GroupKind{Group: kind.Group, Kind: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		namespace := map[bool]string{true: "", false: "scc-team-a"}[kind.Cluster]
+		for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
+			permission := verb + " " + mapping.Resource.GroupResource().String()
+			controlplane.Eventually(t, func(context.Context) error {
+				if !allowed(t, cp, account, "", namespace, permission) {
+					return fmt.Errorf("Argo CD may not %s", permission)
+				}
+				return nil
+			})
+		}
+	}
+	want := []string{
+		"cluster create clustertrainingruntimes.trainer.kubeflow.org", "cluster list clustertrainingruntimes.trainer.kubeflow.org",
+		"cluster list namespaces", "cluster list pods", "cluster patch validatingadmissionpolicybindings.admissionregistration.k8s.io",
+		"create configmaps", "create localqueues.kueue.x-k8s.io", "create networkpolicies.networking.k8s.io", "create rolebindings.rbac.authorization.k8s.io",
+		"create trainingruntimes.trainer.kubeflow.org", "create trainjobs.trainer.kubeflow.org", "delete jobsets.jobset.x-k8s.io",
+		"delete limitranges", "delete namespaces", "delete networkpolicies.networking.k8s.io", "delete trainjobs.trainer.kubeflow.org",
+		"get configmaps", "get pods/log", "get resourcequotas", "list events", "list jobsets.jobset.x-k8s.io", "list localqueues.kueue.x-k8s.io",
+		"list persistentvolumeclaims", "list pods", "list trainingruntimes.trainer.kubeflow.org", "list trainjobs.trainer.kubeflow.org",
+		"list workloads.kueue.x-k8s.io", "patch namespaces", "patch trainingruntimes.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org",
+	}
+	if diff := cmp.Diff(want, allowedOf(t, cp, account, "", "scc-team-a")); diff != "" {
+		t.Errorf("permissions of Argo CD: -want +got:\n%s", diff)
+	}
+	argocd := clientOf(t, cp, tokenOf(t, cp, applicationController), rest.ImpersonationConfig{})
+	administrators := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "administrators"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "mallory"}},
+	}
+	if err := argocd.Create(t.Context(), administrators, client.DryRunAll); !apierrors.IsForbidden(err) {
+		t.Errorf("giving a user the role cluster-admin as Argo CD: %v, want it forbidden", err)
+	}
+}
+
+// TestOtherClustersNeedNoAccess checks that a bundle contains rights only for OpenShift GitOps in its own cluster.
+func TestOtherClustersNeedNoAccess(t *testing.T) {
+	for settings, want := range map[string]int{
+		"": 2, ", cluster: in-cluster": 2, ", clusters: {a: {cluster: north}, b: {cluster: in-cluster}}": 2,
+		", cluster: north": 0, ", clusters: {a: {cluster: north}}": 0,
+	} {
+		if delivery, _ := deliveredBy(t, settings); len(delivery.Access) != want {
+			t.Errorf("delivery.argocd with %q: %d objects give rights, want %d", settings, len(delivery.Access), want)
+		}
+	}
+}
+
+// deliveredBy generates the platform of byOpenShiftGitOps with further settings of delivery.argocd.
+func deliveredBy(t *testing.T, settings string) (object.Delivery, []client.Object) {
+	t.Helper()
+	layers := []generator.Input{
+		{Name: "fixed.yaml", Text: []byte(fixedUsers)}, {Name: "argocd.yaml", Text: fmt.Appendf(nil, byOpenShiftGitOps, settings)},
+	}
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return platforms[0].Delivery, generateObjects(t, layers...)
+}
+
+// grantAccess applies the objects that give Argo CD its rights, as an admin does.
+func grantAccess(t *testing.T, cp *controlplane.ControlPlane, delivery object.Delivery) {
+	t.Helper()
+	for _, fields := range delivery.Access {
+		if err := cp.Apply(t.Context(), &unstructured.Unstructured{Object: fields}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(delivery.Access) == 0 {
+		t.Fatal("no object gives Argo CD any rights")
+	}
+}
