@@ -71,6 +71,7 @@ var published = []string{
 	"pod-security-on-openshift",
 	"pod-security-too-strict",
 	"preemption-without-reclaim",
+	"preflight-before-gang",
 	"queues-without-kueue",
 	"ranks-on-other-hosts",
 	"repeated-queue-resource",
