@@ -119,6 +119,8 @@ type comparison struct {
 	values    map[string]any // the document as plain data
 	demands   map[string]demand
 	jobs      map[string]sizing.Job
+	queues    map[string]clusterQueue // empty if Kueue does not admit jobs
+	lending   cohortLending
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
@@ -147,7 +149,7 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 			return nil, err
 		}
 	}
-	c.Bounds = c.bounds()
+	c.Bounds = append(c.Bounds, c.bounds()...)
 	return &c.Result, nil
 }
 
@@ -158,6 +160,7 @@ func (c *comparison) tenant(name string, tenant map[string]any) error {
 	if err != nil {
 		return problem.Fault("reading the quota of "+name, err)
 	}
+	c.queuedQuota(name, values.Mapping(tenant, "queues"), given, quota)
 	runtimes, _ := tenant["runtimes"].([]any)
 	for i, item := range runtimes {
 		runtime, _ := item.(string)

@@ -105,8 +105,7 @@ func (l cohortLending) available(q flavorQuota, cohort string) sizing.Amounts {
 }
 
 // availableIn returns the resources that each ClusterQueue could admit if nothing else ran in its cohort.
-func availableIn(queues map[string]clusterQueue, flavors map[string]any) map[string]sizing.Queue {
-	all := lendingOf(queues)
+func availableIn(queues map[string]clusterQueue, all cohortLending, flavors map[string]any) map[string]sizing.Queue {
 	available := map[string]sizing.Queue{}
 	for name, queue := range queues {
 		for _, quotas := range queue.groups {
@@ -124,18 +123,19 @@ func availableIn(queues map[string]clusterQueue, flavors map[string]any) map[str
 // than its quota.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
-	queues, err := parseQueues(values.Mapping(spec, "clusterQueues"))
-	if err != nil {
+	var err error
+	if c.queues, err = parseQueues(values.Mapping(spec, "clusterQueues")); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(queues)) {
-		for g, group := range queues[name].groups {
+	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
+		for g, group := range c.queues[name].groups {
 			for i, q := range group {
 				c.checkLending([]string{"spec", "queues", "clusterQueues", name, "groups", fmt.Sprint(g), "flavors", fmt.Sprint(i), "lending"}, q)
 			}
 		}
 	}
-	c.available = availableIn(queues, values.Mapping(spec, "flavors"))
+	c.lending = lendingOf(c.queues)
+	c.available = availableIn(c.queues, c.lending, values.Mapping(spec, "flavors"))
 	return nil
 }
 

@@ -93,6 +93,7 @@ var published = []string{
 	"too-many-gpus",
 	"topology-without-node-labels",
 	"two-topology-requests",
+	"unchecked-quota",
 	"undersized-pod-group",
 	"unencrypted-rdma",
 	"unencrypted-second-network",

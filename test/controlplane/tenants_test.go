@@ -126,25 +126,53 @@ func allowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace
 	return review.Status.Allowed
 }
 
-// TestContainersWithoutResourcesGetDefaults checks that containers get the default limits of the tenant, so
-// that a quota does not refuse them.
-func TestContainersWithoutResourcesGetDefaults(t *testing.T) {
-	cp := controlplane.Start(t)
-	applyAcme(t, cp)
-	notebook := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team-vision", GenerateName: "notebook-"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "localhost/none"}}},
+// TestContainersGetDefaultRequests checks that containers get the default requests of the tenant, so that a quota does not
+// refuse their pods. A container can request more than the default, and needs no limit.
+func TestContainersGetDefaultRequests(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Pods())
+	namespace := cp.Namespace(t)
+	applyWithQuota(t, cp, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: defaults}, spec: {
+		runtimes: {mpi: {from: openmpi-cpu, image: a}},
+		tenants: {%s: {quota: {cpu: 8, memory: 16Gi}, containerDefaults: {cpu: 500m, memory: 1Gi}}}}}`, namespace))
+	for name, tc := range map[string]struct{ given, want corev1.ResourceRequirements }{
+		"nothing": {
+			want: corev1.ResourceRequirements{Requests: amounts("500m", "1Gi")},
+		},
+		"a request above the default": {
+			given: corev1.ResourceRequirements{Requests: amounts("", "8Gi")},
+			want:  corev1.ResourceRequirements{Requests: amounts("500m", "8Gi")},
+		},
+		"a limit below the default": {
+			given: corev1.ResourceRequirements{Limits: amounts("", "256Mi")},
+			want:  corev1.ResourceRequirements{Limits: amounts("", "256Mi"), Requests: amounts("500m", "256Mi")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			notebook := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "notebook-"},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "localhost/none", Resources: tc.given}}},
+			}
+			controlplane.Eventually(t, func(ctx context.Context) error { // the API server reads LimitRanges from a cache
+				created := notebook.DeepCopy()
+				if err := cp.Client().Create(ctx, created, client.DryRunAll); err != nil {
+					return err
+				}
+				if diff := cmp.Diff(tc.want, created.Spec.Containers[0].Resources); diff != "" {
+					return fmt.Errorf("resources: -want +got:\n%s", diff)
+				}
+				return nil
+			})
+		})
 	}
-	controlplane.Eventually(t, func(ctx context.Context) error { // the API server reads LimitRanges from a cache
-		created := notebook.DeepCopy()
-		if err := cp.Client().Create(ctx, created, client.DryRunAll); err != nil {
-			return err
+}
+
+// amounts returns amounts of CPU and memory. An empty text is no amount.
+func amounts(cpu, memory string) corev1.ResourceList {
+	all := corev1.ResourceList{}
+	for name, amount := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
+		if amount != "" {
+			all[name] = resource.MustParse(amount)
 		}
-		got := created.Spec.Containers[0].Resources
-		want := corev1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("1Gi")}
-		if diff := cmp.Diff(corev1.ResourceRequirements{Limits: want, Requests: want}, got); diff != "" {
-			return fmt.Errorf("resources: -want +got:\n%s", diff)
-		}
-		return nil
-	})
+	}
+	return all
 }

@@ -33,6 +33,17 @@ func ParseAmounts(quantities map[string]any, pods int64) (Amounts, error) {
 	return amounts, nil
 }
 
+// Quantity returns an amount of a resource as a Kubernetes quantity.
+func Quantity(name string, amount int64) string {
+	switch name {
+	case "cpu":
+		return resource.NewMilliQuantity(amount, resource.DecimalSI).String()
+	case "memory":
+		return resource.NewQuantity(amount, resource.BinarySI).String()
+	}
+	return strconv.FormatInt(amount, 10)
+}
+
 // Format returns an amount of a resource with its unit, such as "1.5 CPUs".
 func Format(name string, amount int64) string {
 	switch name {

@@ -1,0 +1,66 @@
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/capacity/sizing"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// QuotaBelowQueues is the rule that Kubernetes does not refuse the pods of a TrainJob that Kueue has admitted.
+var QuotaBelowQueues = problem.Rule{Name: "quota-below-queues", Doc: "The quota of a tenant is at least the amount that the tenant's ClusterQueues can admit"}
+
+// queuedQuota reports a problem for each resource of a tenant's quota if the tenant's ClusterQueues can admit more.
+func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, quota sizing.Amounts) {
+	names := map[string]bool{}
+	for _, name := range queues {
+		names[fmt.Sprint(name)] = true
+	}
+	sorted := slices.Sorted(maps.Keys(names))
+	own, most := c.admitted(sorted)
+	for _, resource := range slices.Sorted(maps.Keys(given)) {
+		path, admits := []string{"spec", "tenants", tenant, "quota", resource}, "ClusterQueue "+strings.Join(sorted, " and ClusterQueue ")
+		switch {
+		case most[resource] == math.MaxInt64:
+			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: the quota of %s does not contain %s, so Kueue can admit TrainJobs whose pods Kubernetes would refuse; remove this field, or add %[2]s to the quota of the ClusterQueue", admits, resource))
+		case most[resource] > quota[resource]:
+			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, which %s can admit (%s without borrowing), got %v: Kubernetes would refuse pods of TrainJobs that Kueue has admitted; raise or remove this quota, or give the tenant a ClusterQueue with a smaller quota",
+				sizing.Quantity(resource, most[resource]), admits, sizing.Quantity(resource, own[resource]), given[resource]))
+		case most[resource] > 0:
+			sum := sumOf(path[:3], "the TrainJobs that "+admits+" can admit", object.Amount{Value: sizing.Quantity(resource, most[resource])})
+			c.Bounds = append(c.Bounds, object.Bound{Limit: object.Amount{Path: problem.Path(path), Value: given[resource]}, Sums: []*object.Sum{sum}})
+		}
+	}
+}
+
+// admitted returns the amounts that several ClusterQueues can admit at the same time, without borrowing and in total. A
+// ClusterQueue without a quota for pods admits any number of pods.
+func (c *comparison) admitted(names []string) (own, most sizing.Amounts) {
+	own, most = sizing.Amounts{}, sizing.Amounts{}
+	shared := map[lendingKey]int64{}
+	for _, name := range names {
+		queue, known := c.queues[name]
+		quotas := slices.Concat(queue.groups...)
+		if known && !slices.ContainsFunc(quotas, func(q flavorQuota) bool { _, counted := q.quota["pods"]; return counted }) {
+			most["pods"] = math.MaxInt64
+		}
+		for _, q := range quotas {
+			for resource, available := range c.lending.available(q, queue.cohort) {
+				private := q.quota[resource] - q.lends(resource)
+				own[resource] = sizing.Add(own[resource], q.quota[resource])
+				most[resource] = sizing.Add(most[resource], private)
+				key := lendingKey{queue.cohort, q.flavor, resource}
+				shared[key] = sizing.Add(shared[key], available-private)
+			}
+		}
+	}
+	for key, amount := range shared {
+		most[key.resource] = sizing.Add(most[key.resource], min(amount, c.lending[key]))
+	}
+	return own, most
+}
