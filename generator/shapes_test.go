@@ -74,7 +74,7 @@ var tenantChoices = map[string][]string{
 	"namespace":         {"{create: true}", "{create: true, labels: {a: b}}", "{create: false}"},
 	"viewers":           {"{users: [a]}", "{serviceAccounts: [d, e]}"},
 	"isolation":         {"namespace", "job", "none"},
-	"egress":            {"{a: {cidrs: [10.0.0.0/8]}}", "{a: {cidrs: [10.0.0.0/8], tcp: [443, 8000-8010]}, b: {namespaces: [c], pods: {d: e}, udp: [9]}}"},
+	"egress":            {"{a: {cidrs: [10.0.0.0/8]}}", "{a: {cidrs: [10.0.0.0/8, 11.0.0.0/8], except: [10.1.0.0/16]}}", "{a: {cidrs: [10.0.0.0/8], tcp: [443, 8000-8010]}, b: {namespaces: [c], pods: {d: e}, udp: [9]}}"},
 }
 
 // TestTenantsShareShapes compares objects of tenants in the same way as TestRuntimesShareShapes compares objects of

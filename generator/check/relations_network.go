@@ -22,6 +22,30 @@ func (c *checker) destination(n *document.Node, path []string) {
 		c.add(n.Position, path, "want cidrs, namespaces or both; to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
 	}
 	c.location(n, path)
+	for i, item := range itemsOf(n.Get("except")) {
+		c.exception(item, n.Get("cidrs"), values.Extend(values.Extend(path, "except"), strconv.Itoa(i)))
+	}
+}
+
+// exception requires that a network in except is a part of a network in cidrs, and that cidrs contains no part of it. The API
+// server refuses exceptions outside the network, and a second network would allow the excluded addresses again.
+func (c *checker) exception(n, cidrs *document.Node, path []string) {
+	c.network(n, path)
+	except, err := netip.ParsePrefix(textOf(n))
+	if err != nil {
+		return // the wrong form has been reported already
+	}
+	inside := false
+	for _, item := range itemsOf(cidrs) {
+		network, err := netip.ParsePrefix(textOf(item))
+		if err == nil && network.Overlaps(except) && network.Bits() >= except.Bits() {
+			c.breaks(problem.Invalid, n.Position, path, "not allowed: %s in cidrs is not larger than this network; remove it from cidrs, or remove this exception", network)
+		}
+		inside = inside || err != nil || network.Overlaps(except)
+	}
+	if !inside {
+		c.breaks(problem.Invalid, n.Position, path, "want a part of a network in cidrs, got %s", wording.Describe(n, cue.StringKind))
+	}
 }
 
 // location checks the fields that destinations share with other network locations: pods, cidrs and ports.
