@@ -41,6 +41,7 @@ var published = []string{
 	"ignored-preemption",
 	"initializer-outside-gang",
 	"initializer-variable",
+	"initializer-without-digest",
 	"initializer-without-storage",
 	"invalid-device",
 	"invalid-flavor-toleration",

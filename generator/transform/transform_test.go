@@ -91,6 +91,15 @@ func TestApply(t *testing.T) {
 			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nspec:\n  trainer: {image: \"quay.io/a/b:1\"}\n  x: [{containers: [{image: \"quay.io/a/b:1\"}]}]\n",
 			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nspec:\n  trainer: {image: \"quay.io/a/b@" + digest + "\"}\n  x: [{containers: [{image: \"quay.io/a/b@" + digest + "\"}]}]\n",
 		},
+		"images of a runtime, and of its initializers": {
+			`{images: {digests: {"quay.io/a/b:1": "DIGEST", "quay.io/a/fetch:1": "DIGEST"}}}`,
+			"kind: ClusterTrainingRuntime\nspec: {template: {spec: {replicatedJobs: [" +
+				"{name: dataset-initializer, template: {spec: {template: {spec: {containers: [{image: \"quay.io/a/fetch:1\"}]}}}}}, " +
+				"{name: launcher, template: {spec: {template: {spec: {initContainers: [{image: \"quay.io/a/b:1\"}]}}}}}]}}}\n",
+			"kind: ClusterTrainingRuntime\nspec: {template: {spec: {replicatedJobs: [" +
+				"{name: dataset-initializer, template: {spec: {template: {spec: {containers: [{image: \"quay.io/a/fetch@" + digest + "\"}]}}}}}, " +
+				"{name: launcher, template: {spec: {template: {spec: {initContainers: [{image: \"quay.io/a/b@" + digest + "\"}]}}}}}]}}}\n",
+		},
 		"a ConfigMap of admission parameters": {
 			`{images: {digests: {"quay.io/a/b:1": "DIGEST"}}}`,
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: trainyard-system}\ndata: {mpi.image: \"quay.io/a/b:1\", image: \"quay.io/a/b:1\"}\n",
