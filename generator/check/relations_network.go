@@ -35,7 +35,7 @@ func (c *checker) exception(n, cidrs *document.Node, path []string) {
 	if err != nil {
 		return // the wrong form has been reported already
 	}
-	inside := false
+	inside := cidrs != nil && len(itemsOf(cidrs)) == 0 // a wrong form of cidrs has been reported already
 	for _, item := range itemsOf(cidrs) {
 		network, err := netip.ParsePrefix(textOf(item))
 		if err == nil && network.Overlaps(except) && network.Bits() >= except.Bits() {

@@ -266,7 +266,7 @@ var podTraps = map[string]edited{
 		edits: []string{"                  env:", "                  »env:", "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_hostfile"}, want: []string{"open-mpi-5-hostfile at " + launcherPod + ".containers.node.env"}, note: true,
 	},
 	"a launcher that lets Open MPI bind ranks to cores": {
-		edits: []string{"                  env:", "                  »env:", "OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_other"}, want: []string{"shared-core at " + launcherPod + ".containers.node.env"}, note: true,
+		edits: []string{"                  env:", "                  »env:", "PRTE_MCA_hwloc_default_binding_policy", "PRTE_MCA_other"}, want: []string{"shared-core at " + launcherPod + ".containers.node.env"}, note: true,
 	},
 }
 
@@ -283,7 +283,7 @@ var typeTraps = map[string]edited{
 		edits: []string{"                - name: node\n                  image: quay.io/acme/launcher", "                    name: node\n                    image: quay.io/acme/launcher",
 			"                containers:\n                    name", "                »containers:\n                    name",
 			"                  command: [mpirun", "                    command: [mpirun", "                  env:", "                    env:",
-			"                  - {name: OMPI", "                    - {name: OMPI", "                  - {name: PRTE", "                    - {name: PRTE",
+			"                  - {name: OMPI", "                    - {name: OMPI", "                  - {name: PRTE_MCA_prte", "                    - {name: PRTE_MCA_prte", "                  - {name: PRTE_MCA_hwloc", "                    - {name: PRTE_MCA_hwloc",
 			"                  resources:\n                    limits: {cpu", "                    resources:\n                        limits: {cpu",
 			"                  volumeMounts", "                    volumeMounts"},
 		want: []string{"wrong-type at " + launcherPod + ".containers"},

@@ -54,7 +54,7 @@ spec:
                   env:
                   - {name: OMPI_MCA_orte_set_default_slots, value: "2"}
                   - {name: PRTE_MCA_prte_default_hostfile, value: /etc/mpi/hostfile}
-                  - {name: OMPI_MCA_hwloc_base_binding_policy, value: none}
+                  - {name: PRTE_MCA_hwloc_default_binding_policy, value: none}
                   resources:
                     limits: {cpu: 2, memory: 4Gi}
                   volumeMounts: [{name: shm, mountPath: /dev/shm}]
@@ -276,7 +276,7 @@ func TestVetReadsStreamsAndLists(t *testing.T) {
 		},
 		"problems in the order of the text": {
 			"a.yaml", strings.Replace(good, "numNodes: 1", "numNodes: 2", 1) + "---\n" + strings.Replace(good, "replicas: 1\n        template:\n          metadata", "replicas: 2\n        template:\n          metadata", 1), true, 2,
-			[]string{"a.yaml:9:15: many-launchers at spec.mlPolicy.numNodes", "a.yaml:79:19: wrong-replica-count at spec.template.spec.replicatedJobs.launcher.replicas"},
+			[]string{"a.yaml:9:15: many-launchers at spec.mlPolicy.numNodes", "a.yaml:80:19: wrong-replica-count at spec.template.spec.replicatedJobs.launcher.replicas"},
 		},
 	}
 	for name, tc := range cases {
