@@ -26,6 +26,7 @@ var choices = map[string][]string{
 	"resources":              {"{cpu: 2}", "{cpu: 500m, memory: 3Gi}", "{memory: 1024Mi, nvidia.com/gpu: 2}", "{nvidia.com/mig-1g.5gb: 3}"},
 	"launcher":               {"{resources: {cpu: 3}}", "{resources: {memory: 5Gi}}"},
 	"sharedMemory":           {"1Gi", "2048Mi"},
+	"ephemeralStorage":       {"8Gi", "1Gi"},
 	"imagePullPolicy":        {"Always", "Never"},
 	"imagePullSecrets":       {"[a]", "[a, b]"},
 	"env":                    {`{A: "1"}`, `{A: "2"}`, `{A: "$(B)", B: x}`, `{A: x, B: "$(A)"}`, `{HOME: /a}`, `{HOME: /b, I_MPI_PERHOST: "2"}`, `{A: "1", HOME: "$(A)"}`},

@@ -75,6 +75,7 @@ var published = []string{
 	"pod-security-too-strict",
 	"preemption-without-reclaim",
 	"preflight-before-gang",
+	"queue-without-ephemeral-storage",
 	"queues-without-kueue",
 	"ranks-on-other-hosts",
 	"repeated-queue-resource",

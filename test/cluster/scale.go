@@ -23,10 +23,11 @@ var fakeAnnotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 // fakeCapacity is the capacity of a simulated node. fakeCapacity is large, so that a resource is scarce only if a test
 // requests much of it.
 var fakeCapacity = corev1.ResourceList{
-	corev1.ResourceCPU:    resource.MustParse("64"),
-	corev1.ResourceMemory: resource.MustParse("512Gi"),
-	corev1.ResourcePods:   resource.MustParse("110"),
-	"nvidia.com/gpu":      resource.MustParse("8"),
+	corev1.ResourceCPU:              resource.MustParse("64"),
+	corev1.ResourceMemory:           resource.MustParse("512Gi"),
+	corev1.ResourceEphemeralStorage: resource.MustParse("4Ti"),
+	corev1.ResourcePods:             resource.MustParse("110"),
+	"nvidia.com/gpu":                resource.MustParse("8"),
 }
 
 // startKwok starts the simulator of nodes and pods.

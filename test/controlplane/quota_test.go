@@ -10,6 +10,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard"
@@ -38,6 +40,10 @@ func TestResourceQuotaBoundary(t *testing.T) {
 			"{from: intel-mpi, image: a, resources: {cpu: 1500m, memory: 3Gi}, runLauncherAsNode: false, launcher: {resources: {cpu: 250m, memory: 1Gi}}}",
 			"{cpu: 4750m, memory: 10Gi, pods: 4, trainJobs: 1}", 3, "exceeded quota: trainyard, requested:",
 		},
+		"a launcher with a sidecar": {
+			"{from: openmpi-cpu, image: a, resources: {cpu: 200m, memory: 1Gi}, restarts: 2}", "{cpu: 800m, trainJobs: 1}", 3,
+			"requested: limits.cpu=200m,requests.cpu=200m, used: limits.cpu=800m,requests.cpu=800m, limited: limits.cpu=800m,requests.cpu=800m",
+		},
 		"devices": {
 			"{from: openmpi-gpu, image: a, resources: {nvidia.com/gpu: 2}}", "{nvidia.com/gpu: 6, trainJobs: 1}", 3,
 			"requested: requests.nvidia.com/gpu=2, used: requests.nvidia.com/gpu=6, limited: requests.nvidia.com/gpu=6",
@@ -61,6 +67,35 @@ func TestResourceQuotaBoundary(t *testing.T) {
 			expectQuotaExceeded(t, cp, over, tc.nodes+1, tc.refusal)
 		})
 	}
+}
+
+// TestPodsRequestEphemeralStorage checks that each pod requests the ephemeral storage of its runtime, even if the TrainJob sets
+// resources of its own. A quota of the cluster's admins counts the requests and the limits.
+func TestPodsRequestEphemeralStorage(t *testing.T) {
+	cp := controlplane.Start(t, controlplane.Pods())
+	namespace := cp.Namespace(t)
+	installRuntime(t, cp, generatedOf(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: disk}, spec: {
+		runtimes: {mpi: {from: openmpi-cpu, image: a, ephemeralStorage: 3Gi}}}}`)[0])
+	hard := corev1.ResourceList{"requests.ephemeral-storage": resource.MustParse("9Gi"), "limits.ephemeral-storage": resource.MustParse("9Gi")}
+	apply(t, cp, &corev1.ResourceQuota{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"},
+		ObjectMeta: metav1.ObjectMeta{Name: "trainyard", Namespace: namespace},
+		Spec:       corev1.ResourceQuotaSpec{Hard: hard},
+	})
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		_, err := countedQuota(ctx, cp, namespace)
+		return err
+	})
+	runtime := &trainer.ClusterTrainingRuntime{}
+	runtime.SetName("mpi")
+	apply(t, cp, newJob(runtime, "job", namespace).Nodes(3).Resource(corev1.ResourceCPU, "2").Obj())
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		quota, err := countedQuota(ctx, cp, namespace)
+		if err == nil && !equality.Semantic.DeepEqual(quota.Status.Used, hard) {
+			err = fmt.Errorf("used: -want +got:\n%s%s", cmp.Diff(hard, quota.Status.Used), warnings(ctx, t, cp, namespace))
+		}
+		return err
+	})
 }
 
 // maxNodes returns the maximum number of nodes for a TrainJob in a tenant's quota, as `trainyard vet` reports it.

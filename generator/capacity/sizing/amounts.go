@@ -38,7 +38,7 @@ func Quantity(name string, amount int64) string {
 	switch name {
 	case "cpu":
 		return resource.NewMilliQuantity(amount, resource.DecimalSI).String()
-	case "memory":
+	case "memory", "ephemeral-storage":
 		return resource.NewQuantity(amount, resource.BinarySI).String()
 	}
 	return strconv.FormatInt(amount, 10)
@@ -51,6 +51,8 @@ func Format(name string, amount int64) string {
 		return plural(strconv.FormatFloat(float64(amount)/1000, 'f', -1, 64), "CPU")
 	case "memory":
 		return fmt.Sprintf("%d MiB", int64(math.Ceil(float64(amount)/(1<<20))))
+	case "ephemeral-storage":
+		return Format("memory", amount) + " of " + name
 	case "pods":
 		return plural(strconv.FormatInt(amount, 10), "pod")
 	}

@@ -77,6 +77,7 @@ func TestFormat(t *testing.T) {
 		"fractions of CPUs":          {"cpu", "1500m", "1.5 CPUs"},
 		"memory is written in MiB":   {"memory", "2Gi", "2048 MiB"},
 		"decimal units of memory":    {"memory", "1G", "954 MiB"},
+		"local disk has its name":    {"ephemeral-storage", "4Gi", "4096 MiB of ephemeral-storage"},
 		"devices keep their names":   {"nvidia.com/gpu", "3", "3 of nvidia.com/gpu"},
 		"pods are counted as a noun": {"pods", "3", "3 pods"},
 	} {
