@@ -22,7 +22,7 @@ const (
 )
 
 // FuzzGenerate runs the whole pipeline on any text, as YAML or as JSON. The pipeline must end in time without a panic,
-// and may only return well-formed problems.
+// and every returned problem must be well-formed.
 func FuzzGenerate(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(false, text)

@@ -67,7 +67,7 @@ func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	return &copied
 }
 
-// WriteEvaluated evaluates a CUE document, and writes the result to w. It runs in the child process that a
+// WriteEvaluated evaluates a CUE document, and writes the result to w. WriteEvaluated runs in the child process that a
 // load.CUEEvaluator starts.
 func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) error {
 	loader := p.loader
@@ -121,8 +121,8 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan checks each document, and then plans its objects. The same evaluator runs both steps, so that CUE evaluates
-// the document only once.
+// plan checks each document, and then plans its objects. One evaluator checks and plans a document, so that CUE
+// evaluates the document only once.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {

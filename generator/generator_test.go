@@ -147,8 +147,8 @@ func normal(t *testing.T, fields map[string]any) any {
 	return value
 }
 
-// TestVerifyReportsFaults puts mistakes into trainyard's own CUE. Such mistakes must be reported as faults, and never
-// as problems of the user's document.
+// TestVerifyReportsFaults puts mistakes into trainyard's own CUE. Mistakes in trainyard's CUE must be reported as
+// faults, and never as problems of the user's document.
 func TestVerifyReportsFaults(t *testing.T) {
 	cases := map[string]struct{ file, old, replacement, want string }{
 		"a field that is not in the upstream type": {"runtimes/training_runtime.cue", "numNodes: 1", "numNodez: 1", `unknown field "spec.mlPolicy.numNodez"`},

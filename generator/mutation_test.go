@@ -153,8 +153,8 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	pairs := keyAndValue.FindAllStringSubmatchIndex(m.lines[line], -1)
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
-	// A problem may name the keys of the changed line, and also the keys of the next line, because the change can move
-	// these keys to another mapping.
+	// A problem may name the keys of the changed line and of the next line, because the change can move both to another
+	// mapping.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestParallelEvaluatorsAgree generates a document first with one evaluator and then with several evaluators. The
-// platforms of these two runs must be the same. `make race` runs this test with the race detector.
+// TestParallelEvaluatorsAgree generates a document first with one evaluator and then with several evaluators. Both runs
+// must return the same platforms. `make race` runs this test with the race detector.
 func TestParallelEvaluatorsAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder

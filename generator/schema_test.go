@@ -95,7 +95,8 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 }
 
 // inSchema reports whether the JSON Schema can find a problem. The JSON Schema cannot check most rules about several
-// values, or references to names elsewhere in the document. It also accepts invalid values that have a valid form.
+// values, or references to names elsewhere in the document. The JSON Schema also accepts invalid values that have a
+// valid form.
 func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
@@ -299,8 +300,8 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 
 var fileFlag = regexp.MustCompile(`-f (\S+)`)
 
-// scripted returns the layers of each document in the scripts of cmd/trainyard, by the name of the script and the
-// command that reads the document.
+// scripted returns the layers of each document in the scripts of cmd/trainyard. The key of a document contains the name
+// of the script, and the command that reads the document.
 func scripted(t *testing.T) map[string][]Input {
 	t.Helper()
 	found := map[string][]Input{}
@@ -322,8 +323,8 @@ func scripted(t *testing.T) map[string][]Input {
 	return found
 }
 
-// layersIn returns the layers that a command of a script reads. The result ok is false if the script does not contain
-// all of these layers.
+// layersIn returns the layers that a command of a script reads. The result ok is false if a layer is not in the script,
+// or is written in CUE.
 func layersIn(archive *txtar.Archive, command string) (layers []Input, ok bool) {
 	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == m[1] })

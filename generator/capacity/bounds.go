@@ -37,8 +37,8 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sums returns the amounts of each resource that the smallest TrainJob requests: one sum for the launcher and a node
-// together, and one sum for each initializer.
+// sums returns the requests of the smallest TrainJob, by resource. The launcher and a node have one sum together, and
+// each initializer has its own sum.
 func (d demand) sums(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {

@@ -22,8 +22,7 @@ type clusterQueue struct {
 	groups [][]flavorQuota
 }
 
-// flavorQuota is the quota for a flavor. The fields borrowing and lending contain limits. A resource without an entry
-// in these fields has no limit.
+// flavorQuota is the quota for a flavor. The fields borrowing and lending contain only the resources that have a limit.
 type flavorQuota struct {
 	flavor                    string
 	quota, borrowing, lending sizing.Amounts

@@ -57,7 +57,7 @@ func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, err
 	return checked, err
 }
 
-// Values compares a document with its schema, and returns the document as plain data. It does not check the rules.
+// Values compares a document with its schema, and returns the document as plain data. Values does not check the rules.
 func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any, problem.List) {
 	w := c.walk(e, d)
 	return w.document, w.problems

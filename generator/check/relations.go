@@ -13,9 +13,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// relations maps the NAME in an attribute @check(NAME) to a check that combines several fields of one mapping.
-// Without these checks, Kubernetes would accept most runtimes with mistakes in these fields, and would later refuse
-// the pods of their jobs.
+// relations maps each NAME in an attribute @check(NAME) to a check of several fields of one mapping. Without a check,
+// Kubernetes would accept most runtimes with mistakes in the combined fields, and would later refuse the pods of their
+// jobs.
 var relations = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).requirement,
 	"fieldRequirement": (*checker).fieldRequirement,

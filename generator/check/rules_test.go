@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// published lists the names of all rules. Users sort, track and silence findings by these names, so a renamed rule would
-// lose its history.
+// published lists the names of all rules. Users sort, track and silence findings by the name of the rule, so a renamed
+// rule would lose its history.
 var published = []string{
 	"allowance-without-isolation",
 	"applications-on-many-clusters",

@@ -34,8 +34,8 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 	return false
 }
 
-// plainNumber matches numbers that all versions of YAML read in the same way. It does not match 017, which is 15 in
-// YAML 1.1 and 17 in YAML 1.2.
+// plainNumber matches numbers that all versions of YAML read in the same way. For example, plainNumber does not match
+// 017, which is 15 in YAML 1.1 and 17 in YAML 1.2.
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
 // isAmbiguousNumber refuses a number that versions of YAML may read differently, such as 017.

@@ -97,7 +97,8 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects of a plan's jobs. The error is the first fault, or else the problems of all jobs.
+// collect returns the objects of a plan's jobs. The error is the first fault. Without a fault, the error contains the
+// problems of all jobs.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

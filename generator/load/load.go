@@ -95,8 +95,8 @@ func (l *Loader) parse(ctx context.Context, input Input) (*document.Node, error)
 	return document.Decode(input.Name, text)
 }
 
-// WriteEvaluated evaluates a document written in CUE, and writes the result to w. It runs in a process that a
-// CUEEvaluator starts.
+// WriteEvaluated evaluates a document written in CUE, and writes the result to w. WriteEvaluated runs in a process that
+// a CUEEvaluator starts.
 func (l *Loader) WriteEvaluated(w io.Writer, input Input) error {
 	n, err := l.parseCUE(cuecontext.New(), input)
 	var problems problem.List

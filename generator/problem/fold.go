@@ -10,8 +10,8 @@ import (
 // problems unchanged.
 const maxNamed = 3
 
-// Fold shortens a list with many problems of the same rule and message. Only the first of these problems remains, and its
-// message gets the number of positions and the names of the tenants or runtimes.
+// Fold shortens a list with many problems of the same rule and message. Only the first of the equal problems remains.
+// Its message then also contains the number of positions, and the names of the tenants or runtimes.
 func (l List) Fold() List {
 	type key struct {
 		rule    Rule
@@ -38,8 +38,8 @@ func (l List) Fold() List {
 	return folded
 }
 
-// owners names the tenants if every problem belongs to a tenant, or the runtimes if every problem belongs to a
-// runtime. Otherwise, the result is "".
+// owners names the tenants if every problem belongs to a tenant, or the runtimes if every problem belongs to a runtime.
+// For any other list of problems, the result is "".
 func owners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

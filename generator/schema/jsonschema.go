@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// The values of $id in the schemas. Nothing refers to these addresses, so no tool needs the network to resolve them.
+// The values of $id in the schemas. No schema refers to another schema by $id, so no tool needs the network.
 const (
 	schemaID      = "https://trainyard.dev/schemas/v1alpha1/platform.json"
 	layerSchemaID = "https://trainyard.dev/schemas/v1alpha1/platform-layer.json"

@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Changes holds the changes that a Transformer document requests. The file transform.cue computes these values.
+// Changes holds the changes that a Transformer document requests. The file transform.cue computes the fields of
+// Changes.
 type Changes struct {
 	Labels        map[string]string   `json:"labels"`
 	DefaultLabels map[string]string   `json:"defaultLabels"` // set if the object does not have the label
@@ -94,7 +95,7 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 }
 
 // set sets a label or an annotation. The setters of kyaml and kustomize are not used, because they lose the comment of
-// an old value. They also lose the quotes that YAML 1.1 needs around some keys and values
+// an old value. The setters also lose the quotes that YAML 1.1 needs around some keys and values
 // (docs/design/0005-libraries.md).
 func set(object *yaml.RNode, field, key, value string) {
 	mapping := object
@@ -180,7 +181,7 @@ func visitStrings(n *yaml.Node, at, patterns []string, visit func([]string, *yam
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if ok, _ := path.Match(patterns[0], n.Content[i].Value); ok { // transform.cue has no invalid pattern
+		if ok, _ := path.Match(patterns[0], n.Content[i].Value); ok { // all patterns in transform.cue are valid
 			visitStrings(n.Content[i+1], append(slices.Clone(at), n.Content[i].Value), patterns[1:], visit)
 		}
 	}

@@ -24,8 +24,8 @@ var (
 )
 
 // Fields verifies an object that people may have written. Fields returns unknown fields in a separate list, because a
-// newer version of the type may define these fields. Both lists are empty if trainyard does not know the complete type
-// of the object.
+// newer version of the type may define these fields. Fields returns two empty lists if trainyard does not know the
+// complete type of the object.
 func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)

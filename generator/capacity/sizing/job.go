@@ -40,7 +40,8 @@ type Size struct {
 	Limit Shortage // the limit that prevents one more node; the zero value if the runtime's MaxNodes is the limit
 }
 
-// nodePods returns the number of pods in a TrainJob's ReplicatedJob node. Trainer starts at least one of these pods.
+// nodePods returns the number of pods in a TrainJob's ReplicatedJob node. Trainer starts at least one pod of this
+// ReplicatedJob.
 func (j Job) nodePods(nodes int) int64 {
 	if j.LauncherIsNode {
 		nodes = max(nodes-1, 1)

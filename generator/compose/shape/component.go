@@ -133,7 +133,7 @@ func (c *Composer) component(by builder, input map[string]any) (*component, erro
 	if err != nil {
 		return nil, err
 	}
-	if m.isAll() { // the cache of shapes contains this result
+	if m.isAll() { // not cached here, because the cache of shapes contains the result
 		return c.build(by, input)
 	}
 	input = m.apply(input)

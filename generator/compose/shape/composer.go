@@ -121,7 +121,7 @@ func (s *Shape) Values(input map[string]any) ([]any, error) {
 	return found, nil
 }
 
-// Size returns the approximate size, in bytes, of the JSON of an object with these parameters.
+// Size returns the approximate size of an object with the given parameters, as JSON, in bytes.
 func (s *Shape) Size(parameters []any) int {
 	size := s.size
 	for _, value := range parameters {

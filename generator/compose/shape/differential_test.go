@@ -24,7 +24,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wide lists values for every setting of a runtime. Some of these values are easily confused: explicit defaults, equal
+// wide lists values for every setting of a runtime. Caches could confuse some of the values: explicit defaults, equal
 // amounts in different units, and names that trainyard uses itself.
 var wide = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},

@@ -1,9 +1,9 @@
 // Package shape composes objects with CUE, and caches the results, because CUE takes about 4 ms for each runtime.
 //
 // A shape is an object without its parameters. Parameters are the scalars that CUE marks with @param(KEY) or
-// @fill(KEY). A mark promises that the scalar equals a field of the builder's input, and that nothing else in the
-// object depends on that field. Inputs that differ only in parameters therefore have the same shape. The object for a
-// second input is a copy of the first object with the parameters of the second input.
+// @fill(KEY). A mark states that the scalar equals a field of the builder's input, and that nothing else in the object
+// depends on that field. Inputs that differ only in parameters therefore have the same shape. The object for a second
+// input is a copy of the first object with the parameters of the second input.
 //
 // A component is a part of an object, such as a container. CUE builds each component separately, and the component is
 // then inserted into a slot of the object. The field mask of a component lists the fields of the input that the
@@ -29,6 +29,6 @@
 // objects of one group can have the same shape. One cache of components serves all builders and groups. Nothing is
 // cached between runs.
 //
-// Two checks verify the promises of the marks. When a shape is built, every parameter is compared with its source.
-// The differential tests compare objects from the caches with objects that CUE builds without caches.
+// Two checks verify that the marks are correct. When a shape is built, every parameter is compared with its source. The
+// differential tests compare objects from the caches with objects that CUE builds without caches.
 package shape

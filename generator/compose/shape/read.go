@@ -37,7 +37,7 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a field with the key NAME.KEY and the mark @mirror(SECTION). Its value repeats the document's
+// mirroredParameter is a field with the key NAME.KEY and the mark @mirror(SECTION). The value repeats the document's
 // field SECTION.NAME.KEY, which is a parameter of another object.
 type mirroredParameter struct {
 	path []any

@@ -161,8 +161,8 @@ func (c Constraint) span() string {
 	return ""
 }
 
-// types maps each kind of CUE value to its noun in messages and its name in JSON Schema. A message with several of these nouns
-// lists them in this order.
+// types maps each kind of CUE value to its noun in messages and its name in JSON Schema. If a message contains several
+// nouns, they are in the order of this list.
 var types = []struct {
 	kind       cue.Kind
 	noun, name string

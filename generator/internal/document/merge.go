@@ -61,8 +61,8 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// field merges the values of a key in two layers. The result has the position of base if both values are mappings,
-// and the position of over otherwise.
+// field merges the values of a key in two layers. If both values are mappings, the result has the position of the lower
+// value. For other values, the result has the position of the upper value.
 func (m *merger) field(base, over Field) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {

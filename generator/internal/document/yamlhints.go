@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of the line, or a
-// missing colon in the line above. If neither is the cause, the hint is empty.
+// indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of the
+// line, or a missing colon in the line above. The hint is empty if the error has another cause.
 func indentationHint(text []byte, at problem.Position, found string) (problem.Position, string) {
 	lines := strings.Split(string(text), "\n")
 	if at.Line > len(lines) {
@@ -34,8 +34,8 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 }
 
 // lineBefore returns the index of the nearest line above that is not blank, or -1. If skipComments is true, comment
-// lines are ignored too. Comment lines matter if a text may continue over several lines, because a comment ends such
-// a text.
+// lines are ignored too. Comment lines matter for a text that may continue over several lines, because a comment ends
+// the text.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {

@@ -5,7 +5,7 @@ import (
 )
 
 // partialTypes have only the fields that trainyard uses. The complete types are in the modules of grafana-operator and
-// Perses. These modules also import Kubernetes clients, which would slow down every start of trainyard. Tests in
+// Perses. Both modules also import Kubernetes clients, which would slow down every start of trainyard. Tests in
 // test/controlplane check objects against the complete types.
 var partialTypes = constructors{
 	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: empty[grafanaDashboard],

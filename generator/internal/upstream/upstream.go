@@ -1,5 +1,5 @@
-// Package upstream has the Go types of the objects that trainyard generates. The verify stage decodes generated objects into
-// these types. No object is built from these types, because CUE builds all objects.
+// Package upstream has the Go types of the objects that trainyard generates. The verify stage decodes generated objects
+// into the Go types. The Go types are not used to build objects, because CUE builds all objects.
 package upstream
 
 import (

@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// document describes a platform on OpenShift that Argo CD delivers. Such a platform contains objects of all kinds.
+// document describes a platform on OpenShift that Argo CD delivers. On OpenShift, a platform with Argo CD contains
+// objects of all kinds.
 const document = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

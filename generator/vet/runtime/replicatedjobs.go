@@ -6,7 +6,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports the name of the probable launcher or, if there is none, the list of ReplicatedJobs.
+// missingLauncher reports runtimes without a ReplicatedJob called launcher. The problem is at the name of the probable
+// launcher. If there is no probable launcher, the problem is at the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -21,7 +22,8 @@ func missingLauncher(p *pass) {
 	p.problem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add a ReplicatedJob called launcher that runs mpirun")
 }
 
-// missingNode finds runtimes with a launcher but without nodes. Such a runtime works only for TrainJobs with one node.
+// missingNode finds runtimes with a launcher but without nodes. A runtime without nodes works only for TrainJobs with
+// one node.
 func missingNode(p *pass) {
 	if !p.launcher.isSet() || p.node.isSet() {
 		return

@@ -7,7 +7,7 @@ type rule struct {
 	doc   string
 }
 
-// Rules about types. checkTypes applies these rules before all other rules.
+// Rules about types, which checkTypes applies before all other rules.
 var (
 	wrongType = rule{name: "wrong-type",
 		doc: "A value has a different type than the field, so the API server refuses the runtime"}

@@ -42,8 +42,8 @@ func newRuntime(v value) runtime {
 	}
 }
 
-// isGenerated reports whether trainyard generated the runtime. The author of a document chooses some settings of a
-// generated runtime on purpose, although these settings are probably mistakes in other runtimes.
+// isGenerated reports whether trainyard generated the runtime. In a generated runtime, the document's author has chosen
+// some settings on purpose that are probably mistakes in other runtimes.
 func (r runtime) isGenerated() bool {
 	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
 }

@@ -14,7 +14,8 @@ func problemAt(job *document.Node, path string, rule problem.Rule, message strin
 	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
 }
 
-// locate returns the position of the value at a path or, if the value is not set, of the nearest key above the value.
+// locate returns the position of the value at a path. If the value is not set, locate returns the position of the
+// nearest key above.
 func locate(job *document.Node, path string) problem.Position { return job.Locate(splitPath(path)...) }
 
 // splitPath splits a path such as spec.env[0].name or labels[acme.example/team] into keys and indexes.

@@ -89,7 +89,7 @@ func TestVetReportsPositions(t *testing.T) {
 	}
 }
 
-// summary returns the positions and rules of problems. summary also checks that all messages are printable.
+// summary returns the positions and rules of problems, and checks that all messages are printable.
 func summary(problems problem.List) string {
 	var all []string
 	for _, p := range problems {
