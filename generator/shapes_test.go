@@ -43,8 +43,8 @@ var choices = map[string][]string{
 	"scope":                  {"namespace", "cluster"},
 }
 
-// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. Each object must equal
-// the object that is generated if the document has only one runtime.
+// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. For comparison, each
+// runtime is also generated from a document without other runtimes. Both ways must generate the same objects.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}

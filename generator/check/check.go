@@ -101,8 +101,8 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check returns the given problems of the schema together with the problems of the rules. If the document matches its
-// schema, check also compares the requests of TrainJobs with quotas and queues.
+// check evaluates the rules, and returns their problems together with the given problems of the schema. If the document
+// matches its schema, check also compares the requests of TrainJobs with quotas and queues.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()

@@ -11,8 +11,8 @@ import (
 // wrong problems.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
-// refusals are the paths of the refused values. Each refused value has a reported problem, and is left out of the
-// document.
+// refusals are the paths of the refused values. The checker has reported a problem for each refused value, and has left
+// the value out of the document.
 type refusals [][]string
 
 // decideAll reports whether the result of every rule may depend on a refused value.
@@ -22,7 +22,8 @@ func (r refusals) decideAll() bool {
 	})
 }
 
-// filter removes findings that could be consequences of a refused value. The rules do not see refused values.
+// filter removes findings that could be consequences of a refused value. Refused values are not in the document that
+// the rules read.
 func (r refusals) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {

@@ -77,8 +77,8 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 	return schema.Unify(e.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 }
 
-// Local returns the value of type T that is stored in an evaluator. If there is none, Local calls create and stores the
-// result.
+// Local returns the value of type T that is stored in an evaluator. If the evaluator stores no such value yet, Local
+// calls the function create and stores the result.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {

@@ -38,7 +38,7 @@ type Plan struct {
 	Notes    problem.List
 }
 
-// Request describes an object to generate in each of its target namespaces.
+// Request describes an object, which is generated once for each target namespace.
 type Request struct {
 	From       []string       // path of the document's section that requests the object
 	Builder    Builder        // the CUE that builds the object

@@ -16,7 +16,7 @@ type Field struct {
 	Want     string `json:"want"`     // the allowed values, in words
 	Doc      string `json:"doc"`      // the meaning, unit and default of the field
 	Source   string `json:"source"`   // the document or code on which the limits of the field are based
-	Required bool   `json:"required"` // whether the mapping around the field must set the field
+	Required bool   `json:"required"` // whether the mapping that contains the field must set it
 
 	// Default is nil if the field has no default, or if its default depends on other values of the document.
 	Default any `json:"default,omitempty"`

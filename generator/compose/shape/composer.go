@@ -30,7 +30,7 @@ func NewComposer(e *evaluate.Evaluator, components *Components) *Composer {
 // Shape is an object without the values of its parameters.
 type Shape struct {
 	Object     *object.Shape
-	Definition string             // position of the definition in our CUE
+	Definition string             // position of the CUE definition of the object
 	Parameters []object.Parameter // the keys are relative to the section of the document that requests the object
 
 	sources [][]string // paths of the input fields from which parameters get their values

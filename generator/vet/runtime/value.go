@@ -8,8 +8,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document. If the value is missing, the field node is empty, and the field at is the position of
-// the nearest key above.
+// value is a part of a document. For a missing value, node is empty and the position is that of the nearest key above.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of a scalar or list item; for any other value, position of its key
@@ -18,8 +17,8 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// child returns the value n, which is at the given step below v. If n is a scalar, the position of n replaces the
-// argument at.
+// child returns the value n, which is at the given step below v. A scalar has its own position, and any other value has
+// the position in the argument at.
 func (v value) child(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
