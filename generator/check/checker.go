@@ -20,8 +20,8 @@ import (
 )
 
 // checker walks through a document and its schema together. CUE decides whether a scalar is valid. The walk is written
-// in Go, because CUE reports an unknown key only if nothing else is wrong, and reports a single mistake in a
-// disjunction many times.
+// in Go, because CUE's own reports are not clear. CUE reports an unknown key only if nothing else is wrong, and reports
+// a single mistake in a disjunction many times.
 type checker struct {
 	*Check
 	schemas     *schemas

@@ -74,7 +74,8 @@ func (c *checker) unknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// correct returns the value that the author of a text probably meant, in YAML syntax, or "" if there is no guess.
+// correct returns the value that the author of a text probably meant, in YAML syntax. Without a guess, correct returns
+// "".
 func correct(text string, want constraint.Constraint) string {
 	if want.Kind == cue.BoolKind {
 		return booleans[strings.ToLower(text)]

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxObject is the maximum size of an object as JSON, in bytes. etcd accepts requests of up to 1.5 MiB, and the cluster
-// adds fields to objects.
+// maxObject is the maximum size of an object as JSON, in bytes. The limit of etcd is 1.5 MiB for a request, and the
+// cluster adds fields to objects.
 const maxObject = 1 << 20
 
 type job struct {

@@ -136,8 +136,8 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of the values of a mapping whose keys the author of the document chooses. Such a mapping
-// has the attribute @keys(FORM,SAMPLE). For any other mapping, the method Exists of the result returns false.
+// AnyField returns the schema of the values of a mapping with the attribute @keys(FORM,SAMPLE). The author of the
+// document chooses the keys of the mapping. For any other mapping, the method Exists of the result returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

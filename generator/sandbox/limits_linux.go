@@ -16,7 +16,7 @@ func killWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// limitCPU makes the kernel kill a process that uses too much CPU time, and ignores errors, because the process may
+// limitCPU makes the kernel kill a process that uses too much CPU time. Errors are ignored, because the process may
 // have ended. The address space is not limited, because a limit below 1 GiB kills every Go program when it starts.
 func limitCPU(pid int, limit time.Duration) {
 	if seconds := uint64(limit / time.Second); seconds > 0 {

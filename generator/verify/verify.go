@@ -44,8 +44,7 @@ func verify(kind schema.GroupVersionKind, fields map[string]any) error {
 	return err
 }
 
-// decode decodes an object into the Go type of its kind. decode returns unknown fields as a separate result, and not as
-// an error.
+// decode decodes an object into the Go type of its kind. Unknown fields are not an error, but a separate result.
 func decode(fields any, kind schema.GroupVersionKind) (unknown []error, err error) {
 	text, err := json.Marshal(fields)
 	if err != nil {

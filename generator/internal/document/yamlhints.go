@@ -45,8 +45,8 @@ func lineBefore(lines []string, index int, skipComments bool) int {
 	return -1
 }
 
-// misalignedKey explains a key with an indentation between two levels: less than the mapping above the key, but more
-// than that mapping's parent.
+// misalignedKey explains a key whose indentation is between two levels. The key is indented less than the mapping above
+// it, but more than the parent of the mapping.
 func misalignedKey(lines []string, at problem.Position) string {
 	line, least := 0, 0
 	for i := lineBefore(lines, at.Line-1, true); i >= 0; i = lineBefore(lines, i, true) {
