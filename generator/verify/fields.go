@@ -46,8 +46,8 @@ func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	return nil, unknown
 }
 
-// wrongField reports the first value that cannot be decoded. The error of the decoder does not help to find the value,
-// because it names Go types and often has no path.
+// wrongField reports the first value that cannot be decoded. wrongField searches for the value, because the decoder's
+// error names Go types and often has no path.
 func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Problem {
 	root, err := decodedJSON(fields)
 	if err != nil {

@@ -76,7 +76,7 @@ func wrongReplicaCount(p *pass) {
 }
 
 // wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. The operator Any without targets is
-// allowed. Any needs one completed ReplicatedJob, and only the launcher ever completes.
+// allowed. The operator Any needs only one completed ReplicatedJob, and the launcher is the only one that completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return
