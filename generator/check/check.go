@@ -41,7 +41,8 @@ type Check struct {
 	valid    sync.Map // maps each mappingKey to the plain data of a valid mapping
 }
 
-// Document checks a document against its schema and all rules. If the document has problems, the error is a problem.List.
+// Document checks a document against its schema and all rules. If the document has problems, the error is a
+// problem.List.
 func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, error) {
 	w := c.walk(e, d)
 	if !w.ok {

@@ -192,8 +192,8 @@ func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Positio
 	}
 }
 
-// fieldsOf returns the schema of each key of a mapping. For an unknown key, the schema is a cue.Value whose method Exists
-// returns false.
+// fieldsOf returns the schema of each key of a mapping. For an unknown key, the schema is a cue.Value whose method
+// Exists returns false.
 func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
 	keys, fields := c.schemas.keysOf(schema), make([]cue.Value, len(n.Fields))
 	for i, f := range n.Fields {

@@ -26,7 +26,8 @@ type Evaluator struct {
 	local       map[reflect.Type]any
 }
 
-// New returns an evaluator that has loaded the package into which platform documents are filled. Loading takes about 15 ms.
+// New returns an evaluator that has loaded the package into which platform documents are filled. Loading takes about 15
+// ms.
 func New(files fs.FS) (*Evaluator, error) { return NewOf(files, platformPackage) }
 
 // NewOf returns an evaluator that has loaded the named package, for documents of another type.

@@ -244,7 +244,8 @@ func (r *cueReader) mapping(n *document.Node, v cue.Value, path []string) {
 	}
 }
 
-// isDefinition reports whether a field is only a reference to a definition of trainyard's schemas, without a value of its own.
+// isDefinition reports whether a field is only a reference to a definition of trainyard's schemas, without a value of
+// its own.
 func isDefinition(v cue.Value) bool {
 	if v.IncompleteKind() != cue.TopKind {
 		return false

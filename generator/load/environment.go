@@ -24,7 +24,8 @@ type EnvironmentError struct {
 	Known []string // the environments of the document
 }
 
-// Error names the missing environment, and suggests the most similar environment of the document or lists all environments.
+// Error names the missing environment, and suggests the most similar environment of the document or lists all
+// environments.
 func (e *EnvironmentError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("environment %q: the document has no environments", e.Name)
@@ -32,8 +33,8 @@ func (e *EnvironmentError) Error() string {
 	return wording.Choice(fmt.Sprintf("unknown environment %q", e.Name), e.Name, e.Known)
 }
 
-// Environments returns one document for each wanted environment, ordered by name. If wanted is empty, all environments are
-// wanted. If the document has no environments, Environments returns only the document itself.
+// Environments returns one document for each wanted environment, ordered by name. If wanted is empty, all environments
+// are wanted. If the document has no environments, Environments returns only the document itself.
 func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	environments := s.root.Get("spec").Get("environments")
 	if environments == nil || environments.Kind != document.Mapping || len(environments.Fields) == 0 {
@@ -58,9 +59,9 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	return documents, s.checkSize(documents)
 }
 
-// Limits on the number of keys and values. Documents that people write have a few thousand keys and values, and CUE can need
-// 40 kB of memory for each key or value. One environment at its limit takes about four seconds and half a gigabyte of
-// memory. All environments together take about ten seconds at their limit.
+// Limits on the number of keys and values. Documents that people write have a few thousand keys and values, and CUE can
+// need 40 kB of memory for each key or value. One environment at its limit takes about four seconds and half a gigabyte
+// of memory. All environments together take about ten seconds at their limit.
 const (
 	maxNodes    = 25_000 // in the document of one environment
 	maxAllNodes = 50_000 // in the documents of all environments together

@@ -46,8 +46,8 @@ type Source struct {
 // maxText limits the text of all layers together, in bytes. Reading can take a second for each MiB of text.
 const maxText = 4 << 20
 
-// Load reads and merges layers. Later layers override earlier layers. If a layer cannot be read, the error is a problem.List
-// with the problems of all layers.
+// Load reads and merges layers. Later layers override earlier layers. If a layer cannot be read, the error is a
+// problem.List with the problems of all layers.
 func (l *Loader) Load(ctx context.Context, layers []Input) (*Source, error) {
 	s := &Source{}
 	readable, size := true, 0

@@ -15,8 +15,8 @@ import (
 // argocdPackage is the CUE package that lists what Argo CD can apply, and the rights that it needs.
 const argocdPackage = "policies/argocd"
 
-// readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the field
-// argocd in the input of every builder, so that builders annotate the objects for Argo CD.
+// readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the
+// field argocd in the input of every builder, so that builders annotate the objects for Argo CD.
 func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	spec := values.Mapping(p.Values, "spec")
 	d := &p.plan.Delivery

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// DecodeError returns the path and the message of a type error of encoding/json. The message uses the names of types in YAML,
-// such as mapping. For any other error, DecodeError returns the error's own message and no path.
+// DecodeError returns the path and the message of a type error of encoding/json. The message uses the names of types in
+// YAML, such as mapping. For any other error, DecodeError returns the error's own message and no path.
 func DecodeError(err error) (path, message string) {
 	var other *json.UnmarshalTypeError
 	if !errors.As(err, &other) {

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// Position is a line and a column in an input file. Line and Column start at 1, and Column counts characters. The zero value
-// means that the position is unknown.
+// Position is a line and a column in an input file. Line and Column start at 1, and Column counts characters. The zero
+// value means that the position is unknown.
 type Position struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -47,8 +47,8 @@ type Problem struct {
 	Position
 	// Rule is the type of the problem.
 	Rule Rule `json:"rule,omitzero"`
-	// Path is the path of the value in the document, such as spec.runtimes.a.image. If the problem concerns the whole file, Path
-	// is empty.
+	// Path is the path of the value in the document, such as spec.runtimes.a.image. If the problem concerns the whole
+	// file, Path is empty.
 	Path string `json:"path,omitempty"`
 	// Message describes the problem and what is allowed, in one line without a full stop.
 	Message string `json:"message"`
@@ -62,7 +62,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s: %s", p.Position, p.Path, p.Message)
 }
 
-// List holds all problems of an input. As an error, a List states what a user must fix before trainyard can generate objects.
+// List holds all problems of an input. As an error, a List states what a user must fix before trainyard can generate
+// objects.
 type List []Problem //nolint:errname // a List is mainly used as a list, and is an error only if it is not empty
 
 // Error returns one line per problem.

@@ -32,8 +32,8 @@ const pollInterval = 10 * time.Millisecond
 // maxStderr is the number of bytes that Run stores from a child's standard error.
 const maxStderr = 2000
 
-// Run starts a program with an empty environment and an input, and returns its output. If the child exceeds a limit, the
-// error is a *LimitError. Any other error includes the first bytes that the child wrote to standard error.
+// Run starts a program with an empty environment and an input, and returns its output. If the child exceeds a limit,
+// the error is a *LimitError. Any other error includes the first bytes that the child wrote to standard error.
 func Run(ctx context.Context, limits Limits, input []byte, name string, args ...string) ([]byte, error) {
 	if limits.Wall > 0 {
 		var cancel context.CancelFunc
@@ -68,8 +68,8 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 	case err == nil:
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
-		// To decide when to kill a child, the kernel uses a clock that runs ahead of the reported CPU time. On a busy machine,
-		// this clock is ahead by a quarter.
+		// To decide when to kill a child, the kernel uses a clock that runs ahead of the reported CPU time. On a busy
+		// machine, this clock is ahead by a quarter.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))

@@ -37,8 +37,8 @@ func writeJSONSchema(e *evaluate.Evaluator, complete bool) ([]byte, error) {
 // exporter writes the CUE schema as JSON Schema. A CUE attribute becomes a keyword if JSON Schema has an equivalent
 // keyword. The check stage checks every attribute, even if JSON Schema has no keyword for it.
 //
-// Each exported schema describes either a complete mapping or a layer. In a layer, no key is required, and null removes a key.
-// Items of lists are complete even in a layer, because a layer replaces whole lists.
+// Each exported schema describes either a complete mapping or a layer. In a layer, no key is required, and null removes
+// a key. Items of lists are complete even in a layer, because a layer replaces whole lists.
 type exporter struct {
 	evaluator   *evaluate.Evaluator
 	at          string // the prefix of references
@@ -120,7 +120,8 @@ func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	}
 }
 
-// layerOf returns the NAME in the attribute @layer(NAME) of a mapping, or "". The mapping is a layer of the definition NAME.
+// layerOf returns the NAME in the attribute @layer(NAME) of a mapping, or "". The mapping is a layer of the definition
+// NAME.
 func layerOf(v cue.Value) string {
 	mark, ok := evaluate.Mark(v, "layer")
 	if !ok {

@@ -1,5 +1,5 @@
-// Package verify decodes objects strictly into the Go types of their upstream projects. The objects are generated objects, or
-// objects that people have written or changed.
+// Package verify decodes objects strictly into the Go types of their upstream projects. The objects are generated
+// objects, or objects that people have written or changed.
 package verify
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Objects verifies one object of each shape, because other objects of the same shape differ only in scalars that have been
-// checked. An error is a mistake in trainyard itself.
+// Objects verifies one object of each shape, because other objects of the same shape differ only in scalars that have
+// been checked. An error is a mistake in trainyard itself.
 func Objects(sets ...object.Set) error {
 	verified := map[*object.Shape]bool{}
 	for _, set := range sets {

@@ -1,5 +1,5 @@
-// Package constraint reads the constraints of a CUE value, and writes them as text for messages and as JSON Schema. The package
-// does not check values, because CUE itself decides whether a value satisfies its constraints.
+// Package constraint reads the constraints of a CUE value, and writes them as text for messages and as JSON Schema. The
+// package does not check values, because CUE itself decides whether a value satisfies its constraints.
 package constraint
 
 import (

@@ -22,10 +22,9 @@ const (
 
 const byteOrderMark = "\uFEFF"
 
-// Parse reads a file with one document. A file named *.json is read as JSON, and any other file as YAML. A text without a
-// value, such as a text that contains only comments, is an empty document.
-// The error is a problem.List. Parse can return a document together with an error. Callers can then check the document
-// for more problems.
+// Parse reads a file with one document. A file named *.json is read as JSON, and any other file as YAML. A text without
+// a value, such as a text that contains only comments, is an empty document. The error is a problem.List. Parse can
+// return a document together with an error. Callers can then check the document for more problems.
 func Parse(name string, text []byte) (*Node, error) {
 	documents, err := parse(name, text, true)
 	switch {

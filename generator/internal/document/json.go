@@ -27,7 +27,8 @@ func parseJSON(name string, text []byte) ([]*Node, error) {
 	return []*Node{node}, r.problems.Err()
 }
 
-// jsonReader builds nodes from the tokens of encoding/json's decoder, and computes positions from the decoder's offsets.
+// jsonReader builds nodes from the tokens of encoding/json's decoder, and computes positions from the decoder's
+// offsets.
 type jsonReader struct {
 	file     string
 	text     []byte

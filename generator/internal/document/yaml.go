@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxMarks is the maximum number of brackets and commas in a text. If a list or mapping in brackets is on one line, the parser
-// needs 650 bytes of memory for each bracket and comma of the line.
+// maxMarks is the maximum number of brackets and commas in a text. If a list or mapping in brackets is on one line, the
+// parser needs 650 bytes of memory for each bracket and comma of the line.
 const maxMarks = 250_000
 
 // checkMarks refuses more than maxMarks brackets and commas. Even a text with MaxNodes keys and values needs fewer

@@ -121,7 +121,8 @@ func (s syntaxError) explain(text []byte, e *yaml.LoadError) (problem.Position, 
 	return s.at, explained.String(s) + quoteHint(text, s.at)
 }
 
-// forbiddenCharacter finds a character that YAML forbids, because the parser reports such a character without a position.
+// forbiddenCharacter finds a character that YAML forbids, because the parser reports such a character without a
+// position.
 func forbiddenCharacter(name string, text []byte, message string) error {
 	var c cursor
 	for offset, r := range string(text) {

@@ -22,7 +22,8 @@ spec:
   delivery: {argocd: {repoURL: https://git.acme.example/platform.git}}
 `
 
-// TestArgoCDProjectAllowsGeneratedKinds checks that the Argo CD project allows exactly the kinds that trainyard generates.
+// TestArgoCDProjectAllowsGeneratedKinds checks that the Argo CD project allows exactly the kinds that trainyard
+// generates.
 func TestArgoCDProjectAllowsGeneratedKinds(t *testing.T) {
 	request := generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}}
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)

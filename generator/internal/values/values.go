@@ -1,4 +1,5 @@
-// Package values reads plain data, which consists of mappings, lists and scalars in the types that encoding/json decodes.
+// Package values reads plain data, which consists of mappings, lists and scalars in the types that encoding/json
+// decodes.
 package values
 
 import "strconv"

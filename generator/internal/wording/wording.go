@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// Choice completes a message about a word that is not allowed. The message suggests the nearest allowed word, or lists all
-// allowed words if none is similar.
+// Choice completes a message about a word that is not allowed. The message suggests the nearest allowed word, or lists
+// all allowed words if none is similar.
 func Choice(text, word string, allowed []string) string {
 	if nearest := message.Nearest(word, allowed); nearest != "" {
 		return fmt.Sprintf("%s: did you mean %s?%s", text, message.Quote(nearest), Lookalike(word))
