@@ -40,7 +40,7 @@ type interruptedTraining struct {
 func (s *sandbox) interrupted(t *testing.T, runtime string, args ...string) interruptedTraining {
 	t.Helper()
 	namespace := s.namespace(t)
-	s.claim(t, namespace, "results")
+	s.claim(t, namespace)
 	command := []string{"mpirun", "python3", "-m", "mpi4py", "/opt/resume.py", "--out", "/mnt/results/losses.json", "--steps", "50"}
 	job := build.MakeTrainJob("train", namespace).Runtime(runtime).Nodes(2).ProcPerNode(procs).Command(append(command, args...)...)
 	return interruptedTraining{s, namespace, job}

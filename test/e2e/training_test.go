@@ -39,7 +39,7 @@ func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 func (s *sandbox) expectEqualTraining(t *testing.T, runtime, program string) {
 	t.Helper()
 	namespace := s.namespace(t)
-	s.claim(t, namespace, "results")
+	s.claim(t, namespace)
 	train := func(name string, command ...string) images.TrainingResult {
 		out := "/mnt/results/" + name + ".json"
 		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(2).ProcPerNode(procs).Command(append(command, "--out", out)...)
@@ -96,7 +96,7 @@ func TestUnevenDataFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	namespace := s.namespace(t)
-	s.claim(t, namespace, "results")
+	s.claim(t, namespace)
 	job := build.MakeTrainJob("uneven", namespace).Runtime("training").Nodes(2).ProcPerNode(procs).
 		Command("mpirun", "python3", "/opt/train.py", "--samples", "10")
 	if got := s.run(t, job); got.condition != trainer.TrainJobFailed {

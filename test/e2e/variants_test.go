@@ -109,7 +109,7 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	namespace := s.namespace(t)
-	s.claim(t, namespace, "results")
+	s.claim(t, namespace)
 	write := build.MakeTrainJob("write", namespace).Runtime("openmpi-storage").Nodes(2).ProcPerNode(procs).
 		Command("mpirun", "sh", "-c", `uname -n > "/mnt/results/$OMPI_COMM_WORLD_RANK"`)
 	if got := s.run(t, write); got.condition != trainer.TrainJobComplete {
@@ -127,9 +127,10 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	}
 }
 
-// claim creates a PersistentVolume in a folder of this machine, and a PersistentVolumeClaim for this volume.
-func (s *sandbox) claim(t *testing.T, namespace, name string) {
+// claim creates a PersistentVolume in a folder of this machine, and the PersistentVolumeClaim "results" for this volume.
+func (s *sandbox) claim(t *testing.T, namespace string) {
 	t.Helper()
+	const name = "results"
 	folder := filepath.Join(s.dir, "volumes", namespace)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
