@@ -64,6 +64,7 @@ func TestParametersCanBeFilledIn(t *testing.T) {
 		"spec.runtimes.mpi.resources.cpu":    {"750m", "750m"},
 		"spec.runtimes.mpi.resources.memory": {"3Gi", "3Gi"},
 		"spec.runtimes.mpi.sharedMemory":     {"1Gi", "1Gi"},
+		"spec.runtimes.mpi.ephemeralStorage": {"8Gi", "8Gi"},
 		"spec.runtimes.mpi.user":             {2000, float64(2000)},
 
 		"spec.runtimes.mpi.readOnlyRootFilesystem": {true, true},
