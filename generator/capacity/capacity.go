@@ -52,7 +52,7 @@ func (d demand) job() (j sizing.Job, err error) {
 	if j.Launcher, err = sizing.ParseAmounts(d.Launcher, 1); err != nil {
 		return j, err
 	}
-	adds, err := sizing.ParseAmounts(d.LauncherAdds, 1)
+	adds, err := sizing.ParseAmounts(d.LauncherAdds, 0)
 	if err != nil {
 		return j, err
 	}
