@@ -149,7 +149,7 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 			return nil, err
 		}
 	}
-	c.Bounds = append(c.Bounds, c.bounds()...)
+	c.Bounds = c.bounds()
 	return &c.Result, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/trainyard/trainyard/generator/capacity/sizing"
-	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
@@ -31,9 +30,6 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 		case most[resource] > quota[resource]:
 			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, which %s can admit (%s without borrowing), got %v: Kubernetes would refuse pods of TrainJobs that Kueue has admitted; raise or remove this quota, or give the tenant a ClusterQueue with a smaller quota",
 				sizing.Quantity(resource, most[resource]), admits, sizing.Quantity(resource, own[resource]), given[resource]))
-		case most[resource] > 0:
-			sum := sumOf(path[:3], "the TrainJobs that "+admits+" can admit", object.Amount{Value: sizing.Quantity(resource, most[resource])})
-			c.Bounds = append(c.Bounds, object.Bound{Limit: object.Amount{Path: problem.Path(path), Value: given[resource]}, Sums: []*object.Sum{sum}})
 		}
 	}
 }
