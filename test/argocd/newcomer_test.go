@@ -38,18 +38,23 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.install(t)
-	startArgoCD(t, cp, "HTTPS_PROXY="+forge.proxy, "https_proxy="+forge.proxy, "SSL_CERT_FILE="+forge.certificate, "GIT_SSL_CAINFO="+forge.certificate)
-
-	config := filepath.Join(t.TempDir(), "gitconfig")
-	write(t, config, fmt.Sprintf(person, forge.proxy))
-	reader.Environment = []string{
-		"PATH=" + filepath.Dir(cp.Tool("kubectl")) + ":" + os.Getenv("PATH"), "KUBECONFIG=" + cp.Kubeconfig(),
-		"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_SYSTEM=/dev/null", "GIT_SSL_CAINFO=" + forge.certificate,
-	}
+	w.host(t, reader, forge)
 	for _, step := range doctest.Parse(t, string(text)) {
 		reader.Follow(t, step)
 	}
 	w.expectDelivered(t, "dev")
+}
+
+// host starts Argo CD, which reads from the forge, and lets the reader use Git and kubectl.
+func (w *world) host(t *testing.T, reader *doctest.Reader, forge forge) {
+	t.Helper()
+	startArgoCD(t, w.ControlPlane, "HTTPS_PROXY="+forge.proxy, "https_proxy="+forge.proxy, "SSL_CERT_FILE="+forge.certificate, "GIT_SSL_CAINFO="+forge.certificate)
+	config := filepath.Join(t.TempDir(), "gitconfig")
+	write(t, config, fmt.Sprintf(person, forge.proxy))
+	reader.Environment = []string{
+		"PATH=" + filepath.Dir(w.Tool("kubectl")) + ":" + os.Getenv("PATH"), "KUBECONFIG=" + w.Kubeconfig(),
+		"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_SYSTEM=/dev/null", "GIT_SSL_CAINFO=" + forge.certificate,
+	}
 }
 
 // expectDelivered checks that Argo CD has applied the pushed commit and tracks all objects of an environment.

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,11 @@ type world struct {
 	*controlplane.ControlPlane
 	repository
 	program, layers string
+	app             string // the name of the platform's Application; empty for acme-prod
 }
+
+// name returns the name of the platform's Application.
+func (w *world) name() string { return cmp.Or(w.app, "acme-prod") }
 
 // newWorld sets up Argo CD as an admin does, and makes Argo CD apply the example acme.
 func newWorld(t *testing.T) *world {
@@ -148,7 +153,7 @@ func (w *world) applyFiles(t *testing.T, pattern string) {
 
 // application reads the Application of the platform.
 func (w *world) application(ctx context.Context) (*unstructured.Unstructured, error) {
-	return w.named(ctx, "Application", "acme-prod")
+	return w.named(ctx, "Application", w.name())
 }
 
 // named reads the Argo CD resource with this kind and name.
@@ -162,7 +167,7 @@ func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Uns
 // annotate sets an annotation of the platform's Application, for example the annotation that requests a refresh.
 func (w *world) annotate(t *testing.T, key, value string) {
 	t.Helper()
-	w.annotateNamed(t, "Application", "acme-prod", key, value)
+	w.annotateNamed(t, "Application", w.name(), key, value)
 }
 
 func (w *world) annotateNamed(t *testing.T, kind, name, key, value string) {
@@ -192,7 +197,7 @@ func (w *world) refresh(t *testing.T) {
 // eventually waits until the Application of the platform meets a condition.
 func (w *world) eventually(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
-	w.eventuallyNamed(t, "acme-prod", what, holds)
+	w.eventuallyNamed(t, w.name(), what, holds)
 }
 
 // eventuallyNamed waits until the Application with this name meets a condition.

@@ -28,7 +28,7 @@ type ControlPlane struct {
 	options   options
 	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []upstream.Manifests // first the manifests of options.upstream, in the same order, then other CRDs
+	manifests []upstream.Manifests // first the manifests of options.upstream, in the same order, then those of Kueue, then other CRDs
 	managers  []*process.Child
 	logs      []string
 	client    client.Client
@@ -103,11 +103,7 @@ func (cp *ControlPlane) readManifests() error {
 		}
 		cp.manifests = append(cp.manifests, read)
 	}
-	kueue, err := upstream.Tools(cp.options.kueue)
-	if err != nil {
-		return err
-	}
-	queues, err := kueue.Queues()
+	queues, err := cp.readKueue()
 	if err != nil {
 		return fmt.Errorf("reading the CRDs of Kueue: %w", err)
 	}
@@ -125,6 +121,17 @@ func (cp *ControlPlane) readManifests() error {
 	}
 	cp.manifests = append(cp.manifests, gangs)
 	return nil
+}
+
+func (cp *ControlPlane) readKueue() (upstream.Manifests, error) {
+	tools, err := upstream.Tools(cp.options.kueue)
+	if err != nil {
+		return upstream.Manifests{}, err
+	}
+	if cp.options.queueing {
+		return tools.Manifests(upstream.Kueue)
+	}
+	return tools.Queues()
 }
 
 // connect writes the kubeconfig file and creates the client.
@@ -148,14 +155,21 @@ func (cp *ControlPlane) installCRDs() error {
 	return nil
 }
 
-// startManagers runs Trainer and JobSet, unless only CRDs were requested, and waits until both are ready.
+// startManagers runs Trainer, JobSet and Kueue, as far as they were requested, and waits until they are ready.
 func (cp *ControlPlane) startManagers() error {
 	if cp.options.crdsOnly {
 		return nil
 	}
+	managers, tools := cp.options.upstream(), cp.tools
+	if cp.options.queueing {
+		managers = append(managers, upstream.Kueue)
+	}
 	var waits []func(context.Context) error
-	for i, m := range cp.options.upstream() {
-		wait, err := cp.startManager(m, cp.manifests[i])
+	for i, m := range managers {
+		if m.Name == upstream.Kueue.Name {
+			tools, _ = upstream.Tools(cp.options.kueue) // findTools has found this folder
+		}
+		wait, err := cp.startManager(tools, m, cp.manifests[i])
 		if err != nil {
 			return fmt.Errorf("starting %s: %w", m.Name, err)
 		}

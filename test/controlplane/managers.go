@@ -2,7 +2,11 @@ package controlplane
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/trainyard/trainyard/test/process"
 	"github.com/trainyard/trainyard/test/upstream"
@@ -32,7 +36,14 @@ func findTools(o options) (upstream.Toolbox, error) {
 	if o.pods {
 		needed = append(needed, tools.Path(controllerManager))
 	}
-	return tools, upstream.RequireBuilt("tools", needed...)
+	if err := upstream.RequireBuilt("tools", needed...); err != nil || !o.queueing {
+		return tools, err
+	}
+	kueue, err := upstream.Tools(o.kueue)
+	if err != nil {
+		return tools, err
+	}
+	return tools, upstream.RequireBuilt("kueue-tools", kueue.ManagerPath(upstream.Kueue))
 }
 
 // controllerManager is the program that contains Kubernetes' own controllers.
@@ -57,13 +68,17 @@ func (cp *ControlPlane) startControllers() error {
 	return err
 }
 
-// startManager starts a manager, and returns a function that waits until the manager is ready.
-func (cp *ControlPlane) startManager(m upstream.Manager, installed upstream.Manifests) (func(context.Context) error, error) {
-	folder, err := cp.prepare(cp.tools.ManagerPath(m))
+// startManager starts a manager of a toolbox, and returns a function that waits until the manager is ready.
+func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager, installed upstream.Manifests) (func(context.Context) error, error) {
+	folder, err := cp.prepare(tools.ManagerPath(m))
 	if err != nil {
 		return nil, err
 	}
-	options := upstream.ManagerOptions{Program: folder.script, Dir: folder.dir, Config: cp.env.Config, Kubeconfig: cp.Kubeconfig()}
+	kubeconfig, err := cp.kubeconfigOf(m, folder.dir)
+	if err != nil {
+		return nil, err
+	}
+	options := upstream.ManagerOptions{Program: folder.script, Dir: folder.dir, Config: cp.env.Config, Kubeconfig: kubeconfig}
 	cmd, ready, err := m.Prepare(options, installed)
 	if err != nil {
 		return nil, err
@@ -74,4 +89,21 @@ func (cp *ControlPlane) startManager(m upstream.Manager, installed upstream.Mani
 	}
 	cp.managers = append(cp.managers, p)
 	return func(ctx context.Context) error { return process.WaitFor(ctx, p, ready) }, nil
+}
+
+// kubeconfigOf returns the path of a manager's kubeconfig file. If the manager has a known account, it acts as this
+// account, which trainyard's admission policy exempts, with the rights of an administrator.
+func (cp *ControlPlane) kubeconfigOf(m upstream.Manager, dir string) (string, error) {
+	if m.Account == "" {
+		return cp.Kubeconfig(), nil
+	}
+	config, err := clientcmd.Load(cp.env.KubeConfig)
+	if err != nil {
+		return "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	for _, user := range config.AuthInfos {
+		user.Impersonate, user.ImpersonateGroups = m.Account, []string{"system:masters"}
+	}
+	path := filepath.Join(dir, "kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
 }

@@ -23,6 +23,7 @@ type options struct {
 	crdsOnly bool
 	pods     bool
 	kueue    string
+	queueing bool
 	alone    string
 }
 
@@ -49,6 +50,11 @@ func Pods() Option {
 // Kueue selects the folder below tools/ that pins Kueue's CRDs. The default is the folder of the newest version.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
+}
+
+// Queueing runs Kueue's controller, which admits TrainJobs by the quota of their queues. `make kueue-tools` builds it.
+func Queueing() Option {
+	return func(o *options) { o.queueing = true }
 }
 
 // Alone reserves a control plane for the test with this name, so that other tests do not see this test's changes to

@@ -5,7 +5,7 @@ import "os/exec"
 // Kueue admits TrainJobs by quota. In tests, Kueue manages only TrainJobs, and serves neither metrics nor its
 // visibility API.
 var Kueue = Manager{
-	Name: "kueue", module: "sigs.k8s.io/kueue", folders: []string{"config/default"},
+	Name: "kueue", Account: "system:serviceaccount:kueue-system:kueue-controller-manager", module: "sigs.k8s.io/kueue", folders: []string{"config/default"},
 	args: []string{"--feature-gates=VisibilityOnDemand=false"},
 	// Kueue reads a certificate for metrics from the folder certDir, even if Kueue serves no metrics.
 	certDir: "/etc/kueue/metrics/certs",

@@ -18,6 +18,8 @@ import (
 type Manager struct {
 	// Name is the name of the binary.
 	Name string
+	// Account is the user name of the controller in a usual installation, if tests depend on it.
+	Account string
 
 	module  string   // the Go module that contains the manager
 	folders []string // the module's kustomize folders for CRDs and webhooks
