@@ -57,7 +57,7 @@ kueue: kueue-tools ## Run TrainJobs that wait for Kueue's quota, on simulated cl
 
 .PHONY: argocd
 argocd: argocd-packages argocd-tools ## Deliver a platform from Git with Argo CD
-	TRAINYARD_ARGOCD=1 go test -count=1 -timeout 30m ./test/argocd
+	TRAINYARD_ARGOCD=1 go test -count=1 -timeout 60m ./test/argocd
 
 .PHONY: packets
 packets: packages packets-tools ## Test network policies with real connections

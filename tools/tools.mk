@@ -39,7 +39,8 @@ QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOO
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # Tools of the tests that deliver a platform from Git.
-ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kustomize argocd argocd-types trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
+ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize argocd argocd-types \
+	$(foreach k,$(KUEUE_TOOLS),$k/kueue) $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # $(call build-tool,package,time of the first build,more arguments of go build)
 # go build does not write a binary that has not changed. touch updates the time of the binary, because make would

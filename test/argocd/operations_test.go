@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,8 +33,9 @@ var (
 type operator struct {
 	*world
 	reader        *doctest.Reader
-	namespace     string // of the TrainJobs
-	keepsRuntimes bool   // whether Trainer keeps a runtime as long as TrainJobs name it
+	namespace     string            // of the TrainJobs
+	keepsRuntimes bool              // whether Trainer keeps a runtime as long as TrainJobs name it
+	pods          map[string]string // UIDs of the pods of running TrainJobs, by the name of the TrainJob
 }
 
 // TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and after
@@ -61,7 +62,7 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 	w.install(t)
 	w.host(t, reader, forge)
-	o := &operator{w, reader, "team-a", keepsRuntimes}
+	o := &operator{w, reader, "team-a", keepsRuntimes, map[string]string{}}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(reader.Run(t, "kubectl get clusterqueues,localqueues,workloads,trainjobs,jobsets,pods -A -o wide; kubectl get workloads -A -o yaml"))
@@ -196,143 +197,6 @@ func (o *operator) change(t *testing.T, sed, flags string) {
 	o.reader.Run(t, "sh /tmp/operations/deliver.sh Change")
 }
 
-// removeQueueInUse removes a ClusterQueue in which a TrainJob runs. Argo CD then applies newer commits, although the
-// ClusterQueue remains.
-func (o *operator) removeQueueInUse(t *testing.T) {
-	o.change(t, "s/products: {groups/shared: {groups/; s/queues: {default: products, products: products}/queues: {shared: shared}/",
-		"--remove queue/products --remove queue/team-alpha/default --remove queue/team-alpha/products")
-	o.expectTerminating(t, clusterQueueKind, "products")
-	o.setQuota(t, 7)
-	o.expectQuota(t, 7)
-	o.expectTerminating(t, clusterQueueKind, "products")
-	o.expectRunning(t, "last")
-}
-
-// endLastJob ends the TrainJob in the removed ClusterQueue.
-func (o *operator) endLastJob(t *testing.T) {
-	o.remove(t, "last")
-	o.expectSynced(t)
-	o.expectGone(t, clusterQueueKind, client.ObjectKey{Name: "products"})
-}
-
-// expectSynced waits until Argo CD has applied the last commit and has deleted all removed objects.
-func (o *operator) expectSynced(t *testing.T) {
-	t.Helper()
-	o.refresh(t)
-	o.eventually(t, "the platform equals the commit in Git", o.inSync(o.head(t)))
-}
-
-// expectTerminating waits until an object is being deleted, and the sync has ended.
-func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind, name string) {
-	t.Helper()
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	o.eventually(t, "the sync ends", func(app *unstructured.Unstructured) error {
-		if err := o.Client().Get(t.Context(), client.ObjectKey{Name: name}, object); err != nil {
-			t.Fatal(err)
-		}
-		phase, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "phase")
-		status, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
-		if object.GetDeletionTimestamp() == nil || phase != "Succeeded" || status != "OutOfSync" {
-			return fmt.Errorf("deletion of %s since %v, phase %s, status %s", name, object.GetDeletionTimestamp(), phase, status)
-		}
-		return nil
-	})
-}
-
-// setQuota pushes a commit that changes the number of TrainJobs of the tenant team-alpha.
-func (o *operator) setQuota(t *testing.T, trainJobs int) {
-	t.Helper()
-	o.change(t, fmt.Sprintf("s/team-alpha: {\\(quota: {trainJobs: [0-9]*}, \\)*/team-alpha: {quota: {trainJobs: %d}, /", trainJobs), "")
-}
-
-func (o *operator) expectQuota(t *testing.T, want int64) {
-	t.Helper()
-	o.eventually(t, "Argo CD applies the newer commit", func(*unstructured.Unstructured) error {
-		if got := o.quota(t); got != want {
-			return fmt.Errorf("the quota allows %d TrainJobs, want %d", got, want)
-		}
-		return nil
-	})
-}
-
-func (o *operator) quota(t *testing.T) int64 {
-	t.Helper()
-	quota := &corev1.ResourceQuota{}
-	if err := o.Client().Get(t.Context(), client.ObjectKey{Namespace: "team-alpha", Name: "trainyard"}, quota); err != nil {
-		t.Fatal(err)
-	}
-	limit := quota.Spec.Hard["count/trainjobs.trainer.kubeflow.org"]
-	return limit.Value()
-}
-
-// restoreRuntime removes a runtime, and restores it before the confirmation. Argo CD must not apply the newer commit.
-func (o *operator) restoreRuntime(t *testing.T) {
-	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
-	o.change(t, add, "")
-	o.expectSynced(t)
-	o.change(t, "/^    unused:/d", "--remove runtime/unused")
-	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
-	o.change(t, add, "")
-	o.setQuota(t, 8)
-	time.Sleep(20 * time.Second) // long enough for Argo CD to apply a commit
-	if got := o.quota(t); got != 7 {
-		t.Errorf("before the confirmation, the quota allows %d TrainJobs, want 7", got)
-	}
-}
-
-// expectOperation returns a condition for the function eventually: the message of the operation contains a text.
-func expectOperation(text string) func(app *unstructured.Unstructured) error {
-	return func(app *unstructured.Unstructured) error {
-		if message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message"); !strings.Contains(message, text) {
-			return fmt.Errorf("the message of the operation is %q", message)
-		}
-		return nil
-	}
-}
-
-// removeRuntimeInUse removes the runtime of two running TrainJobs.
-func (o *operator) removeRuntimeInUse(t *testing.T) {
-	o.expectRunning(t, "kept")
-	o.expectRunning(t, "moved")
-	o.change(t, "/^    mpi:/d; s/runtimes: \\[mpi\\]/runtimes: [unused]/", "--remove runtime/mpi")
-	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
-	o.annotate(t, "argocd.argoproj.io/deletion-approved", time.Now().UTC().Format(time.RFC3339))
-	if o.keepsRuntimes {
-		o.expectTerminating(t, runtimeKind, "mpi")
-		o.setQuota(t, 9)
-		o.expectQuota(t, 9)
-		o.expectTerminating(t, runtimeKind, "mpi")
-	} else {
-		o.expectSynced(t)
-	}
-	o.expectRunning(t, "kept")
-	o.expectRunning(t, "moved")
-	o.remove(t, "kept")
-	o.remove(t, "moved")
-	o.expectSynced(t)
-	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
-}
-
-// changeImmutableField moves a LocalQueue to another ClusterQueue, which trainyard does not notice without the old bundle.
-func (o *operator) changeImmutableField(t *testing.T) {
-	o.namespace = "team-alpha"
-	o.submit(t, "kept", "mpi")
-	o.expectRunning(t, "kept")
-	o.submit(t, "moved", "mpi")
-	o.expectWaiting(t, "moved")
-	o.reader.Run(t, "rm -r /tmp/operations/deploy")
-	o.change(t, "s/^      shared: \\(.*\\)/      shared: \\1\\n      other: \\1/; s/queues: {shared: shared}/queues: {shared: other}/", "")
-	o.eventually(t, "Argo CD cannot change the queue", func(app *unstructured.Unstructured) error {
-		conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
-		if text := fmt.Sprint(conditions) + statusOf(app); !strings.Contains(text, "field is immutable") {
-			return errors.New(text)
-		}
-		return nil
-	})
-	o.expectRunning(t, "kept")
-}
-
 func (o *operator) job(name, runtime string) *trainer.TrainJob {
 	return build.MakeTrainJob(name, o.namespace).Label("kueue.x-k8s.io/queue-name", map[string]string{"team-a": "default", "team-alpha": "shared"}[o.namespace]).Runtime(runtime).Nodes(2).Command("mpirun", "hostname").Obj()
 }
@@ -345,28 +209,35 @@ func (o *operator) submit(t *testing.T, name, runtime string) {
 // remove deletes a TrainJob, which stands for its end.
 func (o *operator) remove(t *testing.T, name string) {
 	t.Helper()
+	delete(o.pods, name)
 	if err := o.Client().Delete(t.Context(), o.job(name, "mpi")); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // expectRunning waits until Kueue has admitted a TrainJob and its pods exist. There is no kubelet, so the pods stay
-// Pending.
+// Pending. If the TrainJob was running before, it must still have the same pods.
 func (o *operator) expectRunning(t *testing.T, name string) {
 	t.Helper()
-	o.expectPods(t, name, false, 2)
+	pods := o.expectPods(t, name, false, 2)
+	if known := o.pods[name]; known != "" && known != pods {
+		t.Errorf("the TrainJob %s was stopped: it has the pods %s, and had %s", name, pods, known)
+	}
+	o.pods[name] = pods
 }
 
 func (o *operator) expectWaiting(t *testing.T, name string) {
 	t.Helper()
-	o.expectPods(t, name, true, 0)
+	o.pods[name] = o.expectPods(t, name, true, 0)
 }
 
-func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods int) {
+// expectPods waits until a TrainJob has a number of pods, and returns their UIDs.
+func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods int) string {
 	t.Helper()
+	all := &corev1.PodList{}
 	poll.Until(t, timeout, func(context.Context) error {
 		ctx := t.Context() // not the context of the poll, whose end would hide the state of the TrainJob
-		live, all := &trainer.TrainJob{}, &corev1.PodList{}
+		live := &trainer.TrainJob{}
 		err := errors.Join(
 			o.Client().Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, live),
 			o.Client().List(ctx, all, client.InNamespace(o.namespace), client.MatchingLabels{"jobset.sigs.k8s.io/jobset-name": name}),
@@ -376,6 +247,12 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 		}
 		return err
 	})
+	var ids []string
+	for _, pod := range all.Items {
+		ids = append(ids, string(pod.UID))
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
 }
 
 // expectKept makes Argo CD compare Git and the cluster, and checks that Argo CD keeps the stop policy of the ClusterQueue

@@ -1,0 +1,167 @@
+package argocd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// removeQueueInUse removes a ClusterQueue in which a TrainJob runs. Argo CD then applies newer commits, although the
+// ClusterQueue remains.
+func (o *operator) removeQueueInUse(t *testing.T) {
+	o.change(t, "s/products: {groups/shared: {groups/; s/queues: {default: products, products: products}/queues: {shared: shared}/",
+		"--remove queue/products --remove queue/team-alpha/default --remove queue/team-alpha/products")
+	o.expectTerminating(t, clusterQueueKind, "products")
+	o.setQuota(t, 7)
+	o.expectQuota(t, 7)
+	o.expectTerminating(t, clusterQueueKind, "products")
+	o.expectRunning(t, "last")
+}
+
+// endLastJob ends the TrainJob in the removed ClusterQueue.
+func (o *operator) endLastJob(t *testing.T) {
+	o.remove(t, "last")
+	o.expectSynced(t)
+	o.expectGone(t, clusterQueueKind, client.ObjectKey{Name: "products"})
+}
+
+// expectSynced waits until Argo CD has applied the last commit and has deleted all removed objects.
+func (o *operator) expectSynced(t *testing.T) {
+	t.Helper()
+	o.refresh(t)
+	o.eventually(t, "the platform equals the commit in Git", o.inSync(o.head(t)))
+}
+
+// expectTerminating waits until an object is being deleted, and the sync has ended.
+func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind, name string) {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	o.eventually(t, "the sync ends", func(app *unstructured.Unstructured) error {
+		if err := o.Client().Get(t.Context(), client.ObjectKey{Name: name}, object); err != nil {
+			t.Fatal(err)
+		}
+		phase, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "phase")
+		status, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
+		if object.GetDeletionTimestamp() == nil || phase != "Succeeded" || status != "OutOfSync" {
+			return fmt.Errorf("deletion of %s since %v, phase %s, status %s", name, object.GetDeletionTimestamp(), phase, status)
+		}
+		return nil
+	})
+}
+
+// setQuota pushes a commit that changes the number of TrainJobs of the tenant team-alpha.
+func (o *operator) setQuota(t *testing.T, trainJobs int) {
+	t.Helper()
+	o.change(t, fmt.Sprintf("s/team-alpha: {\\(quota: {trainJobs: [0-9]*}, \\)*/team-alpha: {quota: {trainJobs: %d}, /", trainJobs), "")
+}
+
+func (o *operator) expectQuota(t *testing.T, want int64) {
+	t.Helper()
+	o.eventually(t, "Argo CD applies the newer commit", func(*unstructured.Unstructured) error {
+		if got := o.quota(t); got != want {
+			return fmt.Errorf("the quota allows %d TrainJobs, want %d", got, want)
+		}
+		return nil
+	})
+}
+
+func (o *operator) quota(t *testing.T) int64 {
+	t.Helper()
+	quota := &corev1.ResourceQuota{}
+	if err := o.Client().Get(t.Context(), client.ObjectKey{Namespace: "team-alpha", Name: "trainyard"}, quota); err != nil {
+		t.Fatal(err)
+	}
+	limit := quota.Spec.Hard["count/trainjobs.trainer.kubeflow.org"]
+	return limit.Value()
+}
+
+// restoreRuntime removes a runtime, and restores it before the confirmation. Argo CD must not apply the newer commit.
+func (o *operator) restoreRuntime(t *testing.T) {
+	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
+	o.change(t, add, "")
+	o.expectSynced(t)
+	o.change(t, "/^    unused:/d", "--remove runtime/unused")
+	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
+	o.change(t, add, "")
+	o.setQuota(t, 8)
+	time.Sleep(20 * time.Second) // long enough for Argo CD to apply a commit
+	if got := o.quota(t); got != 7 {
+		t.Errorf("before the confirmation, the quota allows %d TrainJobs, want 7", got)
+	}
+}
+
+// expectOperation returns a condition for the function eventually: the message of the operation contains a text.
+func expectOperation(text string) func(app *unstructured.Unstructured) error {
+	return func(app *unstructured.Unstructured) error {
+		if message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message"); !strings.Contains(message, text) {
+			return fmt.Errorf("the message of the operation is %q", message)
+		}
+		return nil
+	}
+}
+
+// removeRuntimeInUse removes the runtime of two running TrainJobs.
+func (o *operator) removeRuntimeInUse(t *testing.T) {
+	o.expectRunning(t, "kept")
+	o.expectRunning(t, "moved")
+	o.change(t, "/^    mpi:/d; s/runtimes: \\[mpi\\]/runtimes: [unused]/", "--remove runtime/mpi")
+	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
+	o.annotate(t, "argocd.argoproj.io/deletion-approved", time.Now().UTC().Format(time.RFC3339))
+	if o.keepsRuntimes {
+		o.expectRuntimeStays(t)
+	} else {
+		o.expectSynced(t)
+	}
+	o.expectRunning(t, "kept")
+	o.expectRunning(t, "moved")
+	o.remove(t, "kept")
+	o.remove(t, "moved")
+	o.expectSynced(t)
+	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
+}
+
+// changeImmutableField moves a LocalQueue to another ClusterQueue, which trainyard does not notice without the old bundle.
+func (o *operator) changeImmutableField(t *testing.T) {
+	o.namespace = "team-alpha"
+	o.submit(t, "kept", "mpi")
+	o.expectRunning(t, "kept")
+	o.submit(t, "moved", "mpi")
+	o.expectWaiting(t, "moved")
+	o.reader.Run(t, "rm -r /tmp/operations/deploy")
+	o.change(t, "s/^      shared: \\(.*\\)/      shared: \\1\\n      other: \\1/; s/queues: {shared: shared}/queues: {shared: other}/", "")
+	o.eventually(t, "Argo CD cannot change the queue", func(app *unstructured.Unstructured) error {
+		conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+		if text := fmt.Sprint(conditions) + statusOf(app); !strings.Contains(text, "field is immutable") {
+			return errors.New(text)
+		}
+		return nil
+	})
+	o.expectRunning(t, "kept")
+}
+
+// expectRuntimeStays checks that a runtime with a finalizer stops the delivery, although its removal is confirmed. The
+// end of the sync lets Argo CD apply a newer commit.
+func (o *operator) expectRuntimeStays(t *testing.T) {
+	t.Helper()
+	o.eventually(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {
+		if o.has(t.Context(), runtimeKind, client.ObjectKey{Name: "mpi"}) {
+			return errors.New("the runtime is not being deleted")
+		}
+		return expectOperation("Waiting for pruning confirmation")(app)
+	})
+	o.setQuota(t, 9)
+	time.Sleep(20 * time.Second) // long enough for Argo CD to apply a commit
+	if got := o.quota(t); got != 8 {
+		t.Errorf("while Trainer keeps the runtime, the quota allows %d TrainJobs, want 8", got)
+	}
+	o.reader.Run(t, `kubectl patch application acme -n argocd --type merge -p '{"status": {"operationState": {"phase": "Terminating"}}}'`)
+	o.expectQuota(t, 9)
+}
