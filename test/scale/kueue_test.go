@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/trainyard/trainyard/generator/capacity"
@@ -45,6 +47,7 @@ func TestJobsWaitForQuota(t *testing.T) {
 			for queue, most := range maxNodes(t, documents) {
 				t.Run("the queue admits as many nodes as vet reports: "+queue, func(t *testing.T) { s.expectMaxNodes(t, queue, most) })
 			}
+			t.Run("a quota as large as the queue refuses no pod of an admitted job", s.expectNoRefusal)
 			t.Run("pods of a job with a required topology share a node", s.expectSameNode)
 			// An old client may request the older API version v1beta1. Kueue must convert the object to v1beta1 for an old
 			// client.
@@ -70,7 +73,7 @@ func maxNodes(t *testing.T, documents []string) map[string]int {
 	}
 	most := map[string]int{}
 	for _, f := range fits {
-		if f.Runtime == "openmpi" && f.Queue != "near" {
+		if f.Tenant == "default" && f.Runtime == "openmpi" && f.Queue != "near" {
 			most[f.Queue] = f.Nodes
 		}
 	}
@@ -122,6 +125,31 @@ func (s *sandbox) expectTurns(t *testing.T) {
 	s.await(t, second, waits)
 	s.await(t, first, runs)
 	s.kubectl(t, "", "delete", "trainjob", first.Name)
+	s.await(t, second, func(job *trainer.TrainJob, running int) bool {
+		return meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) && running == 0
+	})
+}
+
+// expectNoRefusal checks that Kubernetes creates all pods of a job that uses up the quota of its queue and of its namespace, even
+// if the limits of the job are higher. Another job waits in Kueue without pods.
+func (s *sandbox) expectNoRefusal(t *testing.T) {
+	first, second := queued("first", "openmpi", "default", hosts, "1h"), queued("second", "openmpi", "default", hosts, "1s")
+	for _, job := range []*trainer.TrainJob{first, second} {
+		job.Namespace = "bounded"
+		job.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("4Gi")},
+			Limits:   corev1.ResourceList{"cpu": resource.MustParse("3"), "memory": resource.MustParse("6Gi")},
+		}
+	}
+	s.submit(t, first)
+	s.await(t, first, runs)
+	s.submit(t, second)
+	s.await(t, second, waits)
+	used := s.kubectl(t, "", "get", "resourcequota", "trainyard", "-n", "bounded", "-o", "jsonpath={.status.used.requests\\.cpu} {.status.used.requests\\.memory} {.status.used.pods}")
+	if diff := cmp.Diff("6 12Gi 3", used); diff != "" {
+		t.Errorf("used quota: -want +got:\n%s", diff)
+	}
+	s.kubectl(t, "", "delete", "trainjob", "-n", "bounded", first.Name)
 	s.await(t, second, func(job *trainer.TrainJob, running int) bool {
 		return meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) && running == 0
 	})

@@ -5,6 +5,7 @@ package scale
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -65,7 +67,31 @@ func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 		t.Fatal(err)
 	}
 	s.kubectl(t, generated(t, documents), "apply", "--server-side", "-f", "-")
+	s.awaitQuotas(t)
 	return s
+}
+
+// awaitQuotas waits until Kubernetes has counted every quota, and refuses no TrainJobs any more. In a new cluster, Kubernetes
+// discovers kinds such as TrainJob only after some seconds. It counts an older quota again only after five minutes, so
+// awaitQuotas replaces such a quota.
+func (s *sandbox) awaitQuotas(t *testing.T) {
+	t.Helper()
+	poll.Until(t, timeout, func(ctx context.Context) error {
+		var all corev1.ResourceQuotaList
+		if err := s.client.List(ctx, &all); err != nil {
+			return err
+		}
+		for _, quota := range all.Items {
+			if len(quota.Status.Used) == len(quota.Spec.Hard) {
+				continue
+			}
+			time.Sleep(time.Second)
+			err := s.client.Delete(ctx, &quota)
+			quota.ObjectMeta = metav1.ObjectMeta{Name: quota.Name, Namespace: quota.Namespace, Labels: quota.Labels}
+			return errors.Join(fmt.Errorf("the quota of %s is not counted yet", quota.Namespace), err, s.client.Create(ctx, &quota))
+		}
+		return nil
+	})
 }
 
 // generated returns the output of trainyard generate for layers in testdata.
