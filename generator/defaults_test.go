@@ -27,6 +27,7 @@ var plain = map[string]string{
   network: {apiServer: {cidrs: [10.0.0.1/32]}}
   admission: {}
   grafana: {delivery: operator, rules: {}}
+  controller: {}
   delivery: {argocd: {repoURL: "https://git.example/a.git"}, helm: {}}
 `,
 	"queues": `

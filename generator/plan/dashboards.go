@@ -27,7 +27,7 @@ func (p *planner) addDashboards(e *evaluate.Evaluator) error {
 	for _, name := range names {
 		p.add(Request{
 			From: []string{"spec", "grafana"}, Builder: Builder{dashboardObjects, delivery}, CacheGroup: name, Namespaces: []string{noNamespace},
-			Input: map[string]any{"platform": p.plan.Name, "name": name, "settings": values.Pick(given, []string{"namespace", "folder", "instances"})},
+			Input: map[string]any{"platform": p.plan.Name, "name": name, "controller": p.hasController(), "settings": values.Pick(given, []string{"namespace", "folder", "instances"})},
 		})
 	}
 	return nil

@@ -15,8 +15,13 @@ func (p *planner) addMonitoring(*evaluate.Evaluator) error {
 	for _, name := range []string{"records", "alerts"} {
 		p.add(Request{
 			From: []string{"spec", "grafana"}, Builder: Builder{monitoringObjects, name}, CacheGroup: name, Namespaces: []string{noNamespace},
-			Input: map[string]any{"platform": p.plan.Name, "settings": given},
+			Input: map[string]any{"platform": p.plan.Name, "settings": given, "controller": p.hasController()},
 		})
 	}
 	return nil
+}
+
+// hasController reports whether trainyard's controller runs in the cluster.
+func (p *planner) hasController() bool {
+	return values.Mapping(p.Values, "spec", "controller")["enabled"] == true
 }

@@ -37,10 +37,11 @@ type Panel struct {
 	Height      int      `json:"height"`
 	Min         *float64 `json:"min,omitempty"` // smallest and largest value of the scale, if known
 	Max         *float64 `json:"max,omitempty"`
-	Stacked     bool     `json:"stacked,omitempty"`  // whether the series add up to a total
-	Steps       []Step   `json:"steps,omitempty"`    // meanings of ranges of values, lowest range first
-	Interval    string   `json:"interval,omitempty"` // shortest time between two values, and minimum of $__rate_interval, such as 1h
-	Columns     []Column `json:"columns,omitempty"`  // labels that a table shows in front of the values
+	Stacked     bool     `json:"stacked,omitempty"`    // whether the series add up to a total
+	Steps       []Step   `json:"steps,omitempty"`      // meanings of ranges of values, lowest range first
+	Controller  bool     `json:"controller,omitempty"` // whether the queries need metrics of trainyard's controller
+	Interval    string   `json:"interval,omitempty"`   // shortest time between two values, and minimum of $__rate_interval, such as 1h
+	Columns     []Column `json:"columns,omitempty"`    // labels that a table shows in front of the values
 	Queries     []Query  `json:"queries"`
 }
 

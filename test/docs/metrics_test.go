@@ -22,20 +22,20 @@ func TestInventoryIsTrue(t *testing.T) {
 
 func inventoryPage(g grafanadata.Grafana) string {
 	var b strings.Builder
-	b.WriteString("# Metrics, rules and alerts\n\nThis page lists all alerts, recording rules and metrics; [monitoring](monitoring.md) describes how to use them. `make update` generates it from `grafana/`.\n\n## Alerts\n\n")
+	b.WriteString("# Metrics, rules and alerts\n\nThis page lists all alerts, recording rules and metrics; [monitoring](monitoring.md) describes how to use them. `make update` generates it from `grafana/`. Alerts and rules that need trainyard's controller are generated only if the document sets `controller.enabled`.\n\n## Alerts\n\n")
 	row := func(cells ...string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	row("alert", "severity", "after", "meaning", "inhibited by")
-	row("---", "---", "---", "---", "---")
+	row("alert", "severity", "after", "meaning", "inhibited by", "needs the controller")
+	row("---", "---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Alerts) {
 		a := g.Alerts[name]
-		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, cell(a.Summary), strings.Join(a.InhibitedBy, ", "))
+		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, cell(a.Summary), strings.Join(a.InhibitedBy, ", "), yes(a.Controller))
 	}
 	b.WriteString("\n## Recording rules\n\n")
-	row("rule", "labels", "unit", "meaning")
-	row("---", "---", "---", "---")
+	row("rule", "group", "labels", "unit", "meaning", "needs the controller")
+	row("---", "---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Records) {
 		r := g.Records[name]
-		row("`"+name+"`", strings.Join(r.Labels, ", "), r.Unit, cell(r.Description))
+		row("`"+name+"`", strings.TrimPrefix(r.Group, "trainyard."), strings.Join(r.Labels, ", "), r.Unit, cell(r.Description), yes(r.Controller))
 	}
 	b.WriteString("\n## Metrics of trainyard\n\nThe table includes metrics that training programs can emit, because recording rules query them.\n\n")
 	row("metric", "type", "labels", "maximum number of series", "meaning")
@@ -59,4 +59,12 @@ func inventoryPage(g grafanadata.Grafana) string {
 		fmt.Fprintf(&b, " `%s`\n\n", strings.Join(grafanadata.Sorted(s.Metrics), "`, `"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// yes returns a cell that is empty unless a property holds.
+func yes(holds bool) string {
+	if holds {
+		return "yes"
+	}
+	return ""
 }

@@ -21,8 +21,16 @@ type Grafana struct {
 	Records map[string]Record `json:"records"`
 	Alerts  map[string]Alert  `json:"alerts"`
 
-	// Groups holds all rules as rule groups of Prometheus. The group of the alerts is last.
-	Groups []Group `json:"recordGroups"`
+	// Xids holds the Xids that raise an alert, with NVIDIA's descriptions.
+	Xids map[string]string `json:"xids"`
+
+	// Groups holds all rules as rule groups of Prometheus. The groups of alerts are last.
+	Groups []Group `json:"-"`
+
+	// Controller is whether the rules are for clusters with trainyard's controller.
+	Controller bool `json:"-"`
+
+	alone []Group // the rules for clusters without trainyard's controller
 }
 
 // Metric is one of trainyard's own metrics.
@@ -48,10 +56,11 @@ type Source struct {
 
 // Record is a recording rule.
 type Record struct {
-	Description, Group, Expr, Unit string
-	Stage                          int
-	Labels                         []string
-	Tests                          map[string]struct {
+	Description, Group, Expr, ExprAlone, Unit string
+	Stage                                     int
+	Controller                                bool // whether the rule needs trainyard's controller
+	Labels                                    []string
+	Tests                                     map[string]struct {
 		Series map[string]string
 		At     string
 		Want   map[string]float64
@@ -60,14 +69,16 @@ type Record struct {
 
 // Alert is an alerting rule.
 type Alert struct {
-	Severity, Condition, Expr, For, Summary, Description string
-	Per, InhibitedBy                                     []string
-	Tests                                                struct {
+	Severity, Group, Condition, Expr, ExprAlone, For, Summary, Description string
+	Controller                                                             bool // whether the alert needs trainyard's controller
+	Per, InhibitedBy                                                       []string
+	Tests                                                                  struct {
 		Fires struct {
 			Series, Labels              map[string]string
 			At, Description, ResolvedAt string
 		}
 		Below, Pending Case
+		Quiet, Also    map[string]Case // the keys are descriptions
 		Inhibited      map[string]Case // the keys are names of inhibiting alerts
 	}
 }
@@ -93,13 +104,46 @@ func Read(runbooks string) (Grafana, error) {
 	if err := built.Decode(&g); err != nil {
 		return g, fmt.Errorf("reading grafana: %w", err)
 	}
-	var alerts Group
-	filled := built.LookupPath(cue.ParsePath("alertGroup")).FillPath(cue.ParsePath("runbooks"), runbooks)
-	if err := filled.LookupPath(cue.ParsePath("out")).Decode(&alerts); err != nil {
-		return g, fmt.Errorf("reading alerts: %w", err)
+	var err error
+	g.Controller = true
+	if g.Groups, err = groups(built, runbooks, true); err != nil {
+		return g, err
 	}
-	g.Groups = append(g.Groups, alerts)
-	return g, nil
+	g.alone, err = groups(built, runbooks, false)
+	return g, err
+}
+
+// groups returns the rule groups for clusters with or without trainyard's controller.
+func groups(grafana cue.Value, runbooks string, controller bool) ([]Group, error) {
+	var all []Group
+	for _, name := range []string{"#RecordGroups", "#AlertGroups"} {
+		var some []Group
+		filled := grafana.LookupPath(cue.ParsePath(name)).FillPath(cue.ParsePath("controller"), controller).FillPath(cue.ParsePath("runbooks"), runbooks)
+		if err := filled.LookupPath(cue.ParsePath("out")).Decode(&some); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// Alone returns the rules for clusters without trainyard's controller.
+func (g Grafana) Alone() Grafana {
+	g.Controller, g.Groups, g.Records, g.Alerts = false, g.alone, maps.Clone(g.Records), maps.Clone(g.Alerts)
+	for name, r := range g.Records {
+		if r.Expr = r.ExprAlone; r.Controller {
+			delete(g.Records, name)
+			continue
+		}
+		g.Records[name] = r
+	}
+	maps.DeleteFunc(g.Alerts, func(_ string, a Alert) bool { return a.Controller })
+	for name, a := range g.Alerts {
+		a.Expr = a.ExprAlone
+		a.InhibitedBy = slices.DeleteFunc(slices.Clone(a.InhibitedBy), func(other string) bool { _, known := g.Alerts[other]; return !known })
+		g.Alerts[name] = a
+	}
+	return g
 }
 
 // Sorted returns the sorted keys of a map.

@@ -3,12 +3,14 @@ package prometheus
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/trainyard/trainyard/grafana/panels"
 	"github.com/trainyard/trainyard/test/grafanadata"
 	"github.com/trainyard/trainyard/test/repo"
 )
@@ -70,8 +72,8 @@ func emitted(o grafanadata.Grafana) map[string][]string {
 	return all
 }
 
-// replacedLabels lists the labels that expressions create with the PromQL function label_replace.
-var replacedLabels = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod"}
+// replacedLabels lists the labels that expressions create with PromQL functions such as label_replace.
+var replacedLabels = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod", "owner", "of", "xid"}
 
 // TestRulesQueryKnownMetrics checks that grafana/ declares every metric and label in the expressions of rules.
 func TestRulesQueryKnownMetrics(t *testing.T) {
@@ -109,6 +111,51 @@ func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]str
 	}
 }
 
+// TestControllerIsOptional checks which rules and panels are left out of clusters without trainyard's controller:
+// exactly those that query the controller's metrics, or the results of a rule that is left out.
+func TestControllerIsOptional(t *testing.T) {
+	o := grafana(t)
+	alone := expressions(o.Alone())
+	for name, a := range read(t, alone) {
+		if needsController(o, a) {
+			t.Errorf("%s needs trainyard's controller: set controller: true", name)
+		}
+	}
+	left := expressions(o) // the expressions that are left out
+	maps.DeleteFunc(left, func(name, _ string) bool { return alone[name] != "" })
+	for name, a := range read(t, left) {
+		if !needsController(o, a) {
+			t.Errorf("%s is left out without trainyard's controller, but does not need it", name)
+		}
+	}
+	dashboards, err := panels.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries := read(t, panelQueries(t))
+	for _, d := range dashboards {
+		for _, p := range d.Panels {
+			for i := range p.Queries {
+				if needs := needsController(o, queries[fmt.Sprintf("%s/%s/%d", d.Name, p.Key, i)]); needs != p.Controller {
+					t.Errorf("panel %s of dashboard %s: got controller %v, want %v", p.Key, d.Name, p.Controller, needs)
+				}
+			}
+		}
+	}
+}
+
+// needsController reports whether an expression queries series that exist only with trainyard's controller.
+func needsController(o grafanadata.Grafana, e expression) bool {
+	return slices.ContainsFunc(grafanadata.Sorted(e.Metrics), func(series string) bool {
+		for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
+			if o.Metrics[strings.TrimSuffix(series, suffix)].Emits == "controller" {
+				return true
+			}
+		}
+		return o.Records[series].Controller
+	})
+}
+
 // TestUnknownMetricsAreFound checks that TestRulesQueryKnownMetrics would fail for an unknown metric.
 func TestUnknownMetricsAreFound(t *testing.T) {
 	a := read(t, map[string]string{"rule": `sum by (b) (rate(kube_pod_inof{a="b"}[5m]))`, "text": "sum("})
@@ -142,35 +189,41 @@ func TestMetricsAreUsed(t *testing.T) {
 		declared = append(declared, grafanadata.Sorted(s.Metrics)...)
 	}
 	for _, name := range declared {
-		if !used[name] && !used[name+"_bucket"] {
+		if !used[name] && !used[name+"_bucket"] && !used[name+"_count"] {
 			t.Errorf("no rule or panel queries %s", name)
 		}
 	}
 }
 
 // TestRulesAreInOrder checks that each rule comes after the rules whose series it queries. Prometheus evaluates the
-// rules of a group in their order, so a rule that comes too early would query values that are a minute old.
+// rules of a group in their order, so a rule that comes too early would query values of the previous evaluation.
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
-	for name, r := range o.Records {
-		for other, before := range o.Records {
-			if strings.Contains(r.Expr, other) && (r.Group != before.Group || r.Stage <= before.Stage) {
-				t.Errorf("%s in stage %d of group %s queries %s in stage %d of group %s, want an earlier stage of the same group", name, r.Stage, r.Group, other, before.Stage, before.Group)
+	var order []string           // names of all alerts
+	position := map[string]int{} // of the group of each recording rule
+	for i, g := range o.Groups {
+		for _, rule := range g.Rules {
+			if name, is := rule["alert"].(string); is {
+				order = append(order, name)
+			} else if name, is := rule["record"].(string); is {
+				position[name] = i
 			}
 		}
 	}
-	var order []string
-	for _, rule := range o.Groups[len(o.Groups)-1].Rules {
-		name, _ := rule["alert"].(string)
-		order = append(order, name)
+	for name, r := range o.Records {
+		for other, before := range o.Records {
+			if strings.Contains(r.Expr, other) && (position[other] > position[name] || r.Stage <= before.Stage) {
+				t.Errorf("%s in stage %d of group %s queries %s in stage %d of group %s, want an earlier stage, in the same group or in an earlier group", name, r.Stage, r.Group, other, before.Stage, before.Group)
+			}
+		}
 	}
 	for name, a := range o.Alerts {
 		if !slices.Contains(order, name) {
-			t.Errorf("the alert group lacks %s", name)
+			t.Errorf("the groups lack %s", name)
 		}
 		for _, other := range a.InhibitedBy {
-			if _, known := o.Alerts[other]; !known {
-				t.Errorf("%s is inhibited by %s, which is not an alert", name, other)
+			if inhibiting, known := o.Alerts[other]; !known || inhibiting.Group != a.Group {
+				t.Errorf("%s is inhibited by %s, which is not an alert of the same group", name, other)
 			}
 			if slices.Index(order, other) > slices.Index(order, name) {
 				t.Errorf("%s is inhibited by %s, which is evaluated later: list the inhibiting alert first", name, other)

@@ -19,17 +19,31 @@ import (
 
 // TestRulesAreValid checks that Prometheus accepts the rules, and that its linter finds nothing.
 func TestRulesAreValid(t *testing.T) {
-	out, err := promtool(t, "check", "rules", "--lint=all", "--lint-fatal", ruleFile(t, grafana(t)))
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for name, o := range variants(t) {
+		if out, err := promtool(t, "check", "rules", "--lint=all", "--lint-fatal", ruleFile(t, o)); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 	}
+}
+
+// variants returns the rules for clusters with and without trainyard's controller.
+func variants(t *testing.T) map[string]grafanadata.Grafana {
+	t.Helper()
+	all := grafana(t)
+	return map[string]grafanadata.Grafana{"with trainyard's controller": all, "without trainyard's controller": all.Alone()}
 }
 
 // TestAlertsFireAndResolve runs the test cases of all alerts. Every alert must fire with the expected description, and
 // must be resolved later. An alert must not fire if values are just below the alert's threshold, or if an inhibiting
 // alert fires.
 func TestAlertsFireAndResolve(t *testing.T) {
-	o := grafana(t)
+	for name, o := range variants(t) {
+		t.Run(name, func(t *testing.T) { expectAlerts(t, o) })
+	}
+}
+
+func expectAlerts(t *testing.T, o grafanadata.Grafana) {
+	t.Helper()
 	files := cases{Grafana: o, folder: t.TempDir()}
 	for _, name := range grafanadata.Sorted(o.Alerts) {
 		a := o.Alerts[name]
@@ -42,23 +56,42 @@ func TestAlertsFireAndResolve(t *testing.T) {
 			"summary": a.Summary, "description": fires.Description, "runbook_url": runbooks + "/" + name + ".md",
 		}}
 		files.alert(t, name, "fires", fires.Series, expected{fires.At, []any{firing}}, expected{fires.ResolvedAt, nil})
-		files.alert(t, name, "below", a.Tests.Below.Series, expected{a.Tests.Below.At, nil})
-		if diff := cmp.Diff(slices.Sorted(slices.Values(a.InhibitedBy)), grafanadata.Sorted(a.Tests.Inhibited), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: want a test case for each inhibiting alert: -inhibitedBy +tests:\n%s", name, diff)
+		files.never(t, name, "below", a.Tests.Below)
+		for _, sentence := range grafanadata.Sorted(a.Tests.Quiet) {
+			files.never(t, name, sentence, a.Tests.Quiet[sentence])
 		}
-		for _, other := range grafanadata.Sorted(a.Tests.Inhibited) {
-			files.inhibited(t, name, a, other)
+		for _, sentence := range grafanadata.Sorted(a.Tests.Also) {
+			e := a.Tests.Also[sentence]
+			files.write(t, name, sentence, e.Series, map[string]any{"promql_expr_test": []any{is(e.At, "count("+firingNow(name)+") > bool 0", 1)}})
 		}
-		if len(a.InhibitedBy) > 0 {
-			files.pending(t, name, a)
-		}
+		files.inhibitions(t, name, a)
 	}
 	files.run(t)
 }
 
+// inhibitions adds the test cases of an alert with inhibiting alerts.
+func (c *cases) inhibitions(t *testing.T, name string, a grafanadata.Alert) {
+	t.Helper()
+	if diff := cmp.Diff(slices.Sorted(slices.Values(a.InhibitedBy)), grafanadata.Sorted(a.Tests.Inhibited), cmpopts.EquateEmpty()); diff != "" && c.Controller {
+		t.Errorf("%s: want a test case for each inhibiting alert: -inhibitedBy +tests:\n%s", name, diff)
+	}
+	for _, other := range a.InhibitedBy {
+		c.inhibited(t, name, a, other)
+	}
+	if len(a.InhibitedBy) > 0 {
+		c.pending(t, name, a)
+	}
+}
+
 // TestRecords runs the test cases of the recording rules.
 func TestRecords(t *testing.T) {
-	o := grafana(t)
+	for name, o := range variants(t) {
+		t.Run(name, func(t *testing.T) { expectRecords(t, o) })
+	}
+}
+
+func expectRecords(t *testing.T, o grafanadata.Grafana) {
+	t.Helper()
 	files := cases{Grafana: o, folder: t.TempDir()}
 	for _, name := range grafanadata.Sorted(o.Records) {
 		for _, sentence := range grafanadata.Sorted(o.Records[name].Tests) {
@@ -187,6 +220,19 @@ func (c *cases) alert(t *testing.T, name, what string, series map[string]string,
 	c.write(t, name, what, series, map[string]any{"alert_rule_test": tests})
 }
 
+// firingNow selects the series of an alert that fires.
+func firingNow(name string) string {
+	return fmt.Sprintf(`ALERTS{alertname=%q, alertstate="firing"}`, name)
+}
+
+// never adds a test case in which an alert does not fire at any time until the given one.
+func (c *cases) never(t *testing.T, name, what string, e grafanadata.Case) {
+	t.Helper()
+	c.write(t, name, what, e.Series, map[string]any{
+		"promql_expr_test": []any{is(e.At, "count(count_over_time("+firingNow(name)+"["+e.At+"])) or vector(0)", 0)},
+	})
+}
+
 // inhibited adds a test case in which the condition of an alert holds, but an inhibiting alert prevents the alert. The
 // test case also checks that no other inhibiting alert fires.
 func (c *cases) inhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
@@ -204,7 +250,7 @@ func (c *cases) pending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending
 	isPending := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertstate="pending"}) > bool 0`, strings.Join(a.InhibitedBy, "|"))
-	fires := fmt.Sprintf(`count(ALERTS{alertname=%q, alertstate="firing"}) > bool 0`, name)
+	fires := "count(" + firingNow(name) + ") > bool 0"
 	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{is(e.At, isPending, 1), is(e.At, fires, 1)}})
 }
 
@@ -214,8 +260,12 @@ func is(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
+// write adds a test case, unless its series come from trainyard's controller and the rules do without the controller.
 func (c *cases) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
+	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {
+		return
+	}
 	var input []any
 	for _, key := range grafanadata.Sorted(series) {
 		input = append(input, map[string]any{"series": key, "values": series[key]})
