@@ -127,15 +127,7 @@ func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (ref
 // cpuSeconds returns the CPU time of the API server since its start.
 func cpuSeconds(t *testing.T, cp *controlplane.ControlPlane) float64 {
 	t.Helper()
-	clientset, err := kubernetes.NewForConfig(cp.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := clientset.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(metricsOf(t, cp)) {
 		if value, found := strings.CutPrefix(line, "process_cpu_seconds_total "); found {
 			seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 			if err != nil {
@@ -146,4 +138,18 @@ func cpuSeconds(t *testing.T, cp *controlplane.ControlPlane) float64 {
 	}
 	t.Fatal("the API server reports no CPU time")
 	return 0
+}
+
+// metricsOf returns the metrics of the API server.
+func metricsOf(t *testing.T, cp *controlplane.ControlPlane) string {
+	t.Helper()
+	clientset, err := kubernetes.NewForConfig(cp.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := clientset.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
