@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,5 +44,24 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	}
 	if diff := cmp.Diff(grafanadata.Sorted(grafana(t).Alerts), runbooks); diff != "" {
 		t.Errorf("alerts and runbooks differ: -alerts +docs/runbooks:\n%s", diff)
+	}
+}
+
+// row matches the Xids in a row of a table.
+var row = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`)
+
+// TestRunbookListsXids checks that the runbook about Xids lists exactly the Xids that raise the alert.
+func TestRunbookListsXids(t *testing.T) {
+	text, err := os.ReadFile(repo.Path(t, "docs/runbooks/TrainyardGPUXid.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, strings.Split(m[1], ", ")...)
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(grafanadata.Sorted(grafana(t).Xids), listed); diff != "" {
+		t.Errorf("Xids: -alert +runbook:\n%s", diff)
 	}
 }
