@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -173,9 +174,34 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 		}
 		return nil
 	})
-	if pods := mpiPods(t.Context(), t, cp, namespace); pods >= want {
+	pods := mpiPods(t.Context(), t, cp, namespace)
+	if pods >= want {
 		t.Errorf("%d pods were created, want fewer than %d", pods, want)
 	}
+	expectMissingPods(t, cp, namespace, want-pods)
+}
+
+// expectMissingPods checks the status of Jobs from which kube-state-metrics emits the metrics of the alert
+// TrainyardPodsNotCreated: the Jobs have started, are not suspended, and lack a number of pods.
+func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
+	t.Helper()
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		var jobs batchv1.JobList
+		if err := cp.Client().List(ctx, &jobs, client.InNamespace(namespace)); err != nil {
+			return err
+		}
+		got := 0
+		for _, job := range jobs.Items {
+			if job.Status.StartTime == nil || *job.Spec.Suspend {
+				return fmt.Errorf("Job %s has not started", job.Name)
+			}
+			got += int(*job.Spec.Parallelism - job.Status.Active - job.Status.Succeeded)
+		}
+		if got != want {
+			return fmt.Errorf("Jobs lack %d pods, want %d", got, want)
+		}
+		return nil
+	})
 }
 
 // startJob submits a TrainJob, completes its initializers, and returns the number of pods that the launcher and the
