@@ -118,6 +118,7 @@ var published = []string{
 	"unused-monitoring-namespace",
 	"unused-rules-setting",
 	"unverified-encryption",
+	"user-workload-monitoring",
 	"variables-without-object-store",
 	"visible-nfs-server",
 	"wireguard-on-openshift",
