@@ -78,6 +78,14 @@ bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (abou
 bench-docs: $(BENCH_TOOLS) ## Run bench, and write the figures into docs/benchmarks.md
 	go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
 
+.PHONY: bench-rules
+bench-rules: $(TOOLS_BIN)/rulecost ## Measure how long Prometheus takes to evaluate the rules
+	go run ./test/bench/cmd/bench rules
+
+.PHONY: bench-rules-docs
+bench-rules-docs: $(TOOLS_BIN)/rulecost ## Measure also 100,000 TrainJobs, and write the figures into docs/benchmarks.md
+	go run ./test/bench/cmd/bench rules --jobs 10,100,1000 --docs docs/benchmarks.md
+
 # Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
 # time on minimizing one input than on finding new inputs.
 FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun

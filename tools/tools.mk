@@ -141,6 +141,9 @@ $(TOOLS_BIN)/pause: test/images/pause/main.go
 $(TOOLS_BIN)/promql: tools/promql/go.mod tools/promql/go.sum tools/promql/main.go
 	$(call build-tool,.,30 seconds)
 
+$(TOOLS_BIN)/rulecost: tools/rulecost/go.mod tools/rulecost/go.sum $(wildcard tools/rulecost/*.go)
+	$(call build-tool,.,2 minutes)
+
 $(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
 	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)
 

@@ -70,6 +70,20 @@ func versions(programs map[string]string) (map[string]string, error) {
 	return found, err
 }
 
+// moduleVersion returns the version of a Go module in a program.
+func moduleVersion(program, module string) (string, error) {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return "", fmt.Errorf("reading the version of %s: %w", module, err)
+	}
+	for _, d := range info.Deps {
+		if d.Path == module {
+			return d.Version, nil
+		}
+	}
+	return "", fmt.Errorf("%s does not contain %s", program, module)
+}
+
 // commit returns the Git commit from which trainyard was built.
 func commit() (string, error) {
 	root, err := repo.Root()

@@ -11,9 +11,11 @@ import (
 )
 
 // WriteText writes the report as text for a terminal.
-func (r *Report) WriteText(w io.Writer) error {
+func (r *Report) WriteText(w io.Writer) error { return writeText(w, r.sections()) }
+
+func writeText(w io.Writer, sections []section) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, s := range r.sections() {
+	for _, s := range sections {
 		fmt.Fprintf(table, "\n%s\n", strings.ToUpper(s.title))
 		for _, line := range s.lines {
 			fmt.Fprintln(table, line)
@@ -43,9 +45,11 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 // Markdown returns the report as sections of a Markdown file.
-func (r *Report) Markdown() string {
+func (r *Report) Markdown() string { return markdown(r.sections()) }
+
+func markdown(sections []section) string {
 	var b strings.Builder
-	for _, s := range r.sections() {
+	for _, s := range sections {
 		fmt.Fprintf(&b, "\n### %s\n\n", s.title)
 		for _, line := range s.lines {
 			fmt.Fprintf(&b, "* %s\n", line)
@@ -61,30 +65,35 @@ func (r *Report) Markdown() string {
 	return b.String() + "\n"
 }
 
-// Comments that enclose the figures in a Markdown file.
-const (
-	figuresBegin = "<!-- Figures: begin. Written by `make bench-docs`. -->\n"
-	figuresEnd   = "<!-- Figures: end. -->\n"
+// enclosure holds the comments that enclose figures in a Markdown file.
+type enclosure struct{ begin, end string }
+
+var (
+	ownFigures  = enclosure{"<!-- Figures: begin. Written by `make bench-docs`. -->\n", "<!-- Figures: end. -->\n"}
+	ruleFigures = enclosure{"<!-- Rules: begin. Written by `make bench-rules-docs`. -->\n", "<!-- Rules: end. -->\n"}
 )
 
 // UpdateDocs replaces the figures in a Markdown file with the figures of the report.
-func (r *Report) UpdateDocs(file string) error {
+func (r *Report) UpdateDocs(file string) error { return ownFigures.update(file, r.Markdown()) }
+
+// update replaces the figures between the comments in a Markdown file.
+func (e enclosure) update(file, figures string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	replaced, err := replaceFigures(string(text), r.Markdown())
+	replaced, err := e.replace(string(text), figures)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return os.WriteFile(file, []byte(replaced), 0o644)
 }
 
-func replaceFigures(text, figures string) (string, error) {
-	above, rest, begins := strings.Cut(text, figuresBegin)
-	_, below, ends := strings.Cut(rest, figuresEnd)
+func (e enclosure) replace(text, figures string) (string, error) {
+	above, rest, begins := strings.Cut(text, e.begin)
+	_, below, ends := strings.Cut(rest, e.end)
 	if !begins || !ends {
 		return "", errors.New("the comments that enclose the figures are missing")
 	}
-	return above + figuresBegin + figures + figuresEnd + below, nil
+	return above + e.begin + figures + e.end + below, nil
 }

@@ -70,12 +70,29 @@ func TestReportIsReadableJSON(t *testing.T) {
 }
 
 func TestReplaceFigures(t *testing.T) {
-	before := "# Speed\n" + figuresBegin + "old\n" + figuresEnd + "More.\n"
-	got, err := replaceFigures(before, "new\n")
+	before := "# Speed\n" + ownFigures.begin + "old\n" + ownFigures.end + "More.\n"
+	got, err := ownFigures.replace(before, "new\n")
 	if want := strings.Replace(before, "old", "new", 1); err != nil || got != want {
-		t.Errorf("replaceFigures() = %q, %v, want %q", got, err, want)
+		t.Errorf("replace() = %q, %v, want %q", got, err, want)
 	}
-	if _, err := replaceFigures("# Speed\n", "new\n"); err == nil {
-		t.Error("replaceFigures() of a file without the comments succeeded, want an error")
+	if _, err := ownFigures.replace("# Speed\n", "new\n"); err == nil {
+		t.Error("replace() of a file without the comments succeeded, want an error")
+	}
+}
+
+func TestRulesReport(t *testing.T) {
+	groups := []RulesGroup{{"pods", []float64{0.2, 0.1, 0.9}}, {"gpus", []float64{1, 1, 1}}}
+	r := &RulesReport{Rounds: 3, Sizes: []RulesSize{
+		{Jobs: 10, Series: 90000, Recorded: 500, Groups: groups, Together: []float64{0.8}},
+		{Jobs: 1000, Series: 9000000, Recorded: 50000, Groups: groups, Together: []float64{80}},
+	}}
+	text := markdown(r.sections())
+	for _, row := range []string{
+		"| TrainJobs | 1,000 | 100,000 |", "| scraped series | 90,000 | 9,000,000 |", "| CPU of `pods` | 200 ms | 200 ms |",
+		"| CPU of all groups | 1.20 s | 1.20 s |", "| CPU for each TrainJob | 1.20 ms | 0.01 ms |", "| elapsed, all groups at once | 800 ms | 80.00 s |",
+	} {
+		if !strings.Contains(text, row) {
+			t.Errorf("want the row %s, got\n%s", row, text)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func main() {
 		return
 	}
 	root := &cobra.Command{Use: "bench", Short: "Measure trainyard", SilenceUsage: true}
-	root.AddCommand(newRun(), newWorkload())
+	root.AddCommand(newRun(), newRules(), newWorkload())
 	if err := root.Execute(); err != nil {
 		os.Exit(1)
 	}
@@ -71,6 +71,37 @@ func newRun() *cobra.Command {
 	cmd.Flags().StringVar(&cases, "cases", ".*", "regular expression for the cases to measure, such as 'w-.*|kustomize-flat'; writer selects the benchmark of the writer")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "print format: text, json")
 	cmd.Flags().StringVar(&docs, "docs", "", "Markdown file in which to replace the figures")
+	return cmd
+}
+
+// newRules returns the command that measures how long Prometheus takes to evaluate rules.
+func newRules() *cobra.Command {
+	var jobs []int
+	var rounds int
+	var docs string
+	cmd := &cobra.Command{
+		Use:   "rules",
+		Short: "Measure how long Prometheus takes to evaluate rules",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rounds < 1 || slices.ContainsFunc(jobs, func(n int) bool { return n < 1 }) {
+				return fmt.Errorf("--rounds %d, --jobs %v: want numbers of at least 1", rounds, jobs)
+			}
+			r, err := bench.RunRules(jobs, rounds, os.Stderr)
+			if err != nil {
+				return err
+			}
+			if docs != "" {
+				if err := r.UpdateDocs(docs); err != nil {
+					return err
+				}
+			}
+			return r.WriteText(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().IntSliceVar(&jobs, "jobs", []int{10, 100}, fmt.Sprintf("numbers of TrainJobs of each of the %d tenants; 1000 needs about 16 GB of memory", bench.RulesTenants))
+	cmd.Flags().IntVar(&rounds, "rounds", 3, "number of evaluations of each group")
+	cmd.Flags().StringVar(&docs, "docs", "", "Markdown file in which to replace the figures of rules")
 	return cmd
 }
 

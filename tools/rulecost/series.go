@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// The scrape interval is the default of kube-prometheus-stack. The evaluation interval of rules is the default of
+// prometheus-operator, and Prometheus looks back by five minutes for the last value of a series.
+const (
+	scrapeInterval     = 30 * time.Second
+	evaluationInterval = 30 * time.Second
+	lookback           = 5 * time.Minute
+)
+
+// end is the time at which the series end.
+var end = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+
+// windows returns how far back the rules look for each metric.
+func (in input) windows() (map[string]time.Duration, error) {
+	all := map[string]time.Duration{}
+	for _, g := range in.Groups {
+		for _, r := range g.Rules {
+			expression, err := parser.ParseExpr(r.Expr)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.name(), err)
+			}
+			parser.Inspect(expression, func(node parser.Node, above []parser.Node) error {
+				if s, ok := node.(*parser.VectorSelector); ok {
+					all[s.Name] = max(all[s.Name], s.OriginalOffset+window(above))
+				}
+				return nil
+			})
+		}
+	}
+	return all, nil
+}
+
+// window returns how far back a selector looks because of the expressions above it.
+func window(above []parser.Node) (back time.Duration) {
+	for _, node := range above {
+		switch a := node.(type) {
+		case *parser.MatrixSelector:
+			back += a.Range
+		case *parser.SubqueryExpr:
+			back += a.Range + a.OriginalOffset
+		}
+	}
+	return back
+}
+
+// writeSeries writes the series into a block, and returns their number. A block needs less memory for each series
+// than Prometheus' head, which contains the latest hours of a running Prometheus.
+func (in input) writeSeries(ctx context.Context, windows map[string]time.Duration) (int, error) {
+	var all []series
+	for _, part := range []struct {
+		lines         []string
+		tenants, jobs int
+	}{{in.PerJob, in.Tenants, in.Jobs}, {in.PerTenant, in.Tenants, 1}, {in.Once, 1, 1}} {
+		for _, line := range part.lines {
+			copies, err := multiply(line, part.tenants, part.jobs, windows)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", line, err)
+			}
+			all = append(all, copies...)
+		}
+	}
+	return len(all), writeBlock(ctx, in.Dir, all)
+}
+
+// multiply returns the series of a line for each tenant and job. All of them have the same values.
+func multiply(line string, tenants, jobs int, windows map[string]time.Duration) ([]series, error) {
+	name, _, _ := strings.Cut(line, "{")
+	window, used := windows[name]
+	if !used {
+		return nil, nil
+	}
+	lset, values, err := parser.ParseSeriesDesc(line)
+	if err != nil {
+		return nil, err
+	}
+	chunks, err := encode(extend(values, int((window+lookback)/scrapeInterval)+1), scrapeInterval)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]series, 0, tenants*jobs)
+	builder := labels.NewScratchBuilder(lset.Len())
+	for tenant := range tenants {
+		for job := range jobs {
+			fill := strings.NewReplacer("{tenant}", fmt.Sprintf("%03d", tenant), "{job}", fmt.Sprintf("%03d-%04d", tenant, job))
+			builder.Reset()
+			lset.Range(func(l labels.Label) { builder.Add(l.Name, fill.Replace(l.Value)) })
+			all = append(all, series{builder.Labels(), chunks})
+		}
+	}
+	return all, nil
+}
+
+// extend returns a number of values that end with the given values. Counters keep their rate.
+func extend(values []parser.SequenceValue, number int) []float64 {
+	all := make([]float64, number)
+	for i := range all {
+		at := len(values) - number + i
+		switch {
+		case at >= 0:
+			all[i] = values[at].Value
+		case len(values) > 1:
+			all[i] = values[0].Value
+		}
+	}
+	return all
+}
