@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Request contains cases, and the objects with the policies that an evaluator applies to the cases.
+// Request contains cases, and the objects of a platform. An evaluator applies the policies among these objects to the
+// cases.
 type Request struct {
 	Objects []map[string]any `json:"objects"`
 	Cases   []Case           `json:"cases"`
@@ -28,9 +29,9 @@ type Outcome struct {
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Mismatch compares an outcome with the expectation of a case. If the outcome differs from the expectation, Mismatch
-// returns the key of the case that holds the expectation, and a description of the difference. Otherwise, it returns
-// two empty strings.
+// Mismatch compares an outcome with the expected result of a case. If they differ, Mismatch returns the key of the
+// case that states the expected result, and a description of the difference. Otherwise, Mismatch returns two empty
+// strings.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:

@@ -8,7 +8,7 @@ type ruleCase struct {
 	data             map[string]string // parameters, by default limits
 	only             string            // versions of Trainer, by default all
 	accepts, refuses []submitted
-	at, says         string // prefix of the path, and part of the message, of each denial
+	at, says         string // each denial has a path with the prefix at, and a message that contains says
 }
 
 func specs(texts ...string) []submitted {

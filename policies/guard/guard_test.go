@@ -42,7 +42,7 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 	return p
 }
 
-// submitted contains the parts of a TrainJob. Empty metadata and a missing runtimeRef are replaced by defaults. The pod
+// submitted contains parts of a TrainJob as YAML. Defaults replace empty metadata and a missing runtimeRef. The pod
 // template becomes a patch, in the form that the tested version of Trainer uses.
 type submitted struct{ metadata, spec, pod, manager string }
 

@@ -14,11 +14,11 @@ import (
 type Job struct {
 	// Name is metadata.name. If only generateName is set, Name is a text of the same length as the generated name.
 	Name string
-	// Exists is whether the TrainJob was created earlier. Kueue's webhook sets a default queue only on new TrainJobs.
+	// Exists reports whether the TrainJob already exists. Kueue's webhook sets a default queue only on new TrainJobs.
 	Exists bool
 	// Queue and PriorityClass are the labels by which the TrainJob selects its queue and its priority in Kueue.
 	Queue, PriorityClass string
-	// KueueSettings are labels and annotations of Kueue in the metadata, except those that tenants may set.
+	// KueueSettings are the labels and annotations of Kueue in the metadata that tenants may not set.
 	KueueSettings []Named
 	// NamespaceLabels are the labels of the TrainJob's namespace, or nil if they are unknown.
 	NamespaceLabels map[string]string
@@ -37,9 +37,9 @@ type Job struct {
 	// UnknownAmounts reports whether Limits or Requests contain amounts that break RuleInvalidQuantity. These amounts
 	// are 0.
 	UnknownAmounts bool
-	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Before Trainer
-	// 2.3, this happens if at least one of the two fields is set. Otherwise, Replaces is empty, and Trainer merges
-	// the two fields into the runtime's resources.
+	// Replaces is the version of Trainer, if this version replaces all resources of the runtime by Limits and
+	// Requests. Trainer does so before 2.3, if at least one of the two fields is set. In all other cases, Replaces is
+	// empty, and Trainer merges the two fields into the runtime's resources.
 	Replaces string
 	// Size is the size of the spec, labels and annotations in bytes, as returned by sizeOf.
 	Size int
@@ -47,12 +47,12 @@ type Job struct {
 	Reserved []Named
 	// Initializers are the initializers that the TrainJob configures: dataset or model.
 	Initializers []Named
-	// Env are the names of the trainer's variables.
+	// Env are the names of the trainer's environment variables.
 	Env []Named
 	// Secrets are the names of all Secrets that the job reads, from volumes, variables and initializers.
 	Secrets []Named
-	// Labels and Annotations are the keys that Trainer sets on the JobSet, Jobs and pods. NodeLabels are the keys
-	// of node selectors.
+	// Labels and Annotations are the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
+	// and pods. NodeLabels are the keys of node selectors.
 	Labels, Annotations, NodeLabels []Named
 	// PatchTargets are the jobs and containers that patches name, and the variables of main containers that patches set.
 	PatchTargets []PatchTarget

@@ -23,8 +23,8 @@ type Parameters struct {
 	Labels, Annotations, NodeLabels []string
 	// Managers are the allowed values of managedBy.
 	Managers []string
-	// Queues are the LocalQueues of the tenant, and PriorityClasses are the WorkloadPriorityClasses that its TrainJobs may
-	// name. Without Queues, TrainJobs may name any queue or none.
+	// Queues are the LocalQueues of the tenant, and PriorityClasses are the WorkloadPriorityClasses that its
+	// TrainJobs may name. If Queues is empty, TrainJobs may name any queue or none.
 	Queues, PriorityClasses []string
 	// NamespaceLabel is the label that the tenant's namespace needs, as KEY=VALUE, or empty if it needs none.
 	NamespaceLabel string
@@ -34,7 +34,7 @@ type Parameters struct {
 
 // Runtime holds the properties of a runtime that the rules use.
 type Runtime struct {
-	Kind, Image string // both are empty for a runtime that the tenant created
+	Kind, Image string // both fields are empty for a runtime that the tenant created
 	// The highest values that a TrainJob may request.
 	MaxNodes, MaxProcPerNode, MaxGPUsPerNode int64
 	// NumProcPerNode and GPUs are the runtime's own values. GPUs are counted by resource name.

@@ -16,8 +16,8 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces is the version of Trainer if this version replaces all resources of the runtime by a TrainJob's
-	// resources. Otherwise, replaces is empty.
+	// replaces is not empty if a TrainJob's resources replace all resources of the runtime. It then contains the
+	// version of Trainer.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool

@@ -18,9 +18,9 @@ type Request struct {
 	NamespaceLabels map[string]string
 }
 
-// Check evaluates the rules for a request. It allows all requests of exempt users. For an update, it only evaluates rules
-// about fields that the update changes, and ignores patches that the TrainJob had before. It also returns an error for
-// each value of a wrong type.
+// Check evaluates the rules for a request. It allows all requests of exempt users. For an update, it evaluates only
+// rules about fields that the update changes, and ignores patches that the TrainJob already had. It also returns an
+// error for each value of a wrong type.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
@@ -64,7 +64,7 @@ func (r Request) changes(rule Rule, before, job Job) bool {
 		return before.Queue != job.Queue
 	case RuleUnlistedPriorityClass:
 		return before.PriorityClass != job.PriorityClass
-	case RuleUnlistedKueueSetting: // keepsSetting has removed settings that did not change
+	case RuleUnlistedKueueSetting: // Check has already used keepsSetting to remove unchanged settings
 		return true
 	case RuleReservedMetadata:
 		return !reflect.DeepEqual(before.Reserved, job.Reserved)

@@ -17,20 +17,20 @@ const (
 // kueueLabels are the labels of Kueue that tenants may set on a TrainJob.
 var kueueLabels = []string{queueLabel, priorityClassLabel, "kueue.x-k8s.io/max-exec-time-seconds"}
 
-// isKueueSetting reports whether a label or annotation belongs to Kueue, and tenants may not set it.
+// isKueueSetting reports whether a key is a label or annotation of Kueue that tenants may not set.
 func isKueueSetting(key string) bool {
 	domain, _, found := strings.Cut(key, "/")
 	return found && (domain == "kueue.x-k8s.io" || strings.HasSuffix(domain, ".kueue.x-k8s.io")) && !slices.Contains(kueueLabels, key)
 }
 
-// unlistedKueueSetting denies other labels and annotations of Kueue. They can make Kueue ignore a TrainJob, or use a Workload
-// of another job.
+// unlistedKueueSetting denies all labels and annotations of Kueue except kueueLabels. Some of them can make Kueue
+// ignore a TrainJob, or use a Workload of another job.
 func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.KueueSettings, func(string) bool { return true },
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
 }
 
-// updatesOnly finds nothing, because the rule is about updates, and Reader.Check evaluates it.
+// updatesOnly never finds a violation. It stands for a rule about updates, which Reader.Check evaluates.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
 // removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Kueue writes the node
@@ -52,8 +52,8 @@ func (r Request) removedQueuePatches() []Denial {
 	return denials
 }
 
-// The LocalQueue and the priority class that Kueue's webhook sets on new TrainJobs without them, if objects of these names
-// exist.
+// Names of a LocalQueue and of a priority class. If objects with these names exist, Kueue's webhook sets them on new
+// TrainJobs that set no queue or no priority class.
 const (
 	defaultQueue         = "default"
 	defaultPriorityClass = "default"
@@ -61,8 +61,8 @@ const (
 
 var labelsPath = field.NewPath("metadata", "labels")
 
-// unlistedQueue denies queues that are not the tenant's. Kueue neither queues a TrainJob without a queue nor counts its
-// resources.
+// unlistedQueue denies queues that do not belong to the tenant. Kueue neither queues a TrainJob without a queue nor
+// counts its resources.
 func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	queue := job.Queue
 	if queue == "" && !job.Exists {

@@ -109,7 +109,7 @@ func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) r
 }
 
 // missingResources denies TrainJobs that replace the runtime's resources and leave out CPU or memory. A full cluster
-// node first evicts pods without these requests, and a ResourceQuota on CPU or memory refuses them.
+// node first evicts pods without CPU and memory requests, and a ResourceQuota on CPU or memory refuses such pods.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil

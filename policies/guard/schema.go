@@ -30,11 +30,11 @@ type fields map[string]fieldSchema
 // findings are the problems of a TrainJob's fields.
 type findings struct {
 	limitsItems bool              // whether the version of Trainer limits the number of items in lists
-	typeErrors  field.ErrorList   // the API server refuses these values before it evaluates any rule
-	disallowed  []DisallowedField // these fields break a rule
+	typeErrors  field.ErrorList   // problems that the API server reports before it evaluates any rule
+	disallowed  []DisallowedField // fields that break a rule
 }
 
-// object describes an object with a fixed set of fields. All other fields break the rule in the field rule.
+// object describes an object with a fixed set of fields. All other fields break the given rule.
 type object struct {
 	rule     Rule
 	fields   fields
@@ -219,8 +219,9 @@ func wholeNumber(v any) (int64, bool) {
 	return 0, false
 }
 
-// Patterns of quantities. All API servers refuse texts that do not match kubernetesQuantity, and parsing a text that does not match
-// cheapQuantity can take minutes. Sources: the pattern in Trainer's CRD, and policies/admission/rule_invalid_quantity.cue.
+// Patterns of quantities. Every API server refuses a text that does not match kubernetesQuantity. A text that does
+// not match cheapQuantity can take minutes to parse. Sources: the pattern in Trainer's CRD, and
+// policies/admission/rule_invalid_quantity.cue.
 var (
 	cheapQuantity = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\+?([0-9]{1,15}(\.[0-9]{0,9})?|\.[0-9]{1,9})([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?$`)

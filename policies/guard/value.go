@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// value is a value of decoded JSON with its path in the TrainJob. If a field or item is missing, or is looked up in a
-// value of another type, the result is a value without content.
+// value is a value of decoded JSON with its path in the TrainJob. A lookup of a missing field or item returns a value
+// without content. So does a lookup in a value that is no object or list.
 type value struct {
 	content any
 	path    *field.Path

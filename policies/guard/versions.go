@@ -1,6 +1,7 @@
 package guard
 
-// The fields of spec with patches: overridesKey up to Trainer 2.1, and patchesKey since Trainer 2.2.
+// Names of the fields of spec that contain patches. Trainer has the field overridesKey up to 2.1, and the field
+// patchesKey since 2.2.
 const (
 	overridesKey = "podTemplateOverrides"
 	patchesKey   = "runtimePatches"

@@ -10,11 +10,11 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// room is the factor by which the cost of a large TrainJob must stay below the API server's limit.
+// room is the minimum ratio of the API server's cost limit to the cost of a large TrainJob.
 const room = 10
 
-// TestCostLeavesRoom evaluates a TrainJob that is larger than most with a fraction of the API server's budget. A TrainJob
-// that exhausts the budget is refused.
+// TestCostLeavesRoom evaluates a large TrainJob with two cost budgets. With a tenth of the API server's budget, the
+// policy must admit the TrainJob. With a tiny budget, the policy must refuse it.
 func TestCostLeavesRoom(t *testing.T) {
 	policies, err := Compile(guardtest.Objects(t, "spec: {target: {trainer: \"2.3\", kueue: \"0.19\"}}"))
 	if err != nil {

@@ -135,7 +135,7 @@ func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.Validating
 	return policy.evaluate(ctx, attributes, parameters, namespace), nil
 }
 
-// requiredLabels returns the label that the parameters require of the namespace.
+// requiredLabels returns the label that the namespace must have according to the parameters.
 func requiredLabels(parameters runtime.Object) map[string]string {
 	configMap, ok := parameters.(*unstructured.Unstructured)
 	if !ok {

@@ -31,7 +31,7 @@ var tenant = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attribut
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
 	conditions, validations, messages cel.ConditionEvaluator
-	// budget is the cost that all validations may have together, and all messages after them.
+	// budget is the maximum CEL cost of all validations and messages together.
 	budget int64
 }
 
