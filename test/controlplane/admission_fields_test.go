@@ -67,7 +67,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	reader, parameters := e.guard(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
-		// Trainer's webhook writes missing texts of patches as empty texts. The TrainJob is admitted, and its pods are refused.
+		// Trainer's webhook writes unset strings of patches as empty strings. So the API server admits the TrainJob,
+		// and refuses its pods.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
@@ -126,7 +127,7 @@ func (w fieldWalker) put(path string, value any, place placement) {
 	}
 }
 
-// fields walks through the fields of an object. The base has the required fields of the object.
+// fields walks through the fields of an object. The parameter base is an object with all required fields.
 func (w fieldWalker) fields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
 		w.value(path+"."+key, schema.Properties[key], func(v any) any {
@@ -170,7 +171,7 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			values = append(values, []any{"a"}) // without Trainer's webhook, the API server accepts a list for a time
+			values = append(values, []any{"a"}) // not for a time: an API server without Trainer's webhook accepts a list there
 		}
 		for _, v := range values {
 			w.put(fmt.Sprintf("%s = %.20v", path, v), v, place)
@@ -178,7 +179,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	}
 }
 
-// many returns more items than a TrainJob may have in most lists. The items differ in the keys of the list.
+// many returns more items than a TrainJob may have in most lists. The items differ in the given keys, which identify
+// the items of the list.
 func many(item any, keys []string) []any {
 	var items []any
 	for i := range 200 {
@@ -191,7 +193,8 @@ func many(item any, keys []string) []any {
 	return items
 }
 
-// knownValues are values of fields whose schema does not state which texts are right, by the end of the field's path.
+// knownValues are right values of fields for which the schema allows any string. The path is the end of the field's
+// path.
 var knownValues = []struct{ path, value string }{
 	{"runtimeRef.name", "mpi-openmpi-cpu"}, {"runtimeRef.apiGroup", "trainer.kubeflow.org"}, {"runtimeRef.kind", "ClusterTrainingRuntime"},
 	{"replicatedJobs[].name", "node"}, {"targetJobs[].name", "node"}, {"initContainers[].name", "preflight"}, {"containers[].name", "node"},
@@ -199,7 +202,7 @@ var knownValues = []struct{ path, value string }{
 	{".mountPath", "/data"}, {".fieldPath", "metadata.name"}, {".resource", "limits.cpu"},
 }
 
-// rightValue returns a value that a schema allows, with the required fields of objects.
+// rightValue returns a value that a schema allows. Objects have only their required fields.
 func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 	for _, known := range knownValues {
 		if strings.HasSuffix(path, known.path) {

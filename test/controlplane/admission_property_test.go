@@ -62,7 +62,7 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 	})
 }
 
-// neverViolates reports whether no TrainJob of a version of Trainer can violate a rule.
+// neverViolates reports whether every new TrainJob of a version of Trainer satisfies a rule.
 func (v version) neverViolates(rule guard.Rule) bool {
 	switch rule {
 	case guard.RuleRemovedQueuePatch, guard.RuleOrphaningDeletion, guard.RuleOwnedJobSet: // rules about updates and deletions

@@ -178,7 +178,7 @@ func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		if err := cp.Client().Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil { // a controller changed the object in between
+		if err := cp.Client().Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil { // a controller has changed the object since it was read
 			return err
 		}
 	}

@@ -185,8 +185,8 @@ func (cp *ControlPlane) startManagers() error {
 	return nil
 }
 
-// stop stops every server. It stops the managers first, so that the API server does not wait until their connections
-// are closed.
+// stop stops every server. It stops the managers before the API server. Otherwise, the API server would wait for the
+// connections of the managers.
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {

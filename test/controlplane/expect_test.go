@@ -68,7 +68,8 @@ func owner(obj client.Object, apiVersion, kind string) metav1.OwnerReference {
 	}
 }
 
-// expectSize checks that a Job runs this many pods at once, and completes when all have succeeded.
+// expectSize checks that a Job runs the given number of pods at once, and completes when all of its pods have
+// succeeded.
 func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	t.Helper()
 	want := [2]int32{pods, pods}

@@ -154,8 +154,8 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
-// TestNamespacesNeedTheLabelOfKueue removes the label of a namespace without which Red Hat's build of Kueue ignores the
-// namespace. The API server must refuse the namespace's TrainJobs until the label is back.
+// TestNamespacesNeedTheLabelOfKueue removes a label that Red Hat's build of Kueue requires on a namespace. Until the
+// label is back, the API server must refuse the namespace's TrainJobs.
 func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -166,8 +166,8 @@ func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	})
 }
 
-// setKueueLabel sets the label of a namespace that Red Hat's build of Kueue requires. The value is JSON, and null removes
-// the label.
+// setKueueLabel sets the label that Red Hat's build of Kueue requires on a namespace. The value is JSON, and null
+// removes the label.
 func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))
@@ -190,8 +190,8 @@ func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, 
 	})
 }
 
-// TestTenantsCannotEscapeQueues checks that an editor can neither submit a TrainJob outside the tenant's queues, nor with
-// a priority class of others, nor change the labels of a TrainJob to this end.
+// TestTenantsCannotEscapeQueues checks changes to the labels of an editor's TrainJob. The API server must refuse to
+// remove the queue, or to set a queue or priority class that the tenant may not use.
 func TestTenantsCannotEscapeQueues(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

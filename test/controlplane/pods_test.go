@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// TestAllPodsAreCreated submits a TrainJob of each tenant, runtime and queue of every example, as an editor of the tenant,
-// with all policies and quotas in force. Kubernetes must create all pods of the TrainJobs. The pods stay Pending, because
-// there are no cluster nodes.
+// TestAllPodsAreCreated submits a TrainJob for each tenant, runtime and queue of every example. The user is an editor
+// of the tenant, and all policies and quotas are in force. Kubernetes must create all pods of the TrainJobs. The pods
+// stay Pending, because there are no cluster nodes.
 func TestAllPodsAreCreated(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name()))
 	for _, example := range []string{"acme", "vanilla"} {
@@ -40,8 +40,9 @@ func TestAllPodsAreCreated(t *testing.T) {
 	}
 }
 
-// TestRepeatedAffinityKeysAreRefused checks that the API server accepts a runtime that has one key in labelSelector and in
-// matchLabelKeys, and refuses its pods. So `trainyard vet` must refuse such a document.
+// TestRepeatedAffinityKeysAreRefused uses a runtime whose affinity has the same key in labelSelector and in
+// matchLabelKeys. The API server must accept the runtime, but refuse its pods. So `trainyard vet` must refuse such a
+// document.
 func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	runtime := generatedOf(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: affinity}, spec: {runtimes: {mpi: {

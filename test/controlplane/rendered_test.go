@@ -95,7 +95,7 @@ func createNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client
 	for _, obj := range objs {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: obj.GetNamespace(), Labels: map[string]string{kueueLabel: "true"}}}
 		if slices.ContainsFunc(objs, func(o client.Object) bool { return isNamespace(o) && o.GetName() == namespace.Name }) {
-			namespace.Labels = nil // the object of the platform has the labels
+			namespace.Labels = nil // the platform's own Namespace object sets the labels
 		}
 		if namespace.Name == "" {
 			continue

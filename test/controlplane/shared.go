@@ -36,7 +36,7 @@ func Trainer(folder string) Option {
 }
 
 // CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. Use it for versions of
-// Trainer that tools/ pins but does not build.
+// Trainer whose controllers are not built from tools/.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
@@ -57,8 +57,8 @@ func Queueing() Option {
 	return func(o *options) { o.queueing = true }
 }
 
-// Alone reserves a control plane for the test with this name, so that other tests do not see this test's changes to
-// the whole cluster.
+// Alone reserves a control plane for the test with the given name. Changes to the whole cluster then do not affect
+// other tests.
 func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }

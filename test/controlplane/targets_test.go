@@ -17,8 +17,8 @@ import (
 )
 
 // gangs lists layers that select a gang scheduler. TestEveryTargetIsApplied merges each of these layers over an
-// example and a layer for a Trainer version. The empty string stands for no additional layer. Examples then use
-// Kueue, which the layer for the Trainer version selects.
+// example and a layer for a Trainer version. For the empty string, there is no additional layer. The layer for the
+// Trainer version then selects Kueue.
 var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the pairs of an example and a layer in gangs that `trainyard generate` refuses. Each pair

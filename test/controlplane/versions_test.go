@@ -19,7 +19,7 @@ import (
 // releases.
 type version struct {
 	trainer     string // folder below tools/
-	controllers bool   // whether tools/ builds its controllers; otherwise only its CRDs are used
+	controllers bool   // whether tools/ builds Trainer's controllers; if not, tests use only the CRDs
 
 	// torch lists the fields of spec.mlPolicy.torch in the CRD of runtimes. These fields differ between versions.
 	torch []string
@@ -30,8 +30,8 @@ type version struct {
 	// refusesReserved reports whether Trainer refuses TrainJobs that set variables which Trainer itself sets.
 	refusesReserved bool
 	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. Trainer 2.1 writes
-	// the whole runtime to add the finalizer. For Trainer 2.2, no controller runs in the tests, so the finalizer is
-	// empty.
+	// the whole runtime to add the finalizer. For Trainer 2.2, the finalizer is empty, because the tests run no
+	// controllers of this version.
 	finalizer string
 }
 
