@@ -51,7 +51,7 @@ const orClaim = ": use a persistentVolumeClaim, or ask an admin to add the volum
 
 // volume returns the schema of a volume. Only volumes from the TrainJob's own namespace are allowed.
 func volume() fieldSchema {
-	const defaultMode = "defaultMode" // a key in several types of volumes
+	const defaultMode = "defaultMode" // a field that several types of volumes have
 	const noIdentity = forbidden("pods of runtimes have no identity in the cluster: leave it out")
 	return object{rule: RuleDisallowedVolume, required: []string{"name"}, fields: fields{
 		"name":                  text,

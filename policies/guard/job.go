@@ -12,7 +12,8 @@ import (
 
 // Job holds the values of a TrainJob that the rules check. For unset fields, strings are empty and pointers are nil.
 type Job struct {
-	// Name is metadata.name. If only generateName is set, Name is a text of the same length as the generated name.
+	// Name is metadata.name. If only generateName is set, Name is a placeholder of the same length as the generated
+	// name.
 	Name string
 	// Exists reports whether the TrainJob already exists. Kueue's webhook sets a default queue only on new TrainJobs.
 	Exists bool
@@ -37,9 +38,9 @@ type Job struct {
 	// UnknownAmounts reports whether Limits or Requests contain amounts that break RuleInvalidQuantity. These amounts
 	// are 0.
 	UnknownAmounts bool
-	// Replaces is the version of Trainer, if this version replaces all resources of the runtime by Limits and
-	// Requests. Trainer does so before 2.3, if at least one of the two fields is set. In all other cases, Replaces is
-	// empty, and Trainer merges the two fields into the runtime's resources.
+	// Replaces is empty if Trainer merges Limits and Requests into the runtime's resources. Before Trainer 2.3, if at
+	// least one of the two fields is set, both fields replace all resources of the runtime. Replaces is then the
+	// version of Trainer.
 	Replaces string
 	// Size is the size of the spec, labels and annotations in bytes, as returned by sizeOf.
 	Size int

@@ -42,7 +42,8 @@ type Runtime struct {
 	GPUs           map[string]int64
 	// Resources are the amounts of CPU and memory that the runtime gives to each node, by resource name.
 	Resources map[string]string
-	// Initializers are the initializers of the runtime. They are unknown for a runtime that the tenant created.
+	// Initializers are the initializers of the runtime. The initializers are unknown for a runtime that the tenant
+	// created.
 	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64

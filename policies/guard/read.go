@@ -16,8 +16,8 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces is not empty if a TrainJob's resources replace all resources of the runtime. It then contains the
-	// version of Trainer.
+	// replaces is the version of Trainer, or empty if this version merges a TrainJob's resources into the runtime's
+	// resources.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool
@@ -135,8 +135,8 @@ func (j *Job) readMetadata(metadata value) {
 	}
 }
 
-// numberOrWord converts a value to a number or a word. Values of other types also become words, because the schema has
-// already reported them.
+// numberOrWord converts a value to a number or a word. Values of other types also become words, because the schema
+// has already reported the wrong type.
 func numberOrWord(v any) *intstr.IntOrString {
 	if n, ok := wholeNumber(v); ok && isInt32(v) {
 		number := intstr.FromInt32(int32(n)) //nolint:gosec // isInt32 has checked the range

@@ -18,9 +18,9 @@ type Request struct {
 	NamespaceLabels map[string]string
 }
 
-// Check evaluates the rules for a request. It allows all requests of exempt users. For an update, it evaluates only
-// rules about fields that the update changes, and ignores patches that the TrainJob already had. It also returns an
-// error for each value of a wrong type.
+// Check evaluates the rules for a request. Requests of exempt users are always allowed. For an update, Check
+// evaluates only rules about fields that the update changes, and ignores patches that the TrainJob already had. Check
+// also returns an error for each value of a wrong type.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
@@ -81,7 +81,7 @@ func (r Request) keepsSpec() bool {
 }
 
 // withoutOldPatches replaces each patch that the TrainJob had before the update with an empty patch. The rules do not
-// apply to old patches, because Kueue can have written them.
+// apply to old patches, because Kueue can have written these patches.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{overridesKey, patchesKey} {

@@ -37,7 +37,8 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	return forbid(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printable(job.Runtime.Kind), printable(job.Runtime.Name), offer)
 }
 
-// missingInitializer denies initializers that the runtime does not have. Trainer's webhook refuses them, too.
+// missingInitializer denies initializers that the runtime does not have. Trainer's webhook also refuses unknown
+// initializers.
 func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Kind == "" { // a runtime that the tenant created
 		return nil
@@ -94,7 +95,8 @@ func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 // deletions.
 func noDeletion(Job, Parameters) field.ErrorList { return nil }
 
-// sshKeyAccess denies access to Secrets with SSH keys of jobs. Such a key gives access to all pods of a job.
+// sshKeyAccess denies access to Secrets with SSH keys of jobs. The SSH key of a job gives access to all pods of the
+// job.
 func sshKeyAccess(job Job, _ Parameters) field.ErrorList {
 	holdsKey := func(secret string) bool { return strings.HasSuffix(secret, "-mpi-ssh-auth") }
 	return forbidEach(job.Secrets, holdsKey, "Secret %s holds the SSH key of a job: leave it out, because Trainer mounts the key of this job itself")

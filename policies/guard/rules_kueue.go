@@ -23,18 +23,19 @@ func isKueueSetting(key string) bool {
 	return found && (domain == "kueue.x-k8s.io" || strings.HasSuffix(domain, ".kueue.x-k8s.io")) && !slices.Contains(kueueLabels, key)
 }
 
-// unlistedKueueSetting denies all labels and annotations of Kueue except kueueLabels. Some of them can make Kueue
-// ignore a TrainJob, or use a Workload of another job.
+// unlistedKueueSetting denies all labels and annotations of Kueue except kueueLabels. Some labels and annotations can
+// make Kueue ignore a TrainJob, or use a Workload of another job.
 func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.KueueSettings, func(string) bool { return true },
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
 }
 
-// updatesOnly never finds a violation. It stands for a rule about updates, which Reader.Check evaluates.
+// updatesOnly never finds a violation. A rule about updates uses this function, because Reader.Check evaluates the
+// rule.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
-// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Kueue writes the node
-// selector of a flavor into such a patch.
+// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Such a patch
+// contains the node selector of a flavor.
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
 	for key, byKueue := range map[string]func(patch value) bool{

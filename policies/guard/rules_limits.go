@@ -22,7 +22,7 @@ func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	return nil
 }
 
-// nodeLimit limits the number of nodes. Up to version 2.3, Trainer accepts any number.
+// nodeLimit limits the number of nodes. Up to version 2.3, Trainer accepts any number of nodes.
 func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
@@ -129,8 +129,8 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 		job.Replaces, strings.Join(missing, ", "))
 }
 
-// zeroAmount denies amounts of 0. Kubernetes takes a limit of 0 for no limit, and a ResourceQuota counts a request of
-// 0 as nothing.
+// zeroAmount denies amounts of 0. Kubernetes treats a limit of 0 as no limit, and a ResourceQuota does not count a
+// request of 0.
 func zeroAmount(job Job, _ Parameters) field.ErrorList {
 	if job.UnknownAmounts {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// value is a value of decoded JSON with its path in the TrainJob. A lookup of a missing field or item returns a value
-// without content. So does a lookup in a value that is no object or list.
+// value is a value of decoded JSON with its path in the TrainJob. A lookup returns a value without content if the
+// field or item is missing, or if the value has another type.
 type value struct {
 	content any
 	path    *field.Path
@@ -40,8 +40,8 @@ func (v value) child(key string) *field.Path {
 // plainName matches names of Kubernetes objects and of images.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:@-]{1,200}$`) })
 
-// printable returns a name for a message. It quotes names that are not plain, because they can
-// contain line breaks or terminal control sequences.
+// printable returns a name for a message. Names that are not plain are quoted, because they can contain line breaks
+// or terminal control sequences.
 func printable(text string) string {
 	if plainName().MatchString(text) {
 		return text

@@ -67,8 +67,8 @@ func ofPod(fields string) string {
 }
 
 // TestFieldsOfLaterTrainersAreRefused tests that the policy refuses unknown fields at every level, because a later
-// version of Trainer may add them. A test with an API server could not check this, because the current CRDs drop
-// unknown fields.
+// version of Trainer may add them. A test with an API server could not check unknown fields, because the current CRDs
+// drop these fields.
 func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -104,7 +104,7 @@ func broken(t *testing.T, policies *offline.Policies, spec, field string) string
 	return strings.Join(outcome.Rules, " ")
 }
 
-// rename replaces all keys LATER with another name, or removes them if the name is empty.
+// rename gives all keys LATER another name, or removes these keys if the name is empty.
 func rename(value any, name string) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -1,5 +1,5 @@
-// Package offline evaluates ValidatingAdmissionPolicies on objects without an API server. It uses the API server's own CEL compiler,
-// evaluator and cost budget.
+// Package offline evaluates ValidatingAdmissionPolicies on objects without an API server. The package uses the API
+// server's own CEL compiler, evaluator and cost budget.
 package offline
 
 import (
@@ -24,8 +24,8 @@ type Request struct {
 	User string
 	// Object is the new object. Before is the object that an update replaces, or nil for a new object.
 	Object, Before map[string]any
-	// NamespaceLabels are the labels of the object's namespace. If they are nil, the namespace has the label that the
-	// parameters of the policy require.
+	// NamespaceLabels are the labels of the object's namespace. If NamespaceLabels is nil, the namespace has the
+	// label that the parameters of the policy require.
 	NamespaceLabels map[string]string
 	// Resource is the plural name of the kind in URLs, such as trainjobs.
 	Resource string
@@ -43,8 +43,8 @@ type Policies struct {
 	parameters map[string]*unstructured.Unstructured // ConfigMaps, by NAMESPACE/NAME
 }
 
-// Compile compiles the policies among some objects. It also uses the bindings and ConfigMaps among the objects, and
-// ignores all other objects.
+// Compile compiles the policies among some objects. Compile also uses the bindings and ConfigMaps among the objects,
+// and ignores all other objects.
 func Compile(objects []map[string]any) (*Policies, error) {
 	all := &Policies{compiled: map[string]*policy{}, parameters: map[string]*unstructured.Unstructured{}}
 	for _, fields := range objects {
@@ -147,8 +147,8 @@ func requiredLabels(parameters runtime.Object) map[string]string {
 }
 
 // selects reports whether a binding selects a namespace. The labels of the namespace are unknown, except for
-// kubernetes.io/metadata.name, which contains the name of the namespace. A selector can therefore match only this
-// label.
+// kubernetes.io/metadata.name, which contains the name of the namespace. A selector of a binding can therefore match
+// only the label kubernetes.io/metadata.name.
 func selects(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace string) (bool, error) {
 	if binding.Spec.MatchResources == nil {
 		return true, nil
