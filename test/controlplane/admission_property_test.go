@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// randomJobs is the number of TrainJobs submitted to each version of Trainer and each platform. At least minOutcome of
-// them must be admitted, and at least minOutcome must be refused.
+// randomJobs is the number of TrainJobs submitted to each version of Trainer and each platform. At least minOutcome
+// of these TrainJobs must be admitted, and at least minOutcome must be refused.
 const (
 	randomJobs = 200
 	minOutcome = 20

@@ -130,7 +130,7 @@ func trainJob(name, namespace, runtime string) map[string]any {
 }
 
 // submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if the policy
-// admits the TrainJob. The returned error can also come from another part of the API server.
+// admits the TrainJob. The error can also come from another part of the API server than the policy.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	return submitAs(t, cp, c, "system:masters")

@@ -37,7 +37,7 @@ type ControlPlane struct {
 // Config returns the configuration of an administrator's client.
 func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.env.Config) }
 
-// Client returns an administrator's client without a cache. It knows the kinds of Kubernetes, Trainer and
+// Client returns an administrator's client without a cache. The client knows the kinds of Kubernetes, Trainer and
 // JobSet, and CustomResourceDefinitions.
 func (cp *ControlPlane) Client() client.Client { return cp.client }
 
@@ -50,7 +50,7 @@ func (cp *ControlPlane) Tool(name string) string { return cp.tools.Path(name) }
 // Logs returns the paths of the servers' logs.
 func (cp *ControlPlane) Logs() []string { return cp.logs }
 
-// launch starts a control plane. If it fails, it stops all servers and keeps their logs.
+// launch starts a control plane. If the start fails, launch stops all servers and keeps their logs.
 func launch(o options) (*ControlPlane, error) {
 	tools, err := findTools(o)
 	if err != nil {
@@ -69,8 +69,8 @@ func launch(o options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// startAPI runs etcd and kube-apiserver. It never uses an existing cluster. While the servers start, startAPI reads
-// the manifests to install.
+// startAPI runs etcd and kube-apiserver. startAPI never uses an existing cluster. While the servers start, startAPI
+// reads the manifests to install.
 func (cp *ControlPlane) startAPI() error {
 	etcd, etcdErr := cp.prepare(cp.Tool("etcd"))
 	api, apiErr := cp.prepare(cp.Tool("kube-apiserver"))
@@ -185,8 +185,8 @@ func (cp *ControlPlane) startManagers() error {
 	return nil
 }
 
-// stop stops every server. It stops the managers before the API server. Otherwise, the API server would wait for the
-// connections of the managers.
+// stop stops every server. The managers end before the API server, because the API server waits until the managers'
+// connections are closed.
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {

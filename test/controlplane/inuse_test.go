@@ -57,9 +57,9 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse waits until Trainer has set its finalizer on a runtime, if this version of Trainer sets a finalizer. It
-// then checks that nothing else in the runtime has changed. Only the encoding may differ, because Trainer writes the
-// runtime from its Go types.
+// expectInUse waits until Trainer has set its finalizer on a runtime, if this version of Trainer sets a finalizer.
+// expectInUse then checks that nothing else in the runtime has changed. Only the encoding may differ, because Trainer
+// writes the runtime from its Go types.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {

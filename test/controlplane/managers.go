@@ -21,7 +21,7 @@ func (o options) upstream() []upstream.Manager {
 	return []upstream.Manager{upstream.JobSet, upstream.Trainer}
 }
 
-// findTools returns the tools for these options. It fails if a tool is not built.
+// findTools returns the tools for these options. findTools fails if a tool is not built.
 func findTools(o options) (upstream.Toolbox, error) {
 	tools, err := upstream.Tools(o.trainer)
 	if err != nil {
@@ -49,8 +49,8 @@ func findTools(o options) (upstream.Toolbox, error) {
 // controllerManager is the program that contains Kubernetes' own controllers.
 const controllerManager = "kube-controller-manager"
 
-// startControllers runs the Kubernetes controllers that the option Pods needs. It does not wait for the controllers,
-// because tests wait for the controllers' results.
+// startControllers runs the Kubernetes controllers that the option Pods needs. startControllers does not wait for the
+// controllers, because tests wait for the controllers' results.
 func (cp *ControlPlane) startControllers() error {
 	if !cp.options.pods {
 		return nil

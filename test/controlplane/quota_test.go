@@ -21,9 +21,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestResourceQuotaBoundary runs TrainJobs with Kubernetes' own quota controller. It first checks that `trainyard
-// vet` reports the expected maximum number of nodes. Then all pods of a TrainJob with this number of nodes must be
-// created and use the whole quota, and a TrainJob with one more node must exceed the quota.
+// TestResourceQuotaBoundary runs TrainJobs with Kubernetes' own quota controller. The test first checks that
+// `trainyard vet` reports the expected maximum number of nodes. A TrainJob with this number of nodes must get all of
+// its pods, and use the whole quota. A TrainJob with one more node must exceed the quota.
 func TestResourceQuotaBoundary(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	for name, tc := range map[string]struct {

@@ -58,7 +58,7 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// renderings returns all files with this name below bundles/rendered. The keys of the map are the folders of the
+// renderings returns all files with the given name below bundles/rendered. The keys of the map are the folders of the
 // files, which consist of example, format and environment. There must be at least one file.
 func renderings(t *testing.T, name string) map[string]string {
 	t.Helper()

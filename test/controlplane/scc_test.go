@@ -72,8 +72,8 @@ func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 			expectNothingAdded(t, cp, obj)
 			continue
 		}
-		// OpenShift 4.20 and later set a default for the field userNamespaceLevel. Bundles do not contain this field,
-		// because earlier versions of OpenShift refuse it.
+		// OpenShift 4.20 and later set a default for the field userNamespaceLevel. Bundles do not contain
+		// userNamespaceLevel, because earlier versions of OpenShift refuse the field.
 		completed := obj.DeepCopyObject().(*unstructured.Unstructured)
 		completed.Object["userNamespaceLevel"] = "AllowHostLevel"
 		expectNothingAdded(t, cp, completed)
@@ -158,8 +158,8 @@ func TestPodsMatchTheSCC(t *testing.T) {
 	}
 }
 
-// kindOf returns the name that SCCs use for the type of a volume. It knows only the types of volumes that runtimes
-// use.
+// kindOf returns the name that SCCs use for the type of a volume. kindOf knows only the types of volumes that
+// runtimes use.
 func kindOf(volume corev1.Volume) securityv1.FSType {
 	switch source := volume.VolumeSource; {
 	case source.ConfigMap != nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// This file tests those scenarios of docs/scenarios.md that no other file tests.
+// This file tests the scenarios of docs/scenarios.md that no other file tests.
 
 // TestTeamsCannotTouchEachOthersTrainJobs checks that the API server forbids every request with which a team could
 // read or change TrainJobs of another team.

@@ -41,7 +41,7 @@ func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
 
-// Pods runs those controllers of Kubernetes that create the pods of Jobs, count resources for ResourceQuotas, and
+// Pods runs the controllers of Kubernetes that create the pods of Jobs, count resources for ResourceQuotas, and
 // delete dependent objects. There is no kubelet, so the pods stay Pending.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
@@ -77,8 +77,8 @@ type outcome struct {
 	err  error
 }
 
-// Main runs the tests of a package and then stops all control planes. It returns the exit code for os.Exit.
-// It keeps the logs if a test failed, and removes them otherwise.
+// Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a
+// test failed, Main keeps the logs. Otherwise, Main removes the logs.
 func Main(m *testing.M) int {
 	shared.underMain = true
 	code := m.Run()

@@ -21,9 +21,9 @@ import (
 // Trainer version then selects Kueue.
 var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals lists the pairs of an example and a layer in gangs that `trainyard generate` refuses. Each pair
-// has the error message, and a layer that fixes the error. The examples acme and vanilla fetch data with
-// initializers, which PodGroups do not support.
+// expectedRefusals lists the pairs of an example and a layer in gangs that `trainyard generate` refuses. Each entry
+// also contains the error message of `trainyard generate`, and a layer that fixes the error. The examples acme and
+// vanilla fetch data with initializers, which PodGroups do not support.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
@@ -36,8 +36,8 @@ func noInitializers(runtime string) string {
 }
 
 // TestEveryTargetIsApplied generates each example in each environment for each version of Trainer and each gang
-// scheduler. It applies the objects to an API server with this version of Trainer. The API server must accept every
-// field and change nothing. `trainyard generate` must refuse exactly the pairs in expectedRefusals.
+// scheduler. The test applies the objects to an API server with this version of Trainer. The API server must accept
+// every field and change nothing. `trainyard generate` must refuse exactly the pairs in expectedRefusals.
 func TestEveryTargetIsApplied(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for _, example := range examples(t) {
