@@ -95,8 +95,8 @@ func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) 
 	return sum
 }
 
-// highest computes one amount from the limits and one from the requests, and returns the higher amount. If some amounts are
-// unknown, it returns 0.
+// highest computes one amount from the limits and one from the requests, and returns the higher amount. If some
+// amounts are unknown, highest returns 0.
 func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
 	if job.UnknownAmounts {
 		return resource.Quantity{}
