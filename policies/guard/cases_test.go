@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // ruleCase holds TrainJobs that a rule accepts and refuses.
 type ruleCase struct {
@@ -121,11 +124,20 @@ var cases = map[string]ruleCase{
 			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
 	"a large job": {
-		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes in the spec, labels and annotations, got ",
+		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes and 1000 fields in the spec, labels, annotations and owners, got ",
 		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 130000) + `"]}}`),
 		refuses: append(specs(`{trainer: {args: ["`+strings.Repeat("x", 131070)+`"]}}`, `{trainer: {args: ["`+strings.Repeat(`\"`, 65530)+`"]}}`,
-			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}}`),
+			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}}`,
+			`{trainer: {args: ["`+strings.Repeat("<", 21900)+`"]}}`),
 			submitted{metadata: `{name: a, annotations: {a: ` + strings.Repeat("x", 131070) + `}}`}),
+	},
+	"many fields": {
+		rule: RuleOversizedJob, at: "spec", says: "1000 fields",
+		accepts: []submitted{{metadata: `{name: a, labels: {` + numbered(900, "a%d: b") + `}}`}},
+		refuses: append(specs(`{trainer: {resourcesPerNode: {limits: {`+numbered(1000, "a.io/a%d: 1")+`}}}}`),
+			submitted{metadata: `{name: a, labels: {` + numbered(1000, "a%d: b") + `}}`},
+			submitted{metadata: `{name: a, annotations: {` + numbered(1000, "a%d: b") + `}}`},
+			submitted{metadata: `{name: a, ownerReferences: [` + numbered(250, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`}),
 	},
 	"large patches": {
 		rule: RuleOversizedJob, at: "spec", says: "leave data out",
@@ -298,4 +310,13 @@ var cases = map[string]ruleCase{
 		rule: RuleUnlistedNodeLabel, at: "spec", says: `gpu is not among the node labels`,
 		accepts: pods(`{spec: {nodeSelector: {zone: a}}}`), refuses: pods(`{spec: {nodeSelector: {zone: a, gpu: b}}}`),
 	},
+}
+
+// numbered formats the numbers from 1 to n, and joins the results with commas.
+func numbered(n int, format string) string {
+	var items []string
+	for i := range n {
+		items = append(items, fmt.Sprintf(format, i+1))
+	}
+	return strings.Join(items, ", ")
 }

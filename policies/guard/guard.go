@@ -11,6 +11,7 @@ type Rule string
 
 // The rules, in the order in which the API server evaluates them.
 const (
+	RuleOversizedJob             Rule = "oversized-job"
 	RuleInvalidQuantity          Rule = "invalid-quantity"
 	RuleUnlistedRuntime          Rule = "unlisted-runtime"
 	RuleMissingInitializer       Rule = "missing-initializer"
@@ -33,12 +34,12 @@ const (
 	RuleRuntimeVolumeMount       Rule = "runtime-volume-mount"
 	RuleUnlistedLabel            Rule = "unlisted-label"
 	RuleUnlistedNodeLabel        Rule = "unlisted-node-label"
-	RuleOversizedJob             Rule = "oversized-job"
 	RuleUnlistedQueue            Rule = "unlisted-queue"
 	RuleUnlistedPriorityClass    Rule = "unlisted-priority-class"
 	RuleUnmanagedNamespace       Rule = "unmanaged-namespace"
 	RuleUnlistedKueueSetting     Rule = "unlisted-kueue-setting"
 	RuleRemovedQueuePatch        Rule = "removed-queue-patch"
+	RuleManualResume             Rule = "manual-resume"
 	RuleReservedMetadata         Rule = "reserved-metadata"
 	RuleOrphaningDeletion        Rule = "orphaning-deletion"
 	RuleOwnedJobSet              Rule = "owned-jobset"
@@ -55,6 +56,7 @@ type Definition struct {
 // Rules lists all rules, in the order in which the API server evaluates them.
 func Rules() []Definition {
 	return []Definition{
+		{RuleOversizedJob, "The spec, labels, annotations and owners of a TrainJob may have at most 131072 bytes and 1000 fields in total", oversizedJob},
 		{RuleInvalidQuantity, "A TrainJob may only contain quantities that are cheap to parse", disallowed(RuleInvalidQuantity)},
 		{RuleUnlistedRuntime, "A TrainJob may only use runtimes that its tenant lists", unlistedRuntime},
 		{RuleMissingInitializer, "A TrainJob may only configure initializers that its runtime has", withRuntime(missingInitializer)},
@@ -77,12 +79,12 @@ func Rules() []Definition {
 		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
 		{RuleUnlistedLabel, "Patches may only set labels and annotations that the platform lists", unlistedLabel},
 		{RuleUnlistedNodeLabel, "Patches may only select cluster nodes by labels that the platform lists", unlistedNodeLabel},
-		{RuleOversizedJob, "The spec, labels and annotations of a TrainJob may have at most 131072 bytes in total", oversizedJob},
 		{RuleUnlistedQueue, "A TrainJob must use a queue of its tenant, if the tenant has queues", unlistedQueue},
 		{RuleUnlistedPriorityClass, "A TrainJob may only use priority classes that its tenant lists", unlistedPriorityClass},
 		{RuleUnmanagedNamespace, "The namespace of a TrainJob must have the label that Kueue requires", unmanagedNamespace},
 		{RuleUnlistedKueueSetting, "A TrainJob may only have labels and annotations of Kueue that trainyard has reviewed", unlistedKueueSetting},
 		{RuleRemovedQueuePatch, "An update may not change or remove the patches that Kueue writes", updatesOnly},
+		{RuleManualResume, "If a tenant has queues, only Kueue may resume its TrainJobs", updatesOnly},
 		{RuleReservedMetadata, "Only controllers may set finalizers and controlling owners of a TrainJob", reservedMetadata},
 		{RuleOrphaningDeletion, "The deletion of a TrainJob or its JobSet must delete the pods, too", noDeletion},
 		{RuleOwnedJobSet, "A JobSet that a TrainJob controls may only be deleted with the TrainJob", noDeletion},
@@ -109,12 +111,16 @@ type Denial struct {
 // String formats the denial in the form of the API server's message.
 func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Message) }
 
-// Check evaluates all rules for a new TrainJob. The TrainJob is allowed if there are no denials.
+// Check evaluates all rules for a new TrainJob. The TrainJob is allowed if there are no denials. If a TrainJob breaks
+// RuleOversizedJob, Check evaluates no other rule.
 func Check(job Job, p Parameters) []Denial {
 	var denials []Denial
 	for _, rule := range Rules() {
 		for _, err := range rule.check(job, p) {
 			denials = append(denials, Denial{rule.Rule, err.Field, err.Detail})
+		}
+		if rule.Rule == RuleOversizedJob && len(denials) > 0 {
+			return denials
 		}
 	}
 	return denials

@@ -123,7 +123,7 @@ func TestRules(t *testing.T) {
 		tested[tc.rule] = true
 	}
 	for _, rule := range Rules() {
-		if !tested[rule.Rule] && !slices.Contains([]Rule{RuleOrphaningDeletion, RuleOwnedJobSet, RuleUnmanagedNamespace, RuleRemovedQueuePatch}, rule.Rule) {
+		if !tested[rule.Rule] && !slices.Contains([]Rule{RuleOrphaningDeletion, RuleOwnedJobSet, RuleUnmanagedNamespace, RuleRemovedQueuePatch, RuleManualResume}, rule.Rule) {
 			t.Errorf("no case is about the rule %s", rule.Rule)
 		}
 	}

@@ -42,8 +42,8 @@ type Job struct {
 	// least one of the two fields is set, both fields replace all resources of the runtime. Replaces is then the
 	// version of Trainer.
 	Replaces string
-	// Size is the size of the spec, labels and annotations in bytes, as returned by sizeOf.
-	Size int
+	// Size is the size of the spec, labels, annotations and owners.
+	Size Size
 	// Reserved are the finalizers and the controlling owners in the metadata.
 	Reserved []Named
 	// Initializers are the initializers that the TrainJob configures: dataset or model.

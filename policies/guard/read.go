@@ -48,7 +48,7 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	r.trainJob.check(root, &f)
 	spec := root.get("spec")
 	job := Job{Name: nameOf(root.get("metadata")), Runtime: runtimeOf(spec.get("runtimeRef")), Disallowed: f.disallowed}
-	job.Size = sizeOf([]any{spec.entries(), root.get("metadata", "labels").entries(), root.get("metadata", "annotations").entries()})
+	job.Size = sizeOf(sizedParts(trainJob))
 	if job.Name == "" {
 		f.typeErrors = append(f.typeErrors, field.Required(field.NewPath("metadata", "name"), "the API server requires a name: write one"))
 	}

@@ -25,17 +25,22 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
 	}
-	_, typeErrors := r.Read(request.TrainJob)
+	whole, typeErrors := r.Read(request.TrainJob)
 	job, _ := r.Read(request.withoutOldPatches())
+	job.Size = whole.Size
+	if request.keepsSize() {
+		job.Size = Size{}
+	}
 	job.KueueSettings = slices.DeleteFunc(job.KueueSettings, request.keepsSetting)
 	job.NamespaceLabels, job.Exists = request.NamespaceLabels, request.Before != nil
 	denials := Check(job, p)
-	if request.Before != nil {
+	if oversized := len(denials) > 0 && denials[0].Rule == RuleOversizedJob; request.Before != nil && !oversized {
 		before, _ := r.Read(request.Before)
 		if len(job.Reserved) < len(before.Reserved) {
 			denials = append(denials, Denial{RuleReservedMetadata, "metadata", "only controllers may remove finalizers and controlling owners"})
 		}
 		denials = append(denials, request.removedQueuePatches()...)
+		denials = append(denials, request.manualResume(p)...)
 		slices.SortStableFunc(denials, func(a, b Denial) int { return ruleOrder(a.Rule) - ruleOrder(b.Rule) })
 		denials = slices.DeleteFunc(denials, func(d Denial) bool { return !request.changes(d.Rule, before, job) })
 	}
@@ -64,12 +69,20 @@ func (r Request) changes(rule Rule, before, job Job) bool {
 		return before.Queue != job.Queue
 	case RuleUnlistedPriorityClass:
 		return before.PriorityClass != job.PriorityClass
-	case RuleUnlistedKueueSetting: // Check has already used keepsSetting to remove unchanged settings
+	case RuleUnlistedKueueSetting, RuleManualResume: // Check has already compared the TrainJobs
 		return true
 	case RuleReservedMetadata:
 		return !reflect.DeepEqual(before.Reserved, job.Reserved)
 	}
 	return !r.keepsSpec()
+}
+
+// keepsSize reports whether an update changes no part of the TrainJob that RuleOversizedJob counts.
+func (r Request) keepsSize() bool {
+	if r.Before == nil || !r.keepsSpec() {
+		return false
+	}
+	return reflect.DeepEqual(sizedParts(r.Before)[1:], sizedParts(r.TrainJob)[1:]) // the first part is the spec
 }
 
 // keepsSpec reports whether an update changes no field of spec except suspend.

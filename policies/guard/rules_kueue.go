@@ -53,6 +53,16 @@ func (r Request) removedQueuePatches() []Denial {
 	return denials
 }
 
+// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. A user who resumes a
+// TrainJob again and again would run pods without quota.
+func (r Request) manualResume(p Parameters) []Denial {
+	was, is := specOf(r.Before)["suspend"], specOf(r.TrainJob)["suspend"]
+	if len(p.Queues) == 0 || was != true || is == true {
+		return nil
+	}
+	return []Denial{{RuleManualResume, "spec.suspend", "only Kueue may resume a TrainJob of this namespace: leave it suspended until Kueue admits it"}}
+}
+
 // Names of a LocalQueue and of a priority class. If objects with these names exist, Kueue's webhook sets them on new
 // TrainJobs that set no queue or no priority class.
 const (

@@ -3,45 +3,81 @@ package guard
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxJob is the maximum size of a TrainJob, in bytes as returned by sizeOf.
-const maxJob = 131072
+// The maximum size of a TrainJob.
+const (
+	maxBytes  = 131072
+	maxFields = 1000
+)
+
+// Size is the size of a part of a TrainJob.
+type Size struct {
+	Bytes  int // the number of bytes that the API server stores
+	Fields int // the number of fields at all levels
+}
 
 // oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the
 // Jobs and the pods.
 func oversizedJob(job Job, _ Parameters) field.ErrorList {
-	if job.Size <= maxJob {
+	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields {
 		return nil
 	}
-	return forbid(specPath, "want at most %d bytes in the spec, labels and annotations, got %d: leave data out, and use a volume or the image", maxJob, job.Size)
+	return forbid(specPath, "want at most %d bytes and %d fields in the spec, labels, annotations and owners, got %d bytes and %d fields: leave data out, and use a volume or the image",
+		maxBytes, maxFields, job.Size.Bytes, job.Size.Fields)
 }
 
-// sizeOf returns the number of bytes that the function format of CEL writes for decoded JSON. Mappings look like
-// {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
-func sizeOf(content any) int {
+// sizedParts returns the parts of a TrainJob that RuleOversizedJob counts.
+func sizedParts(trainJob map[string]any) []any {
+	metadata := value{content: trainJob}.get("metadata")
+	parts := []any{value{content: trainJob}.get("spec").entries()}
+	for _, name := range []string{"labels", "annotations", "ownerReferences"} {
+		if part := metadata.get(name); part.exists() {
+			parts = append(parts, part.content)
+		} else {
+			parts = append(parts, []any{})
+		}
+	}
+	return parts
+}
+
+// sizeOf returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. In the text that the
+// function format of CEL writes, mappings look like {"a":1, "b":2}, and lists look like [1, 2].
+// Source: github.com/google/cel-go, ext/formatting.go.
+func sizeOf(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
-		n := len("{}") + separators(len(v))
+		size := Size{Bytes: len("{}") + separators(len(v))}
 		for key, below := range v {
-			n += len(strconv.Quote(key)) + len(":") + sizeOf(below)
+			size = size.plus(quotedSize(key)).plus(Size{len(":"), 1}).plus(sizeOf(below))
 		}
-		return n
+		return size
 	case []any:
-		n := len("[]") + separators(len(v))
+		size := Size{Bytes: len("[]") + separators(len(v))}
 		for _, item := range v {
-			n += sizeOf(item)
+			size = size.plus(sizeOf(item))
 		}
-		return n
+		return size
 	case string:
-		return len(strconv.Quote(v))
+		return quotedSize(v)
 	case nil:
-		return len("null")
+		return Size{Bytes: len("null")}
 	}
-	return len(fmt.Sprint(content))
+	return Size{Bytes: len(fmt.Sprint(content))}
 }
+
+// quotedSize returns the size of a quoted text. The API server stores each of the characters <, > and & as six bytes.
+// The policy counts fields by quotes that a colon follows, so such quotes in a text count, too.
+func quotedSize(text string) Size {
+	quoted := strconv.Quote(text)
+	escaped := strings.Count(text, "<") + strings.Count(text, ">") + strings.Count(text, "&")
+	return Size{len(quoted) + escaped*(len(`\u003c`)-1), strings.Count(text, `":`)}
+}
+
+func (s Size) plus(other Size) Size { return Size{s.Bytes + other.Bytes, s.Fields + other.Fields} }
 
 // separators returns the number of bytes between n items.
 func separators(n int) int { return max(0, n-1) * len(", ") }

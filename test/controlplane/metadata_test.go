@@ -2,7 +2,6 @@ package controlplane_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -154,6 +153,29 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
+// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. An editor
+// who resumes it again and again would run pods without quota, although Kueue suspends it each time.
+func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		editor, admin := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, "root", "system:masters")
+		existing := createSuspended(t, editor)
+		for name, tc := range map[string]struct {
+			patch   string
+			refused bool
+		}{
+			"resuming":            {`{"spec": {"suspend": false}}`, true},
+			"removing suspend":    {`{"spec": {"suspend": null}}`, true},
+			"suspending it again": {`{"spec": {"suspend": true}}`, false},
+			"changing a label":    {labelPatch, false},
+		} {
+			change := client.RawPatch(types.MergePatchType, []byte(tc.patch))
+			expectRefusal(t, name, "manual-resume", tc.refused, editor.Patch(t.Context(), existing.DeepCopy(), change, client.DryRunAll))
+			expectRefusal(t, name+" as administrator", "", false, admin.Patch(t.Context(), existing.DeepCopy(), change, client.DryRunAll))
+		}
+	})
+}
+
 // TestNamespacesNeedTheLabelOfKueue removes a label that Red Hat's build of Kueue requires on a namespace. Until the
 // label is back, the API server must refuse the namespace's TrainJobs.
 func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
@@ -220,35 +242,6 @@ func TestTenantsCannotEscapeQueues(t *testing.T) {
 		} {
 			change := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": `+tc.labels+`}}`))
 			expectRefusal(t, "changing a TrainJob to "+name, tc.rule, tc.rule != "", editor.Patch(t.Context(), existing.DeepCopy(), change, client.DryRunAll))
-		}
-	})
-}
-
-// TestLargeTrainJobsAreRefused submits TrainJobs of more than a megabyte, which the API server would store several times.
-func TestLargeTrainJobsAreRefused(t *testing.T) {
-	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
-		applyPolicies(t, cp, v)
-		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
-		huge := strings.Repeat("x", 1<<20)
-		for name, pod := range map[string]string{
-			"files of a volume": `{"volumes": [{"name": "a", "configMap": {"items": [` + strings.Repeat(`{"key": "a", "path": "b"},`, 40000) + `{"key": "a", "path": "b"}]}}]}`,
-			"a mount path":      `{"initContainers": [{"name": "preflight", "volumeMounts": [{"name": "a", "mountPath": "` + huge + `"}]}]}`,
-			"a key of a secret": `{"initContainers": [{"name": "preflight", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "` + huge + `"}}}]}]}`,
-			"a path of a file":  `{"volumes": [{"name": "a", "projected": {"sources": [{"secret": {"items": [{"key": "a", "path": "` + huge + `"}]}}]}}]}`,
-			"a variable":        `{"initContainers": [{"name": "preflight", "env": [{"name": "A", "value": "` + huge + `"}]}]}`,
-		} {
-			job := suspendedJob("large")
-			patch := `{"targetJobs": [{"name": "node"}], "spec": ` + pod + `}`
-			field := "podTemplateOverrides"
-			if v.trainer != "trainer-2.1" {
-				field, patch = "runtimePatches", `{"manager": "acme.io/a", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": `+pod+`}}}}]}}}}`
-			}
-			var patches []any
-			if err := json.Unmarshal([]byte("["+patch+"]"), &patches); err != nil {
-				t.Fatal(err)
-			}
-			job.Object["spec"].(map[string]any)[field] = patches
-			expectRefusal(t, name, "oversized-job", true, editor.Create(t.Context(), job, client.DryRunAll))
 		}
 	})
 }

@@ -80,7 +80,7 @@ func TestQuantitiesAreCheap(t *testing.T) {
 		if spelling == hangingSpelling || slices.Contains(costlySpellings, spelling) {
 			want = []string{string(guard.RuleInvalidQuantity)}
 			if len(spelling) > 1<<16 { // the TrainJob contains the spelling twice
-				want = append(want, string(guard.RuleOversizedJob))
+				want = []string{string(guard.RuleOversizedJob)}
 			}
 		} else if _, err := resource.ParseQuantity(spelling); err != nil {
 			t.Errorf("%.40s: %v", spelling, err)
@@ -110,11 +110,7 @@ func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (ref
 	t.Helper()
 	var attempts []float64
 	for range 10 {
-		start := cpuSeconds(t, cp)
-		middle := cpuSeconds(t, cp) // reading the metrics takes CPU time, too
-		_, refused = submit(t, cp, c)
-		end := cpuSeconds(t, cp)
-		attempts = append(attempts, (end-middle)-(middle-start))
+		attempts = append(attempts, cpuOf(t, cp, func() { _, refused = submit(t, cp, c) }))
 		if slices.Min(attempts) < maxCPU {
 			return refused
 		}
@@ -122,6 +118,15 @@ func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (ref
 	}
 	t.Errorf("%.40s costs the API server %v s of CPU time, want less than %v", c.Name, attempts, maxCPU)
 	return refused
+}
+
+// cpuOf returns the CPU time in seconds that the API server uses while a function runs.
+func cpuOf(t *testing.T, cp *controlplane.ControlPlane, run func()) float64 {
+	t.Helper()
+	start := cpuSeconds(t, cp)
+	middle := cpuSeconds(t, cp) // reading the metrics takes CPU time, too
+	run()
+	return cpuSeconds(t, cp) - middle - (middle - start)
 }
 
 // cpuSeconds returns the CPU time of the API server since its start.

@@ -1,0 +1,197 @@
+package controlplane_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// TestLargeTrainJobsAreRefused submits TrainJobs of more than a megabyte, which the API server would store several times.
+func TestLargeTrainJobsAreRefused(t *testing.T) {
+	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		editor := clientAs(t, cp, "eve", "vision", "system:authenticated")
+		huge := strings.Repeat("x", 1<<20)
+		for name, pod := range map[string]string{
+			"files of a volume": `{volumes: [{name: a, configMap: {items: [` + strings.Repeat(`{key: a, path: b},`, 40000) + `{key: a, path: b}]}}]}`,
+			"a mount path":      `{initContainers: [{name: preflight, volumeMounts: [{name: a, mountPath: ` + huge + `}]}]}`,
+			"a key of a secret": `{initContainers: [{name: preflight, env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: ` + huge + `}}}]}]}`,
+			"a path of a file":  `{volumes: [{name: a, projected: {sources: [{secret: {items: [{key: a, path: ` + huge + `}]}}]}}]}`,
+			"a variable":        `{initContainers: [{name: preflight, env: [{name: A, value: ` + huge + `}]}]}`,
+		} {
+			expectRefusal(t, name, "oversized-job", true, editor.Create(t.Context(), withPatch(t, v, pod), client.DryRunAll))
+		}
+		existing := createSuspended(t, editor)
+		change := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"a": "`+strings.Repeat("<", 22000)+`"}}}`))
+		expectRefusal(t, "an annotation for an existing TrainJob", "oversized-job", true, editor.Patch(t.Context(), existing, change, client.DryRunAll))
+	})
+}
+
+// withPatch returns a suspended TrainJob that patches the pod spec of nodes. The patch is YAML.
+func withPatch(t *testing.T, v version, podSpec string) *unstructured.Unstructured {
+	t.Helper()
+	field, patch := "podTemplateOverrides", `{targetJobs: [{name: node}], spec: `+podSpec+`}`
+	if v.trainer != "trainer-2.1" {
+		field, patch = "runtimePatches", `{manager: acme.io/a, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: `+podSpec+`}}}}]}}}}`
+	}
+	job := suspendedJob("large")
+	job.Object["spec"].(map[string]any)[field] = []any{decoded(t, patch)}
+	return job
+}
+
+// decoded returns a YAML mapping as decoded JSON.
+func decoded(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// numbered formats the numbers from 1 to n, and joins the results with commas.
+func numbered(n int, format string) string {
+	var items []string
+	for i := range n {
+		items = append(items, fmt.Sprintf(format, i+1))
+	}
+	return strings.Join(items, ", ")
+}
+
+// exemptUser is a user of the example acme to whom the policy does not apply.
+const exemptUser = "system:serviceaccount:openshift-kueue-operator:kueue-controller-manager"
+
+// TestManyFieldsAreCheap submits TrainJobs with as many fields as a request can hold, and TrainJobs with almost as many
+// fields as the policy allows. The policy must add little to the CPU time that the API server itself needs. Without a
+// limit on fields, the policy would need seconds for 40,000 labels.
+func TestManyFieldsAreCheap(t *testing.T) {
+	v := versions[0]
+	cp := v.start(t)
+	applyPolicies(t, cp, v)
+	for name, tc := range map[string]struct{ fields, refused string }{
+		"40,000 labels":            {`metadata: {labels: {` + numbered(40000, "a%d: b") + `}}`, "oversized-job"},
+		"900 labels":               {`metadata: {labels: {` + numbered(900, "a%d: b") + `}}`, ""},
+		"900 annotations of Kueue": {`metadata: {annotations: {` + numbered(900, "kueue.x-k8s.io/a%d: b") + `}}`, "unlisted-kueue-setting"},
+		"1,000 owners":             {`metadata: {ownerReferences: [` + numbered(1000, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`, "oversized-job"},
+		"40,000 resources":         {`spec: {trainer: {resourcesPerNode: {limits: {` + numbered(40000, "a.io/a%d: 1") + `}}}}`, "oversized-job"},
+		"900 resources":            {`spec: {trainer: {resourcesPerNode: {limits: {` + numbered(900, "a.io/a%d: 1") + `}}}}`, ""},
+		"40,000 node labels":       {nodeLabels(t, v, 40000), "oversized-job"},
+		"900 node labels":          {nodeLabels(t, v, 900), "unlisted-node-label"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := suspendedJob("many")
+			merge(job.Object, decoded(t, "{"+tc.fields+"}"))
+			err := expectCheapPolicy(t, cp, func(user client.Client) error { return user.Create(t.Context(), job.DeepCopy(), client.DryRunAll) })
+			expectRefusal(t, "creating the TrainJob", tc.refused, tc.refused != "", err)
+		})
+	}
+	t.Run("updates of 40,000 labels", func(t *testing.T) { expectCheapUpdates(t, cp) })
+}
+
+// maxOrdinaryCPU is the maximum CPU time in seconds that the policy may add to the request for an ordinary TrainJob.
+const maxOrdinaryCPU = 0.05
+
+// TestOrdinaryTrainJobsAreCheap submits ordinary TrainJobs as an editor and as an exempt user. The policy applies only
+// to the editor.
+func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
+	v := versions[0]
+	cp := v.start(t)
+	applyPolicies(t, cp, v)
+	const jobs = 100
+	cost := func(user client.Client) float64 {
+		return cpuOf(t, cp, func() {
+			for i := range jobs {
+				job := withPatch(t, v, `{volumes: [{name: data, persistentVolumeClaim: {claimName: data}}], initContainers: [{name: preflight, env: [{name: A, value: b}]}]}`)
+				merge(job.Object, decoded(t, `{spec: {trainer: {numNodes: 4, command: [mpirun, python3, train.py], env: [{name: EPOCHS, value: "3"}], resourcesPerNode: {limits: {cpu: 4, memory: 8Gi}}}}}`))
+				job.SetName(fmt.Sprint("ordinary-", i))
+				if err := user.Create(t.Context(), job, client.DryRunAll); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}) / jobs
+	}
+	without := cost(clientAs(t, cp, exemptUser, "system:masters"))
+	with := cost(clientAs(t, cp, "eve", "vision", "system:authenticated"))
+	t.Logf("CPU time of the API server for each TrainJob: %.1f ms with the policy, %.1f ms without it", with*1000, without*1000)
+	if with-without > maxOrdinaryCPU {
+		t.Errorf("the policy adds %.3f s of CPU time to a TrainJob, want at most %.3f s", with-without, maxOrdinaryCPU)
+	}
+}
+
+// nodeLabels returns a patch with a node selector of n labels, as the field spec of a TrainJob.
+func nodeLabels(t *testing.T, v version, n int) string {
+	t.Helper()
+	spec, err := json.Marshal(withPatch(t, v, `{nodeSelector: {`+numbered(n, "a%d: b")+`}}`).Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "spec: " + string(spec)
+}
+
+// expectCheapUpdates changes a TrainJob with 40,000 labels. Such a TrainJob can be older than the policy, so an exempt user
+// creates it.
+func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
+	job := suspendedJob("many-labels")
+	merge(job.Object, decoded(t, `{metadata: {labels: {`+numbered(40000, "a%d: b")+`}}}`))
+	exempt := clientAs(t, cp, exemptUser, "system:masters")
+	if err := exempt.Create(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := exempt.Delete(context.Background(), job); err != nil {
+			t.Errorf("cleaning up: %v", err)
+		}
+	})
+	for change, rule := range map[string]string{
+		`{"spec": {"suspend": false}}`:         "manual-resume",
+		`{"metadata": {"labels": {"b": "c"}}}`: "oversized-job",
+		`{"metadata": {"finalizers": ["a"]}}`:  "reserved-metadata",
+	} {
+		err := expectCheapPolicy(t, cp, func(user client.Client) error {
+			return user.Patch(t.Context(), job.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(change)), client.DryRunAll)
+		})
+		expectRefusal(t, change, rule, true, err)
+	}
+}
+
+// expectCheapPolicy sends a request as an editor and as an exempt user. The policy, which only applies to the editor, must
+// not add more than maxCPU to the CPU time of the API server. The function returns the error of the editor.
+func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(client.Client) error) (refused error) {
+	t.Helper()
+	editor, exempt := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exemptUser, "system:masters")
+	var with, without []float64
+	for range 10 {
+		without = append(without, cpuOf(t, cp, func() { _ = send(exempt) }))
+		with = append(with, cpuOf(t, cp, func() { refused = send(editor) }))
+		if slices.Min(with) < slices.Min(without)+maxCPU {
+			return refused
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+	t.Errorf("the request costs the API server %v s of CPU time with the policy, and %v s without it; want at most %v s more", with, without, maxCPU)
+	return refused
+}
+
+// merge adds the fields of a mapping to another mapping, level by level.
+func merge(into, from map[string]any) {
+	for key, value := range from {
+		below, isMap := value.(map[string]any)
+		if existing, exists := into[key].(map[string]any); isMap && exists {
+			merge(existing, below)
+			continue
+		}
+		into[key] = value
+	}
+}
