@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/matrix"
 )
@@ -150,6 +151,19 @@ func TestHundredNodes(t *testing.T) {
 			if problems := validation.IsDNS1123Subdomain(host); len(problems) > 0 || len(label) > 63 || slots != "slots=8" {
 				t.Errorf("invalid host %q: %v, label of %d characters", line, problems, len(label))
 			}
+		}
+	})
+}
+
+// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. Since Trainer 2.3,
+// Trainer's webhook requires certain names in the runtime's initializers.
+func TestTrainJobsConfigureInitializers(t *testing.T) {
+	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		applyPolicies(t, cp, v)
+		job := trainJob("downloads", "team-vision", "mpi-openmpi-gpu-data")
+		merge(job, decoded(t, `{spec: {runtimeRef: {kind: TrainingRuntime}, initializer: {dataset: {storageUri: "s3://acme/set"}, model: {storageUri: "hf://acme/model"}}}}`))
+		if message, err := submitAs(t, cp, cases.Case{Tenant: "team-vision", TrainJob: job, User: "eve"}, "vision", "system:authenticated"); err != nil {
+			t.Errorf("a TrainJob with initializers: %v %s", err, message)
 		}
 	})
 }
