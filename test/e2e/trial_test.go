@@ -77,8 +77,7 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 }
 
 // TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress. The
-// line of a passed check may lack details. The command has no details of a check if it first notices that a later check
-// has passed.
+// details of a passed check can be missing, because several checks can pass between two of the command's requests.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -31,8 +31,7 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return text
 	},
-	// The function for the format argocd reads all files of the folder to which the Application refers, as the
-	// repo-server of Argo CD does.
+	// Argo CD's repo-server reads all files of the folder objects, so this function does the same.
 	"argocd": func(t *testing.T, dir string) []byte {
 		var all []byte
 		err := filepath.WalkDir(filepath.Join(dir, "objects"), func(file string, entry os.DirEntry, err error) error {
