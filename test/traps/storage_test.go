@@ -1,6 +1,7 @@
 package traps
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,7 +52,7 @@ func TestStorageIsInBothRoles(t *testing.T) {
 func storageMounts(c corev1.Container) []corev1.VolumeMount {
 	var found []corev1.VolumeMount
 	for _, m := range c.VolumeMounts {
-		if len(m.Name) > 8 && m.Name[:8] == "storage-" {
+		if strings.HasPrefix(m.Name, "storage-") || m.Name == "initializer" {
 			found = append(found, m)
 		}
 	}
@@ -106,8 +107,8 @@ func TestInitializersRunFirst(t *testing.T) {
 		t.Errorf("env: -want +got:\n%s", diff)
 	}
 	// The program in the initializer's image writes to /workspace/dataset. Ranks mount the same storage, and find the
-	// files at the root of their mount.
-	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "storage-data", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
+	// files at the root of their mount. Since Trainer 2.3, Trainer's webhook requires the name initializer.
+	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "initializer", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
 		t.Errorf("mounts: -want +got:\n%s", diff)
 	}
 }
