@@ -124,7 +124,7 @@ var cases = map[string]ruleCase{
 			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
 	"a large job": {
-		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes and 1000 fields in the spec, labels, annotations and owners, got ",
+		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes and 1000 fields in the spec, labels, annotations and owners, got about ",
 		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 130000) + `"]}}`),
 		refuses: append(specs(`{trainer: {args: ["`+strings.Repeat("x", 131070)+`"]}}`, `{trainer: {args: ["`+strings.Repeat(`\"`, 65530)+`"]}}`,
 			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}}`,

@@ -38,7 +38,7 @@ func trainer(numProcPerNode fieldSchema) object {
 		"image": text, "command": list{of: text, max: 128}, "args": list{of: text, max: 128}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
-			"claims": forbidden("the GPU limit does not count devices that claims request: remove claims, and request the devices in limits"),
+			"claims": forbidden("the GPU limit does not count devices that claims request: leave it out, and request the devices in limits"),
 		}),
 	})
 }

@@ -26,7 +26,7 @@ func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields {
 		return nil
 	}
-	return forbid(specPath, "want at most %d bytes and %d fields in the spec, labels, annotations and owners, got %d bytes and %d fields: leave data out, and use a volume or the image",
+	return forbid(specPath, "want at most %d bytes and %d fields in the spec, labels, annotations and owners, got about %d bytes and %d fields: leave data out, and use a volume or the image",
 		maxBytes, maxFields, job.Size.Bytes, job.Size.Fields)
 }
 

@@ -65,7 +65,7 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 // neverViolates reports whether every new TrainJob of a version of Trainer satisfies a rule.
 func (v version) neverViolates(rule guard.Rule) bool {
 	switch rule {
-	case guard.RuleRemovedQueuePatch, guard.RuleOrphaningDeletion, guard.RuleOwnedJobSet: // rules about updates and deletions
+	case guard.RuleRemovedQueuePatch, guard.RuleManualResume, guard.RuleOrphaningDeletion, guard.RuleOwnedJobSet: // rules about updates and deletions
 		return true
 	case guard.RuleMissingResources: // since Trainer 2.3, a TrainJob keeps the resources of its runtime
 		return v.trainer == "trainer-2.3"

@@ -41,7 +41,11 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 		applyPolicies(t, cp, v)
 		for _, c := range casesOf(t, v) {
 			t.Run(c.Name, func(t *testing.T) {
-				message, err := submit(t, cp, c)
+				groups := []string{strings.TrimPrefix(c.Tenant, "team-"), "system:authenticated"} // the tenant's editors
+				if strings.HasPrefix(c.User, "system:") {
+					groups = []string{"system:masters"} // a controller
+				}
+				message, err := submitAs(t, cp, c, groups...)
 				switch {
 				case c.Admitted && err != nil:
 					t.Errorf("got %v, want it admitted", err)
