@@ -24,8 +24,8 @@ func TestErrors(t *testing.T) {
 		"not found":         {apierrors.NewNotFound(kind, "a"), false, false},
 		"forbidden":         {apierrors.NewForbidden(kind, "a", errors.New("no permission")), false, true},
 		"unauthorized":      {apierrors.NewUnauthorized("who?"), false, true},
-		"a policy":          {invalid(`trainjobs.trainer.kubeflow.org "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no jobs here`), false, true},
-		"wrong fields":      {invalid(`TrainJob "a" is invalid: spec.trainer: Invalid value: 3`), false, false},
+		"a policy":          {invalidError(`trainjobs.trainer.kubeflow.org "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no jobs here`), false, true},
+		"wrong fields":      {invalidError(`TrainJob "a" is invalid: spec.trainer: Invalid value: 3`), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := fmt.Errorf("creating: %w", tc.err)
@@ -36,8 +36,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// invalid returns an error with code 422, as the API server returns it for an invalid object.
-func invalid(text string) error {
+// invalidError returns an error with code 422, as the API server returns it for an invalid object.
+func invalidError(text string) error {
 	err := apierrors.NewInvalid(schema.GroupKind{}, "a", nil)
 	err.ErrStatus.Message = text
 	return err

@@ -17,7 +17,7 @@ import (
 // CreationFailures sorts the messages from the oldest to the latest. Each event reports that Pod Security, a quota,
 // an OpenShift security context constraint or another admission plugin rejected a pod, a Job or the JobSet.
 func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	events, err := j.events(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
+	events, err := j.listEvents(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func reportsCreationFailure(e corev1.Event, name string) bool {
 
 // Warnings returns the warning events about a pod, from the oldest to the latest.
 func (j Jobs) Warnings(ctx context.Context, pod Pod) ([]corev1.Event, error) {
-	return j.events(ctx, pod.Namespace, fields.Set{"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning})
+	return j.listEvents(ctx, pod.Namespace, fields.Set{"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning})
 }
 
-// events lists the events of a namespace that match the field selector, from the oldest to the latest.
-func (j Jobs) events(ctx context.Context, namespace string, selector fields.Set) ([]corev1.Event, error) {
+// listEvents lists the events of a namespace that match the field selector, from the oldest to the latest.
+func (j Jobs) listEvents(ctx context.Context, namespace string, selector fields.Set) ([]corev1.Event, error) {
 	var events corev1.EventList
 	err := j.core.Get().Namespace(namespace).Resource("events").Param("fieldSelector", selector.String()).Do(ctx).Into(&events)
 	if err != nil {

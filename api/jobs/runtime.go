@@ -69,7 +69,7 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	if !qualified {
 		kind, bare = "", name
 	}
-	all, hidden, err := j.runtimes(ctx, namespace)
+	all, hidden, err := j.listRuntimes(ctx, namespace)
 	if err != nil {
 		return Runtime{}, err
 	}
@@ -88,9 +88,9 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	return Runtime{}, &AmbiguousRuntimeError{Name: name}
 }
 
-// runtimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only one of the kinds
+// listRuntimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only one of the kinds
 // ClusterTrainingRuntime and TrainingRuntime, the result hidden is the error for the other kind.
-func (j Jobs) runtimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
+func (j Jobs) listRuntimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
 	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {
 		return nil, nil, ErrNoTrainer // the API server returns an empty list for a kind without objects, and NotFound only for an unknown kind
@@ -165,6 +165,6 @@ func (r Runtime) preflight() *corev1.Container {
 
 // RuntimeNames returns the sorted names of all runtimes that TrainJobs in a namespace can use.
 func (j Jobs) RuntimeNames(ctx context.Context, namespace string) ([]string, error) {
-	all, _, err := j.runtimes(ctx, namespace)
+	all, _, err := j.listRuntimes(ctx, namespace)
 	return namesOf(all), err
 }

@@ -11,7 +11,7 @@ func Nearest(word string, candidates []string) string {
 		if lengthDifference(word, candidate) >= least {
 			continue
 		}
-		if d := distance(word, candidate); d < least {
+		if d := countTypos(word, candidate); d < least {
 			best, least = candidate, d
 		}
 	}
@@ -23,9 +23,9 @@ func lengthDifference(a, b string) int {
 	return max(n, -n)
 }
 
-// distance counts the typing errors between two words: inserted, missing, changed and swapped letters. Lower case and
+// countTypos counts the typing errors between two words: inserted, missing, changed and swapped letters. Lower case and
 // upper case count as equal, so Nearest always prefers a candidate that differs only in case.
-func distance(a, b string) int {
+func countTypos(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)
 	for i := range rows {
@@ -37,14 +37,14 @@ func distance(a, b string) int {
 	}
 	for i := 1; i <= len(s); i++ {
 		for j := 1; j <= len(t); j++ {
-			rows[i][j] = step(rows, s, t, i, j)
+			rows[i][j] = computeCell(rows, s, t, i, j)
 		}
 	}
 	return rows[len(s)][len(t)]
 }
 
-// step computes one cell of the optimal string alignment table.
-func step(rows [][]int, s, t []rune, i, j int) int {
+// computeCell computes one cell of the optimal string alignment table.
+func computeCell(rows [][]int, s, t []rune, i, j int) int {
 	cost := 1
 	if lower(s[i-1]) == lower(t[j-1]) {
 		cost = 0

@@ -32,7 +32,7 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	gotNames, gotLabels := constants(t)
+	gotNames, gotLabels := readConstants(t)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(names)), gotNames); diff != "" {
 		t.Errorf("metrics: -grafana/ +api/metrics:\n%s", diff)
 	}
@@ -68,8 +68,8 @@ func readContract(t *testing.T) (c contract) {
 	return c
 }
 
-// constants returns the values of all constants of package metrics, separately for metrics and labels.
-func constants(t *testing.T) (names, labels []string) {
+// readConstants returns the values of all constants of package metrics, separately for metrics and labels.
+func readConstants(t *testing.T) (names, labels []string) {
 	t.Helper()
 	p, err := importer.ForCompiler(token.NewFileSet(), "source", nil).Import("github.com/trainyard/trainyard/api/metrics")
 	if err != nil {

@@ -49,8 +49,8 @@ type finding struct {
 func open(detail string) finding   { return finding{status: Open, detail: detail} }
 func passed(detail string) finding { return finding{status: Passed, detail: detail} }
 
-// failed returns a finding with the status Failed and the pod that caused the failure.
-func failed(pod jobs.Pod, detail, evidence string) finding {
+// failedFinding returns a finding with the status Failed and the pod that caused the failure.
+func failedFinding(pod jobs.Pod, detail, evidence string) finding {
 	return finding{status: Failed, detail: detail, pod: &pod, evidence: evidence}
 }
 

@@ -18,7 +18,7 @@ func checkSSHD(o *observation) finding {
 	for _, pod := range o.podsOf(jobs.Node) {
 		for _, c := range pod.Status.ContainerStatuses {
 			if hasFailed(c) && !o.mpirunEnded() {
-				return failed(pod, fmt.Sprintf("%s: %s", pod, exitMessage(c)), o.evidence(pod, c))
+				return failedFinding(pod, fmt.Sprintf("%s: %s", pod, exitMessage(c)), o.lastOutput(pod, c))
 			}
 		}
 		if isReady(pod) {
@@ -28,7 +28,7 @@ func checkSSHD(o *observation) finding {
 		}
 	}
 	if ready == int(o.options.Nodes) {
-		return passed("on " + count(ready, "node"))
+		return passed("on " + countNoun(ready, "node"))
 	}
 	return open("waiting for " + strings.Join(missing, ", "))
 }
@@ -43,7 +43,7 @@ func isReady(pod jobs.Pod) bool {
 // of failure.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
-		return count(v.Hosts, "host")
+		return countNoun(v.Hosts, "host")
 	})
 }
 
@@ -55,7 +55,7 @@ func checkSSH(o *observation) finding {
 				slowest = max(slowest, *ms)
 			}
 		}
-		return fmt.Sprintf("%s, the last after %.1f s", count(v.Hosts, "host"), float64(slowest)/1000)
+		return fmt.Sprintf("%s, the last after %.1f s", countNoun(v.Hosts, "host"), float64(slowest)/1000)
 	})
 }
 
@@ -68,10 +68,10 @@ func checkSlots(o *observation) finding {
 // checkVerdict fails if the function concerns returns true for the cause of a failure in the verdict. If the check
 // passes, checkVerdict sets Check.Detail to the result of the function detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
-	launcher := o.launcher()
-	verdict, err := o.verdict()
+	launcher := o.launcherPod()
+	verdict, err := o.readVerdict()
 	if err != nil {
-		return failed(launcher, err.Error(), "")
+		return failedFinding(launcher, err.Error(), "")
 	}
 	if verdict == nil {
 		return o.noVerdict(launcher)
@@ -86,10 +86,10 @@ func (o *observation) checkVerdict(concerns func(cause string) bool, detail func
 		return open("") // a pod that has not started cannot be reached yet
 	}
 	if len(bad) > 0 {
-		return failed(launcher, bad[0], strings.Join(bad, "\n"))
+		return failedFinding(launcher, bad[0], strings.Join(bad, "\n"))
 	}
 	if len(verdict.Failed) == 0 && verdict.Reached < verdict.Hosts {
-		return failed(launcher, fmt.Sprintf("%d of %s reached", verdict.Reached, count(verdict.Hosts, "host")), "")
+		return failedFinding(launcher, fmt.Sprintf("%d of %s reached", verdict.Reached, countNoun(verdict.Hosts, "host")), "")
 	}
 	return passed(detail(*verdict))
 }
@@ -100,7 +100,7 @@ func (o *observation) noVerdict(launcher jobs.Pod) finding {
 		switch {
 		case c.Name != jobs.PreflightContainer:
 		case hasFailed(c):
-			return failed(launcher, exitMessage(c), o.evidence(launcher, c))
+			return failedFinding(launcher, exitMessage(c), o.lastOutput(launcher, c))
 		case c.State.Running != nil:
 			return open("the launcher connects to all hosts")
 		}
@@ -109,7 +109,7 @@ func (o *observation) noVerdict(launcher jobs.Pod) finding {
 }
 
 func (o *observation) mpirunEnded() bool {
-	return mainStatus(o.launcher()).State.Terminated != nil
+	return mainStatus(o.launcherPod()).State.Terminated != nil
 }
 
 // A shell or the container runtime returns one of these exit codes if a program could not start.
@@ -121,14 +121,14 @@ const (
 
 // checkMpirun passes when the launcher's program has started.
 func checkMpirun(o *observation) finding {
-	launcher := o.launcher()
+	launcher := o.launcherPod()
 	c := mainStatus(launcher)
 	ended := c.State.Terminated
 	switch {
 	case ended == nil && c.State.Running == nil:
 		return open("")
 	case ended != nil && (ended.Reason == "StartError" || slices.Contains([]int32{notExecutable, notFound, startError}, ended.ExitCode)):
-		return failed(launcher, exitMessage(c), o.evidence(launcher, c))
+		return failedFinding(launcher, exitMessage(c), o.lastOutput(launcher, c))
 	}
 	return passed("")
 }
@@ -136,7 +136,7 @@ func checkMpirun(o *observation) finding {
 // checkRanks passes if every rank printed a line to the launcher's log. There must be a rank for every slot in the
 // hostfile, and at least one rank on every host.
 func checkRanks(o *observation) finding {
-	launcher, ended, found := o.finished()
+	launcher, ended, found := o.findFinishedLauncher()
 	if !found {
 		return o.missingLog()
 	}
@@ -145,21 +145,21 @@ func checkRanks(o *observation) finding {
 	for _, rank := range all {
 		hosts[rank.host]++
 	}
-	detail := fmt.Sprintf("%s on %s", count(len(all), "rank"), count(len(hosts), "host"))
+	detail := fmt.Sprintf("%s on %s", countNoun(len(all), "rank"), countNoun(len(hosts), "host"))
 	switch {
 	case hasFailed(ended):
-		return failed(launcher, fmt.Sprintf("%s, and mpirun ended with exit code %d", detail, ended.State.Terminated.ExitCode), o.evidence(launcher, ended))
-	case len(hosts) != o.hosts():
-		return failed(launcher, fmt.Sprintf("%s, want %d: mpirun did not use the hostfile, or did not use SSH", detail, o.hosts()), o.evidence(launcher, ended))
+		return failedFinding(launcher, fmt.Sprintf("%s, and mpirun ended with exit code %d", detail, ended.State.Terminated.ExitCode), o.lastOutput(launcher, ended))
+	case len(hosts) != o.countHosts():
+		return failedFinding(launcher, fmt.Sprintf("%s, want %d: mpirun did not use the hostfile, or did not use SSH", detail, o.countHosts()), o.lastOutput(launcher, ended))
 	case o.wantedRanks() > 0 && len(all) != o.wantedRanks():
-		return failed(launcher, fmt.Sprintf("%s, want %d ranks", detail, o.wantedRanks()), o.evidence(launcher, ended))
+		return failedFinding(launcher, fmt.Sprintf("%s, want %d ranks", detail, o.wantedRanks()), o.lastOutput(launcher, ended))
 	}
 	return passed(detail)
 }
 
 // missingLog returns a failed finding if the TrainJob is Complete but the launcher's log could not be read.
 func (o *observation) missingLog() finding {
-	if o.view.Outcome().Condition != complete || !o.isFinal() {
+	if o.view.Outcome().Condition != completeCondition || !o.isFinal() {
 		return open("")
 	}
 	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
@@ -167,7 +167,7 @@ func (o *observation) missingLog() finding {
 
 // wantedRanks returns the number of slots in the hostfile, which the verdict contains, or 0 if there is no verdict.
 func (o *observation) wantedRanks() int {
-	verdict, err := o.verdict()
+	verdict, err := o.readVerdict()
 	if err != nil || verdict == nil {
 		return 0
 	}
@@ -176,13 +176,13 @@ func (o *observation) wantedRanks() int {
 
 // checkEnvironment passes if every rank has the environment variable that the TrainJob sets.
 func checkEnvironment(o *observation) finding {
-	launcher, ended, found := o.finished()
+	launcher, ended, found := o.findFinishedLauncher()
 	if !found {
 		return open("")
 	}
 	for _, rank := range o.ranks(launcher) {
 		if rank.value != o.view.Job.Name {
-			return failed(launcher, fmt.Sprintf("the rank on %s has no %s", rank.host, variable), o.evidence(launcher, ended))
+			return failedFinding(launcher, fmt.Sprintf("the rank on %s has no %s", rank.host, testVariable), o.lastOutput(launcher, ended))
 		}
 	}
 	return passed("")
@@ -193,7 +193,7 @@ func checkComplete(o *observation) finding {
 	switch outcome := o.view.Outcome(); outcome.Condition {
 	case "":
 		return open("")
-	case complete:
+	case completeCondition:
 		return passed("")
 	default:
 		return finding{status: Failed, detail: outcome.Message}
@@ -218,10 +218,10 @@ func ranksIn(log string) []rank {
 	return found
 }
 
-// finished returns the launcher and the status of its main container. The third return value is true if the container
-// has ended and its log was read.
-func (o *observation) finished() (jobs.Pod, corev1.ContainerStatus, bool) {
-	launcher := o.launcher()
+// findFinishedLauncher returns the launcher and the status of its main container. The third return value is true if the
+// container has ended and its log was read.
+func (o *observation) findFinishedLauncher() (jobs.Pod, corev1.ContainerStatus, bool) {
+	launcher := o.launcherPod()
 	c := mainStatus(launcher)
 	_, read := o.logs[string(launcher.UID)+jobs.MainContainer]
 	return launcher, c, read && c.State.Terminated != nil

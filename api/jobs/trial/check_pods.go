@@ -26,7 +26,7 @@ func checkPlaced(o *observation) finding {
 	}
 	placed, on := 0, map[string]bool{}
 	waiting := o.waitsBefore()
-	for _, pod := range o.all() {
+	for _, pod := range o.rankPods() {
 		if pod.Spec.NodeName != "" {
 			placed++
 			on[pod.Spec.NodeName] = true
@@ -37,7 +37,7 @@ func checkPlaced(o *observation) finding {
 		}
 	}
 	if placed == o.expectedPods() {
-		return passed(fmt.Sprintf("%d pods on %s", placed, count(len(on), "cluster node")))
+		return passed(fmt.Sprintf("%d pods on %s", placed, countNoun(len(on), "cluster node")))
 	}
 	return open(strings.TrimSuffix(fmt.Sprintf("%d of %d pods placed; %s", placed, o.expectedPods(), waiting), "; "))
 }
@@ -55,10 +55,10 @@ func schedulingMessage(pod jobs.Pod) string {
 // waitsBefore returns the reason why pods are not created yet. The reason is another pod that must end first, such as
 // an initializer. If no pod must end first, the reason is the latest creation failure.
 func (o *observation) waitsBefore() string {
-	if len(o.all()) >= o.expectedPods() {
+	if len(o.rankPods()) >= o.expectedPods() {
 		return ""
 	}
-	for _, pod := range o.others() {
+	for _, pod := range o.otherPods() {
 		if pod.Status.Phase == corev1.PodSucceeded {
 			continue
 		}
@@ -66,7 +66,7 @@ func (o *observation) waitsBefore() string {
 		if message := schedulingMessage(pod); message != "" {
 			return waits + ": " + message
 		}
-		for _, c := range statuses(pod) {
+		for _, c := range allStatuses(pod) {
 			if c.State.Waiting != nil {
 				waits += fmt.Sprintf(": %s: %s", c.State.Waiting.Reason, c.State.Waiting.Message)
 			}
@@ -79,7 +79,7 @@ func (o *observation) waitsBefore() string {
 // checkMounted passes when every pod has a sandbox. The kubelet creates the sandbox after it has mounted all volumes.
 func checkMounted(o *observation) finding {
 	ready := 0
-	for _, pod := range o.all() {
+	for _, pod := range o.rankPods() {
 		if isMounted(pod) {
 			ready++
 		} else if warning := o.mountWarnings[string(pod.UID)]; warning != "" {
@@ -95,7 +95,7 @@ func checkMounted(o *observation) finding {
 func isMounted(pod jobs.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionTrue
-	}) || slices.ContainsFunc(statuses(pod), hasStarted)
+	}) || slices.ContainsFunc(allStatuses(pod), hasStarted)
 }
 
 // permanentImageErrors are the kubelet's errors after which a trial stops waiting for the image. The list does not
@@ -106,13 +106,13 @@ var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "Im
 // checkImage passes when the image of the main container is present on the cluster node of every pod.
 func checkImage(o *observation) finding {
 	present := 0
-	for _, pod := range o.all() {
-		for _, c := range statuses(pod) {
+	for _, pod := range o.rankPods() {
+		for _, c := range allStatuses(pod) {
 			wait := c.State.Waiting
 			switch {
 			case wait == nil:
 			case slices.Contains(permanentImageErrors, wait.Reason):
-				return failed(pod, fmt.Sprintf("%s: %s: %s", pod, wait.Reason, c.Image), wait.Message)
+				return failedFinding(pod, fmt.Sprintf("%s: %s: %s", pod, wait.Reason, c.Image), wait.Message)
 			case wait.Reason == "ErrImagePull":
 				return open(fmt.Sprintf("%s: %s", pod, wait.Message))
 			}
@@ -122,7 +122,7 @@ func checkImage(o *observation) finding {
 		}
 	}
 	if present == o.expectedPods() {
-		return passed(imageOf(o.all()[0], jobs.MainContainer))
+		return passed(imageOf(o.rankPods()[0], jobs.MainContainer))
 	}
 	return open("")
 }
@@ -131,7 +131,7 @@ func checkImage(o *observation) finding {
 // if a container with this image has started. The image is also present if the kubelet could not create the container
 // for a reason that is unrelated to the image.
 func hasImage(pod jobs.Pod) bool {
-	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
+	return slices.ContainsFunc(allStatuses(pod), func(c corev1.ContainerStatus) bool {
 		wait := c.State.Waiting
 		tried := hasStarted(c) || wait != nil && slices.Contains(startErrors, wait.Reason)
 		return tried && imageOf(pod, c.Name) == imageOf(pod, jobs.MainContainer)
@@ -154,15 +154,15 @@ var startErrors = []string{"CreateContainerConfigError", "CreateContainerError",
 // cannot be created, or if an init container other than preflight fails before the main container starts. If preflight
 // fails, the checks that read its verdict report the failure, and checkUser does not.
 func checkUser(o *observation) finding {
-	for _, pod := range o.all() {
-		for _, c := range statuses(pod) {
+	for _, pod := range o.rankPods() {
+		for _, c := range allStatuses(pod) {
 			if wait := c.State.Waiting; wait != nil && slices.Contains(startErrors, wait.Reason) {
-				return failed(pod, fmt.Sprintf("%s: %s: %s", pod, c.Name, wait.Reason), wait.Message)
+				return failedFinding(pod, fmt.Sprintf("%s: %s: %s", pod, c.Name, wait.Reason), wait.Message)
 			}
 		}
 		for _, c := range pod.Status.InitContainerStatuses {
 			if c.Name != jobs.PreflightContainer && hasFailed(c) && !hasStarted(mainStatus(pod)) {
-				return failed(pod, fmt.Sprintf("%s: %s", pod, exitMessage(c)), o.evidence(pod, c))
+				return failedFinding(pod, fmt.Sprintf("%s: %s", pod, exitMessage(c)), o.lastOutput(pod, c))
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func checkUser(o *observation) finding {
 
 func (o *observation) startedPods() int {
 	n := 0
-	for _, pod := range o.all() {
+	for _, pod := range o.rankPods() {
 		if isPrepared(pod) {
 			n++
 		}
@@ -184,13 +184,13 @@ func (o *observation) startedPods() int {
 
 // isPrepared reports whether a pod has started its preflight or its main container.
 func isPrepared(pod jobs.Pod) bool {
-	return slices.ContainsFunc(statuses(pod), func(c corev1.ContainerStatus) bool {
+	return slices.ContainsFunc(allStatuses(pod), func(c corev1.ContainerStatus) bool {
 		return (c.Name == jobs.PreflightContainer || c.Name == jobs.MainContainer) && hasStarted(c)
 	})
 }
 
-// count returns a number and a noun, such as "1 node" or "2 nodes".
-func count(n int, noun string) string {
+// countNoun returns a number and a noun, such as "1 node" or "2 nodes".
+func countNoun(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

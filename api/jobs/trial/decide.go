@@ -27,7 +27,7 @@ func (t *trial) decide(o *observation) bool {
 		case found.status == Open && i < last && !c.needsLog:
 			t.resolve(c, passed(""))
 		case found.status == Open:
-			t.wait(*c, o.waitingFor(found.detail))
+			t.reportWaiting(*c, o.waitReason(found.detail))
 			return t.failWithoutFinding(o, c)
 		default:
 			t.resolve(c, found)
@@ -57,7 +57,7 @@ func (t *trial) resolve(c *check, found finding) {
 	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), oneLine(found.detail)
 	t.waiting = ""
 	if found.status == Failed {
-		c.Evidence, c.Hint = printable(found.evidence), hint(found.detail+"\n"+found.evidence)
+		c.Evidence, c.Hint = makePrintable(found.evidence), findHint(found.detail+"\n"+found.evidence)
 	}
 	if found.pod != nil {
 		c.Pod = found.pod.Name
@@ -65,8 +65,8 @@ func (t *trial) resolve(c *check, found finding) {
 	t.report(c.Check)
 }
 
-// wait reports why a check waits, unless the reason is the same as in the last report.
-func (t *trial) wait(c check, detail string) {
+// reportWaiting reports why a check waits, unless the reason is the same as in the last report.
+func (t *trial) reportWaiting(c check, detail string) {
 	detail = oneLine(detail)
 	if detail == "" || detail == t.waiting {
 		return
@@ -76,9 +76,9 @@ func (t *trial) wait(c check, detail string) {
 	t.report(c.Check)
 }
 
-// waitingFor returns the reason why a check waits. If the TrainJob was suspended while it ran, the suspension is the
-// reason. In all other cases, waitingFor returns the parameter detail.
-func (o *observation) waitingFor(detail string) string {
+// waitReason returns the reason why a check waits. If the TrainJob was suspended while it ran, the suspension is the
+// reason. In all other cases, waitReason returns the parameter detail.
+func (o *observation) waitReason(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
 	}
@@ -89,12 +89,12 @@ func (o *observation) waitingFor(detail string) string {
 // reports whether c has failed.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.view.Outcome()
-	if outcome.Condition == "" || outcome.Condition == complete || !o.isFinal() {
+	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {
 		return false
 	}
 	found := finding{status: Failed, detail: "the TrainJob failed: " + outcome.Message}
 	if pod, container, ok := o.failedContainer(); ok {
-		found = failed(pod, fmt.Sprintf("%s: %s: %s", found.detail, pod, exitMessage(container)), o.evidence(pod, container))
+		found = failedFinding(pod, fmt.Sprintf("%s: %s: %s", found.detail, pod, exitMessage(container)), o.lastOutput(pod, container))
 	}
 	t.resolve(c, found)
 	return true
@@ -120,8 +120,8 @@ func (t *trial) expire(found finding) {
 	}
 }
 
-// results returns all checks at the end of the trial. Checks that are still open become NotReached.
-func (t *trial) results() []Check {
+// finalChecks returns all checks at the end of the trial. Checks that are still open become NotReached.
+func (t *trial) finalChecks() []Check {
 	result := make([]Check, len(t.checks))
 	for i, c := range t.checks {
 		result[i] = c.Check

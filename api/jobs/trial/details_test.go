@@ -58,12 +58,12 @@ func TestWaitingReasons(t *testing.T) {
 			s.warn("Job", job+"-node-0", "FailedCreate", `Internal error occurred: failed calling webhook "w"`)
 		}, "failed calling webhook"},
 		"an initializer": {func(s *fakeCluster, job string) {
-			s.pod(job, "dataset-initializer", 0, "a", corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+			s.createPod(job, "dataset-initializer", 0, "a", corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 				Name: "dataset-initializer", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}},
 			}}})
 		}, "dataset-initializer must end first: Pending: ImagePullBackOff: no such image"},
 		"a suspended TrainJob": {func(s *fakeCluster, job string) {
-			s.nodes(job)
+			s.createNodes(job)
 			s.suspend(job)
 		}, "the TrainJob was suspended while it ran"},
 	} {
@@ -84,8 +84,8 @@ func TestFailedInitializer(t *testing.T) {
 	s := newFakeCluster(t)
 	s.log.Store("no such data set\n")
 	result, err := s.play(func(job string) {
-		s.pod(job, "dataset-initializer", 0, "a", corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{ended("dataset-initializer", 3, "")}})
-		s.end(job, jobset.JobSetFailed)
+		s.createPod(job, "dataset-initializer", 0, "a", corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{ended("dataset-initializer", 3, "")}})
+		s.endJobSet(job, jobset.JobSetFailed)
 	})
 	got := checkNamed(t, result, "placed")
 	if err != nil || result.TimedOut || !strings.Contains(got.Detail, "dataset-initializer: container dataset-initializer ended with exit code 3") || got.Evidence != "no such data set" {
@@ -106,8 +106,8 @@ func TestIncompleteVerdicts(t *testing.T) {
 			t.Parallel()
 			s := newFakeCluster(t)
 			result, err := s.play(func(job string) {
-				s.nodes(job)
-				s.pod(job, "launcher", 0, "a", succeeded(tc.verdict))
+				s.createNodes(job)
+				s.createPod(job, "launcher", 0, "a", succeeded(tc.verdict))
 			})
 			got := checkNamed(t, result, tc.check)
 			if err != nil || got.Status != trial.Failed || !strings.Contains(got.Detail, tc.want) {

@@ -55,7 +55,7 @@ func (s *fakeCluster) connect(send transport) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return tripper(func(r *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(r.URL.Path, "/log") {
-				return s.kubelet(r), nil
+				return s.serveLog(r), nil
 			}
 			return send(next, r)
 		})
@@ -71,8 +71,8 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// kubelet responds to a request for a log, as a kubelet would.
-func (s *fakeCluster) kubelet(r *http.Request) *http.Response {
+// serveLog responds to a request for a log, as a kubelet would.
+func (s *fakeCluster) serveLog(r *http.Request) *http.Response {
 	response := httptest.NewRecorder()
 	log, ok := s.log.Load().(string)
 	if !ok {
@@ -110,8 +110,8 @@ func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	return result, err
 }
 
-// pod creates a pod of a TrainJob with the given status. The pod is assigned to a cluster node.
-func (s *fakeCluster) pod(job, role string, index int, suffix string, status corev1.PodStatus) {
+// createPod creates a pod of a TrainJob with the given status. The pod is assigned to a cluster node.
+func (s *fakeCluster) createPod(job, role string, index int, suffix string, status corev1.PodStatus) {
 	s.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -132,16 +132,16 @@ func (s *fakeCluster) pod(job, role string, index int, suffix string, status cor
 	}
 }
 
-// nodes creates a ready pod for every node.
-func (s *fakeCluster) nodes(job string) {
+// createNodes creates a ready pod for every node.
+func (s *fakeCluster) createNodes(job string) {
 	s.Helper()
 	for i := range int(s.options.Nodes) {
-		s.pod(job, "node", i, "a", ready())
+		s.createPod(job, "node", i, "a", ready())
 	}
 }
 
-// end sets a final condition of the JobSet. Trainer copies the condition to the TrainJob.
-func (s *fakeCluster) end(job string, as jobset.JobSetConditionType) {
+// endJobSet sets a final condition of the JobSet. Trainer copies the condition to the TrainJob.
+func (s *fakeCluster) endJobSet(job string, as jobset.JobSetConditionType) {
 	s.Helper()
 	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: job}}
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True","reason":"Played","message":"as played","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, as)

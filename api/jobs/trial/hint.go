@@ -2,9 +2,9 @@ package trial
 
 import "regexp"
 
-// hints lists solutions for error messages of programs and Kubernetes. The first entry that matches a message
+// knownHints lists solutions for error messages of programs and Kubernetes. The first entry that matches a message
 // applies.
-var hints = []struct {
+var knownHints = []struct {
 	message *regexp.Regexp
 	hint    string
 }{
@@ -31,9 +31,9 @@ var hints = []struct {
 	{regexp.MustCompile(`(?i)exec format error`), "the image is for another CPU architecture"},
 }
 
-// hint returns the solution for a failure, or an empty string if no solution is known.
-func hint(failure string) string {
-	for _, h := range hints {
+// findHint returns the solution for a failure, or an empty string if no solution is known.
+func findHint(failure string) string {
+	for _, h := range knownHints {
 		if h.message.MatchString(failure) {
 			return h.hint
 		}

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// label marks the TrainJobs of trials. The value of the label is the name of the runtime.
-	label = v1alpha1.RuntimeTest
+	// trialLabel marks the TrainJobs of trials. The value of the label is the name of the runtime.
+	trialLabel = v1alpha1.RuntimeTest
 	// queueLabel is the label that contains the name of a LocalQueue (kueue/pkg/controller/constants).
 	queueLabel = "kueue.x-k8s.io/queue-name"
-	// manager is the value of the field "manager" in the runtime patch of a TrainJob.
-	manager = v1alpha1.RuntimeTest
-	// variable is the name of an environment variable that every rank must have. The value of the environment
+	// patchManager is the value of the field "manager" in the runtime patch of a TrainJob.
+	patchManager = v1alpha1.RuntimeTest
+	// testVariable is the name of an environment variable that every rank must have. The value of the environment
 	// variable is the name of the TrainJob.
-	variable = "TRAINYARD_RUNTIME_TEST"
+	testVariable = "TRAINYARD_RUNTIME_TEST"
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
 	// verdictMargin is the time between the timeout of the launcher's preflight and the timeout of the trial. Between
@@ -33,11 +33,11 @@ const (
 	verdictMargin = 20 * time.Second
 )
 
-// program is the shell command that each rank runs. The program prints the host and the value of the environment
+// rankCommand is the shell command that each rank runs. The program prints the host and the value of the environment
 // variable. The program needs no MPI library, because a trial tests only how ranks start. The program sleeps for a
 // second, because mpirun of Open MPI 5 may wait forever for a rank that ends before its host's daemon has registered
 // it (docs/sandbox.md).
-const program = `echo "` + rankPrefix + `$(uname -n) with $` + variable + `"; sleep 1`
+const rankCommand = `echo "` + rankPrefix + `$(uname -n) with $` + testVariable + `"; sleep 1`
 
 // jobFor returns the TrainJob for a trial with the given options.
 func jobFor(o Options) *trainer.TrainJob {
@@ -49,7 +49,7 @@ func jobFor(o Options) *trainer.TrainJob {
 	job := &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: o.Namespace,
-			Labels: map[string]string{label: labelValue(o.Runtime.Name)},
+			Labels: map[string]string{trialLabel: labelValue(o.Runtime.Name)},
 		},
 		Spec: trainer.TrainJobSpec{
 			RuntimeRef: o.Runtime.Ref(),
@@ -57,8 +57,8 @@ func jobFor(o Options) *trainer.TrainJob {
 				NumNodes: &nodes,
 				Command:  []string{"mpirun"},
 				// If Args were empty, the args of the runtime would be added to the command mpirun.
-				Args: []string{"sh", "-c", program},
-				Env:  []corev1.EnvVar{{Name: variable, Value: name}},
+				Args: []string{"sh", "-c", rankCommand},
+				Env:  []corev1.EnvVar{{Name: testVariable, Value: name}},
 			},
 		},
 	}
@@ -80,7 +80,7 @@ func labelValue(name string) string {
 // In clusters with Trainer 2.1, the API server drops runtime patches, so the timeout does not change.
 func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
-		Manager: manager,
+		Manager: patchManager,
 		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
 			ReplicatedJobs: []trainer.ReplicatedJobPatch{{
 				Name: string(jobs.Launcher),

@@ -67,7 +67,7 @@ func (o *observation) isFinal() bool {
 // readLogs reads the logs of containers as soon as they have ended, because their pod may be deleted before the next
 // update. After an error, readLogs retries at the next update, unless the user has no permission to read logs.
 func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
-	for _, c := range statuses(pod) {
+	for _, c := range allStatuses(pod) {
 		key := string(pod.UID) + c.Name
 		if _, known := o.logs[key]; known || !o.needsLog(pod, c) {
 			continue
@@ -92,7 +92,7 @@ func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 // runningMpirun returns a finding with the log of the launcher's main container, if this container still runs when
 // the trial times out. The log is the only evidence about an mpirun that does not end.
 func (o *observation) runningMpirun(ctx context.Context) finding {
-	launcher := o.launcher()
+	launcher := o.launcherPod()
 	if mainStatus(launcher).State.Running == nil {
 		return finding{}
 	}
@@ -127,7 +127,7 @@ var mountErrors = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume
 // because the events only explain why the trial waits.
 func (o *observation) readMountWarnings(ctx context.Context) {
 	requests := 0
-	for _, pod := range o.all() {
+	for _, pod := range o.rankPods() {
 		if pod.Spec.NodeName == "" || isMounted(pod) {
 			continue
 		}
@@ -148,7 +148,7 @@ func (o *observation) readMountWarnings(ctx context.Context) {
 
 // readCreationFailure reads the event that explains why pods are missing.
 func (o *observation) readCreationFailure(ctx context.Context) {
-	if len(o.all()) >= o.expectedPods() {
+	if len(o.rankPods()) >= o.expectedPods() {
 		return
 	}
 	if messages, err := o.jobs.CreationFailures(ctx, keyOf(&o.view.Job)); err == nil && len(messages) > 0 {
@@ -156,9 +156,9 @@ func (o *observation) readCreationFailure(ctx context.Context) {
 	}
 }
 
-// latest returns the latest pod for each role and index, sorted by role and index. latest includes only roles for
-// which the function wanted returns true.
-func (o *observation) latest(wanted func(jobs.Role) bool) []jobs.Pod {
+// latestPods returns the latest pod for each role and index, sorted by role and index. latestPods includes only roles
+// for which the function wanted returns true.
+func (o *observation) latestPods(wanted func(jobs.Role) bool) []jobs.Pod {
 	var view jobs.View
 	for _, pod := range o.pods {
 		if wanted(pod.Role) {
@@ -169,24 +169,24 @@ func (o *observation) latest(wanted func(jobs.Role) bool) []jobs.Pod {
 }
 
 func (o *observation) podsOf(role jobs.Role) []jobs.Pod {
-	return o.latest(func(r jobs.Role) bool { return r == role })
+	return o.latestPods(func(r jobs.Role) bool { return r == role })
 }
 
 func isMPI(role jobs.Role) bool { return role == jobs.Launcher || role == jobs.Node }
 
-// all returns the launcher and the nodes.
-func (o *observation) all() []jobs.Pod { return o.latest(isMPI) }
+// rankPods returns the launcher and the nodes.
+func (o *observation) rankPods() []jobs.Pod { return o.latestPods(isMPI) }
 
-// others returns all pods except the launcher and the nodes, such as initializers.
-func (o *observation) others() []jobs.Pod {
-	return o.latest(func(r jobs.Role) bool { return !isMPI(r) })
+// otherPods returns all pods except the launcher and the nodes, such as initializers.
+func (o *observation) otherPods() []jobs.Pod {
+	return o.latestPods(func(r jobs.Role) bool { return !isMPI(r) })
 }
 
 // failedContainer returns the first container that failed, and its pod. failedContainer checks initializers first,
 // because initializers run before the launcher and the nodes.
 func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool) {
-	for _, pod := range slices.Concat(o.others(), o.all()) {
-		for _, c := range statuses(pod) {
+	for _, pod := range slices.Concat(o.otherPods(), o.rankPods()) {
+		for _, c := range allStatuses(pod) {
 			if hasFailed(c) && (pod.Role != jobs.Node || !o.mpirunEnded()) {
 				return pod, c, true
 			}
@@ -198,17 +198,17 @@ func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool)
 // expectedPods returns the number of nodes plus one, because the launcher is also a pod.
 func (o *observation) expectedPods() int { return int(o.options.Nodes) + 1 }
 
-// launcher returns the pod that runs mpirun, or an empty pod if the launcher is not created yet.
-func (o *observation) launcher() jobs.Pod {
+// launcherPod returns the pod that runs mpirun, or an empty pod if the launcher is not created yet.
+func (o *observation) launcherPod() jobs.Pod {
 	for _, pod := range o.podsOf(jobs.Launcher) {
 		return pod
 	}
 	return jobs.Pod{}
 }
 
-// verdict returns the verdict of the launcher's preflight, or nil if there is no verdict yet.
-func (o *observation) verdict() (*jobs.Verdict, error) {
-	return jobs.View{Pods: []jobs.Pod{o.launcher()}}.Verdict()
+// readVerdict returns the verdict of the launcher's preflight, or nil if there is no verdict yet.
+func (o *observation) readVerdict() (*jobs.Verdict, error) {
+	return jobs.View{Pods: []jobs.Pod{o.launcherPod()}}.Verdict()
 }
 
 // mainStatus returns the status of the container that runs mpirun or sshd, or an empty status before the container is
@@ -222,8 +222,8 @@ func mainStatus(pod jobs.Pod) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// evidence returns the end of a container's log, or the termination message of the container if the log is empty.
-func (o *observation) evidence(pod jobs.Pod, c corev1.ContainerStatus) string {
+// lastOutput returns the end of a container's log, or the termination message of the container if the log is empty.
+func (o *observation) lastOutput(pod jobs.Pod, c corev1.ContainerStatus) string {
 	text := o.logs[string(pod.UID)+c.Name]
 	if ended := c.State.Terminated; strings.TrimSpace(text) == "" && ended != nil {
 		text = ended.Message
@@ -236,8 +236,8 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-evidenceLines):], "\n")
 }
 
-// statuses returns the statuses of all containers of a pod, in the order in which the containers start.
-func statuses(pod jobs.Pod) []corev1.ContainerStatus {
+// allStatuses returns the statuses of all containers of a pod, in the order in which the containers start.
+func allStatuses(pod jobs.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 

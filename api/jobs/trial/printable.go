@@ -12,12 +12,12 @@ const (
 	maxText = 3000
 )
 
-// escapes are control sequences that move a terminal's cursor or change its colours or title (ECMA-48).
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
+// escapeSequences are control sequences that move a terminal's cursor or change its colours or title (ECMA-48).
+var escapeSequences = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
 
-// printable makes text from logs safe to print on a terminal, so that a log cannot forge findings of a trial.
-func printable(text string) string {
-	text = escapes.ReplaceAllString(strings.ToValidUTF8(text, "�"), "")
+// makePrintable makes text from logs safe to print on a terminal, so that a log cannot forge findings of a trial.
+func makePrintable(text string) string {
+	text = escapeSequences.ReplaceAllString(strings.ToValidUTF8(text, "�"), "")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
@@ -43,4 +43,4 @@ func shorten(text string, most int) string {
 	return text
 }
 
-func oneLine(text string) string { return strings.ReplaceAll(printable(text), "\n", " ") }
+func oneLine(text string) string { return strings.ReplaceAll(makePrintable(text), "\n", " ") }

@@ -22,12 +22,12 @@ func TestPrintable(t *testing.T) {
 		"a long line":           {strings.Repeat("ä", 1000), strings.Repeat("ä", maxLine) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := printable(tc[0]); got != tc[1] || !utf8.ValidString(got) {
+			if got := makePrintable(tc[0]); got != tc[1] || !utf8.ValidString(got) {
 				t.Errorf("printable(%q) = %q, want %q", tc[0], got, tc[1])
 			}
 		})
 	}
-	if got := printable(strings.Repeat("line\n", 10_000)); len(got) > maxText+len("…") {
+	if got := makePrintable(strings.Repeat("line\n", 10_000)); len(got) > maxText+len("…") {
 		t.Errorf("printable() of many lines returns %d bytes, want fewer", len(got))
 	}
 	if got := oneLine("a\nb"); got != "a b" {

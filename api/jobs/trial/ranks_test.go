@@ -14,8 +14,8 @@ import (
 // goodVerdict is the verdict of a preflight that reached three hosts.
 const goodVerdict = `{"hosts":3,"reached":3,"slots":6,"available":6,"ms":[1,2,3],"failed":[]}`
 
-// ranks returns the output of a job that runs the given number of ranks on each of three hosts.
-func ranks(job string, each int) string {
+// rankOutput returns the output of a job that runs the given number of ranks on each of three hosts.
+func rankOutput(job string, each int) string {
 	var b strings.Builder
 	for i := range 3 * each {
 		fmt.Fprintf(&b, "trainyard rank on host%d with %s\n", i%3, job)
@@ -28,9 +28,9 @@ func ranks(job string, each int) string {
 func TestUnreadLogFails(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
-		s.nodes(job)
-		s.pod(job, "launcher", 0, "a", succeeded(goodVerdict))
-		s.end(job, jobset.JobSetCompleted)
+		s.createNodes(job)
+		s.createPod(job, "launcher", 0, "a", succeeded(goodVerdict))
+		s.endJobSet(job, jobset.JobSetCompleted)
 	})
 	if err != nil || result.Passed || result.TimedOut {
 		t.Errorf("passed %v, timed out %v, error %v", result.Passed, result.TimedOut, err)
@@ -48,12 +48,12 @@ func TestLatestLauncher(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newFakeCluster(t)
 			result, err := s.play(func(job string) {
-				s.log.Store(ranks(job, 2))
-				s.pod(job, "launcher", 0, suffixes[0], ready())
+				s.log.Store(rankOutput(job, 2))
+				s.createPod(job, "launcher", 0, suffixes[0], ready())
 				nextSecond()
-				s.pod(job, "launcher", 0, suffixes[1], succeeded(goodVerdict))
-				s.nodes(job)
-				s.end(job, jobset.JobSetCompleted)
+				s.createPod(job, "launcher", 0, suffixes[1], succeeded(goodVerdict))
+				s.createNodes(job)
+				s.endJobSet(job, jobset.JobSetCompleted)
 			})
 			if err != nil || !result.Passed {
 				t.Errorf("error %v, result %+v", err, result)
@@ -69,10 +69,10 @@ func TestLatestLauncher(t *testing.T) {
 func TestManyRanks(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
-		s.log.Store(ranks(job, 1500))
-		s.nodes(job)
-		s.pod(job, "launcher", 0, "a", succeeded(strings.Replace(goodVerdict, `"slots":6`, `"slots":4500`, 1)))
-		s.end(job, jobset.JobSetCompleted)
+		s.log.Store(rankOutput(job, 1500))
+		s.createNodes(job)
+		s.createPod(job, "launcher", 0, "a", succeeded(strings.Replace(goodVerdict, `"slots":6`, `"slots":4500`, 1)))
+		s.endJobSet(job, jobset.JobSetCompleted)
 	})
 	if err != nil || !result.Passed {
 		t.Errorf("error %v, result %+v", err, result)
@@ -85,11 +85,11 @@ func TestHangingMpirun(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second
 	result, err := s.play(func(job string) {
-		s.log.Store(ranks(job, 2))
-		s.nodes(job)
+		s.log.Store(rankOutput(job, 2))
+		s.createNodes(job)
 		hanging := succeeded(goodVerdict)
 		hanging.ContainerStatuses = ready().ContainerStatuses
-		s.pod(job, "launcher", 0, "a", hanging)
+		s.createPod(job, "launcher", 0, "a", hanging)
 	})
 	check := checkNamed(t, result, "ranks")
 	if err != nil || !result.TimedOut || check.Status != trial.Failed {

@@ -80,7 +80,7 @@ func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (res
 	defer func() { err = errors.Join(err, t.cleanUp(ctx, key)) }()
 	err = t.follow(bounded, key)
 	result.Seconds = seconds(time.Since(t.began))
-	result.Checks, result.Passed, result.TimedOut = t.results(), t.passed(), t.timedOut
+	result.Checks, result.Passed, result.TimedOut = t.finalChecks(), t.passed(), t.timedOut
 	if err != nil {
 		result.Error = err.Error()
 	}
@@ -141,8 +141,8 @@ func (t *trial) cleanUp(ctx context.Context, key types.NamespacedName) error {
 	}
 }
 
-// hosts returns the number of hosts on which ranks run.
-func (t *trial) hosts() int {
+// countHosts returns the number of hosts on which ranks run.
+func (t *trial) countHosts() int {
 	if t.options.Runtime.LauncherIsNode() {
 		return int(t.options.Nodes) + 1
 	}
@@ -151,5 +151,5 @@ func (t *trial) hosts() int {
 
 func seconds(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Seconds() }
 
-// complete is the condition of a TrainJob that succeeded.
-const complete = trainer.TrainJobComplete
+// completeCondition is the condition of a TrainJob that succeeded.
+const completeCondition = trainer.TrainJobComplete
