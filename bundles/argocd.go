@@ -45,7 +45,7 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	}
 	a := argocdWriter{Bundle: b, ArgoCD: *b.Delivery.ArgoCD}
 	a.Namespace = cmp.Or(a.Namespace, defaultArgoCDNamespace[b.Delivery.Target.OpenShift])
-	for name, resource := range a.resources() {
+	for name, resource := range a.buildResources() {
 		text, err := yaml.Marshal(resource)
 		if err != nil {
 			return Tree{}, fmt.Errorf("writing %s: %w", name, err)
@@ -67,14 +67,14 @@ type argocdWriter struct {
 // fields is a Kubernetes resource as a map, or a mapping inside a resource.
 type fields = map[string]any
 
-// resources returns the Argo CD resources and settings of the bundle. The keys of the map are file names without
+// buildResources returns the Argo CD resources and settings of the bundle. The keys of the map are file names without
 // extension.
-func (a argocdWriter) resources() map[string]fields {
-	all := map[string]fields{"appproject-" + a.name(): a.project()}
+func (a argocdWriter) buildResources() map[string]fields {
+	all := map[string]fields{"appproject-" + a.uniqueName(): a.buildProject()}
 	if len(a.Clusters) > 0 {
-		all["applicationset-"+a.name()] = a.clusterSet()
+		all["applicationset-"+a.uniqueName()] = a.clusterSet()
 	} else {
-		all["application-"+a.name()] = a.application()
+		all["application-"+a.uniqueName()] = a.buildApplication()
 	}
 	for name, tenant := range a.Delivery.Tenants {
 		all["appproject-"+a.tenantName(name)] = a.tenantProject(name, tenant)
@@ -83,7 +83,7 @@ func (a argocdWriter) resources() map[string]fields {
 		}
 	}
 	for _, o := range a.Delivery.Access {
-		all[strings.ToLower(fmt.Sprintf("%v-%v", o["kind"], at(o, "metadata")["name"]))] = o
+		all[strings.ToLower(fmt.Sprintf("%v-%v", o["kind"], mappingAt(o, "metadata")["name"]))] = o
 	}
 	if a.Delivery.Target.OpenShift {
 		all["argocd"] = a.operatorSettings()
@@ -112,8 +112,8 @@ func (a argocdWriter) labels() map[string]string {
 	return map[string]string{v1alpha1.ManagedByLabel: "trainyard", v1alpha1.PlatformLabel: a.Platform}
 }
 
-// destination returns a destination of an Application. cluster is an https:// address or a name in Argo CD.
-func destination(cluster, namespace string) fields {
+// newDestination returns a destination of an Application. cluster is an https:// address or a name in Argo CD.
+func newDestination(cluster, namespace string) fields {
 	if strings.HasPrefix(cluster, "https://") {
 		return fields{"server": cluster, "namespace": namespace}
 	}
@@ -122,11 +122,11 @@ func destination(cluster, namespace string) fields {
 
 func (a argocdWriter) destinations(namespace string) []fields {
 	if len(a.Clusters) == 0 {
-		return []fields{destination(cmp.Or(a.Cluster, "https://kubernetes.default.svc"), namespace)}
+		return []fields{newDestination(cmp.Or(a.Cluster, "https://kubernetes.default.svc"), namespace)}
 	}
 	var all []fields
 	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
-		all = append(all, destination(a.Clusters[name].Cluster, namespace))
+		all = append(all, newDestination(a.Clusters[name].Cluster, namespace))
 	}
 	return all
 }

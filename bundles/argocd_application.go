@@ -21,10 +21,10 @@ var syncOptions = []string{
 // serverSideDiff keeps Argo CD from reporting differences in fields that the API server or Trainer's webhooks set.
 var serverSideDiff = map[string]string{"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
 
-// application returns the Application of the bundle. The Application has no finalizer, so the objects stay when
+// buildApplication returns the Application of the bundle. The Application has no finalizer, so the objects stay when
 // somebody deletes the Application.
-func (a argocdWriter) application() fields {
-	return a.resource("Application", a.name(), serverSideDiff, a.applicationSpec())
+func (a argocdWriter) buildApplication() fields {
+	return a.resource("Application", a.uniqueName(), serverSideDiff, a.applicationSpec())
 }
 
 func (a argocdWriter) applicationSpec() fields {
@@ -39,15 +39,15 @@ func (a argocdWriter) applicationSpec() fields {
 		// The field allowEmpty keeps its default false, because a folder without objects is always a mistake.
 		policy["automated"] = fields{"prune": true, "selfHeal": true}
 	}
-	revision, folder := a.location()
+	revision, folder := a.findSource()
 	return fields{
-		"project": a.name(), "source": source(a.RepoURL, revision, folder), "destination": a.destinations(systemNamespace)[0], "syncPolicy": policy,
+		"project": a.uniqueName(), "source": source(a.RepoURL, revision, folder), "destination": a.destinations(systemNamespace)[0], "syncPolicy": policy,
 	}
 }
 
-// location returns the revision and the folder that contain the objects. In an OCI artifact, the folder is the root,
+// findSource returns the revision and the folder that contain the objects. In an OCI artifact, the folder is the root,
 // because the artifact contains only objects.
-func (a argocdWriter) location() (revision, folder string) {
+func (a argocdWriter) findSource() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
 		return cmp.Or(a.Revision, a.Tag()), "."
 	}
@@ -76,20 +76,20 @@ func (a argocdWriter) applicationSet(name, suffix string, generators []fields, a
 }
 
 func (a argocdWriter) clusterSet() fields {
-	revision, folder := a.location()
+	revision, folder := a.findSource()
 	var elements []fields
 	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
 		// Each element contains both the key "server" and the key "name", because the template uses both and fails if a
 		// key is missing.
 		element := fields{"cluster": name, "server": "", "name": "", "revision": cmp.Or(a.Clusters[name].Revision, revision)}
-		maps.Copy(element, destination(a.Clusters[name].Cluster, ""))
+		maps.Copy(element, newDestination(a.Clusters[name].Cluster, ""))
 		delete(element, "namespace")
 		elements = append(elements, element)
 	}
 	spec := a.applicationSpec()
 	spec["source"] = source(a.RepoURL, "{{.revision}}", folder)
 	spec["destination"] = fields{"server": "{{.server}}", "name": "{{.name}}", "namespace": systemNamespace}
-	return a.applicationSet(a.name(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
+	return a.applicationSet(a.uniqueName(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
 }
 
 // tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does not

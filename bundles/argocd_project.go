@@ -13,17 +13,17 @@ type groupKind struct {
 	Kind  string `json:"kind"`
 }
 
-// project returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain. Argo CD
-// can delete an object only if the AppProject allows its kind and namespace. Therefore the AppProject allows even kinds
-// and namespaces that the platform does not use now. Otherwise Argo CD could not delete the last object of a kind, or
-// the objects of a removed team.
-func (a argocdWriter) project() fields {
-	return a.resource("AppProject", a.name(), nil, fields{
-		"description":                "Objects that trainyard generates for the platform " + a.name(),
+// buildProject returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain.
+// Argo CD can delete an object only if the AppProject allows its kind and namespace. Therefore the AppProject allows
+// even kinds and namespaces that the platform does not use now. Otherwise Argo CD could not delete the last object of a
+// kind, or the objects of a removed team.
+func (a argocdWriter) buildProject() fields {
+	return a.resource("AppProject", a.uniqueName(), nil, fields{
+		"description":                "Objects that trainyard generates for the platform " + a.uniqueName(),
 		"sourceRepos":                []string{a.RepoURL},
 		"destinations":               a.platformDestinations(),
-		"clusterResourceWhitelist":   a.kinds(true),
-		"namespaceResourceWhitelist": a.kinds(false),
+		"clusterResourceWhitelist":   a.listKinds(true),
+		"namespaceResourceWhitelist": a.listKinds(false),
 	})
 }
 
@@ -48,8 +48,8 @@ func (a argocdWriter) platformDestinations() []fields {
 	return all
 }
 
-// kinds returns the cluster-scoped or the namespaced kinds of objects that a platform can contain.
-func (a argocdWriter) kinds(cluster bool) []groupKind {
+// listKinds returns the cluster-scoped or the namespaced kinds of objects that a platform can contain.
+func (a argocdWriter) listKinds(cluster bool) []groupKind {
 	var kinds []groupKind
 	for name, kind := range a.Delivery.Kinds {
 		if kind.Cluster == cluster {
@@ -73,8 +73,8 @@ func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 		"namespaceResourceWhitelist": []groupKind{{v1alpha1.TrainerGroup, "TrainJob"}},
 	}
 	roles := slices.Concat(
-		role(project, "editor", "Sync Applications of the team", tenant.Editors, "get", "sync", "action/*"),
-		role(project, "viewer", "View Applications of the team", tenant.Viewers, "get"),
+		buildRole(project, "editor", "Sync Applications of the team", tenant.Editors, "get", "sync", "action/*"),
+		buildRole(project, "viewer", "View Applications of the team", tenant.Viewers, "get"),
 	)
 	if len(roles) > 0 {
 		spec["roles"] = roles
@@ -82,8 +82,9 @@ func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 	return a.resource("AppProject", project, nil, spec)
 }
 
-// role returns a project role that lets groups act on the Applications of the project, or no role if there are no groups.
-func role(project, name, description string, subjects object.Subjects, actions ...string) []fields {
+// buildRole returns a project role that lets groups act on the Applications of the project, or no role if there are no
+// groups.
+func buildRole(project, name, description string, subjects object.Subjects, actions ...string) []fields {
 	if len(subjects.Groups) == 0 {
 		return nil
 	}

@@ -10,8 +10,8 @@ type Bundle struct {
 	Delivery    object.Delivery
 }
 
-// name returns a name that is unique if one Argo CD delivers several platforms or environments.
-func (b Bundle) name() string {
+// uniqueName returns a name that is unique if one Argo CD delivers several platforms or environments.
+func (b Bundle) uniqueName() string {
 	if b.Environment == "" {
 		return b.Platform
 	}
@@ -21,7 +21,7 @@ func (b Bundle) name() string {
 // tenantName joins the bundle's name and the tenant's name with a full stop. The result is unique, because the names of
 // platforms, environments and tenants contain no full stop. A dash as the separator would not be unique: the tenant
 // "eu" of the environment "prod" would have the same name as the environment "prod-eu".
-func (b Bundle) tenantName(tenant string) string { return b.name() + "." + tenant }
+func (b Bundle) tenantName(tenant string) string { return b.uniqueName() + "." + tenant }
 
 // MissingError reports that the document lacks a field that a format needs, or that a field exceeds a format's limit.
 type MissingError struct {

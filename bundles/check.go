@@ -30,16 +30,16 @@ func (r *RefusedError) Error() string {
 // KeepUnknown is true. Generated files that somebody edited cause this error unless the field Force is true.
 func (p *Plan) Check() error {
 	var unknown, edited []string
-	wanted, folders := p.tree.paths(), map[string]bool{}
+	wanted, folders := p.tree.listPaths(), map[string]bool{}
 	for file := range wanted {
 		addParents(folders, file)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.present)) {
 		switch e := p.present[name]; {
 		case e.unknown && !p.writer.KeepUnknown:
-			unknown = append(unknown, e.label(name)+" (unknown)")
+			unknown = append(unknown, e.pathLabel(name)+" (unknown)")
 		case e.unknown && (wanted[name] || folders[name] || p.belowFile(name, wanted)):
-			unknown = append(unknown, e.label(name)+" (unknown, in the place of a generated file)")
+			unknown = append(unknown, e.pathLabel(name)+" (unknown, in the place of a generated file)")
 		case e.edited && !p.writer.Force:
 			edited = append(edited, name+" (edited)")
 		}

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two names atomically, or returns errors.ErrUnsupported if the kernel or file system cannot do this.
-func exchange(from *os.File, name string, to *os.File, other string) error {
+// exchangeNames swaps two names atomically, or returns errors.ErrUnsupported if the kernel or file system cannot do
+// this.
+func exchangeNames(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
 	// EINVAL means that the file system does not support the flag. Network file systems and most FUSE file systems do
 	// not support the flag. ENOSYS means that the kernel or the sandbox does not have the system call.

@@ -19,7 +19,7 @@ import (
 // fill does not flush files to the disk. With flushing, a run with 3,000 files would take two to eight times as long.
 // After a power failure, lost files can be generated again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
-	folders := p.folders()
+	folders := p.listFolders()
 	for _, folder := range folders {
 		if err := s.root.Mkdir(inNew(folder), 0o777); err != nil {
 			return wrapPath(folder, err)
@@ -63,10 +63,10 @@ func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 	return nil
 }
 
-// folders returns the folders of the new bundle. Each folder comes before its subfolders.
-func (p *Plan) folders() []string {
+// listFolders returns the folders of the new bundle. Each folder comes before its subfolders.
+func (p *Plan) listFolders() []string {
 	folders := map[string]bool{}
-	for file := range p.tree.paths() {
+	for file := range p.tree.listPaths() {
 		addParents(folders, file)
 	}
 	for name, e := range p.present {

@@ -23,8 +23,8 @@ type entry struct {
 	digest    digest // of a generated file
 }
 
-// label returns the path as it appears in messages. The path of a folder ends in a slash.
-func (e entry) label(path string) string {
+// pathLabel returns the path as it appears in messages. The path of a folder ends in a slash.
+func (e entry) pathLabel(path string) string {
 	if e.info.IsDir() {
 		return path + "/"
 	}
@@ -57,17 +57,17 @@ func (p *Plan) read(ctx context.Context) error {
 
 func (p *Plan) readRoot(ctx context.Context, root *os.Root) error {
 	var err error
-	if p.manifest, err = manifestIn(root); err != nil {
+	if p.manifest, err = readFolderManifest(root); err != nil {
 		return wrapPath(ManifestName, err)
 	}
 	listed, folders := parseManifest(p.manifest), map[string]bool{".": true}
 	for file := range listed {
 		addParents(folders, file)
 	}
-	for file := range p.tree.paths() {
+	for file := range p.tree.listPaths() {
 		addParents(folders, file)
 	}
-	infos, err := list(ctx, root, func(dir string) bool { return folders[dir] || p.writer.KeepUnknown })
+	infos, err := listTree(ctx, root, func(dir string) bool { return folders[dir] || p.writer.KeepUnknown })
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,9 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// list returns the files and folders below root, by path. list reads a folder only if the function enter returns true.
-func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
+// listTree returns the files and folders below root, by path. listTree reads a folder only if the function enter
+// returns true.
+func listTree(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}
 	return infos, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil {
@@ -131,8 +132,8 @@ func list(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[
 	})
 }
 
-// manifestIn reads the manifest of a folder. The result is empty if the folder has no manifest.
-func manifestIn(root *os.Root) ([]byte, error) {
+// readFolderManifest reads the manifest of a folder. The result is empty if the folder has no manifest.
+func readFolderManifest(root *os.Root) ([]byte, error) {
 	info, err := root.Lstat(ManifestName)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil, nil
@@ -173,21 +174,21 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// unchanged returns an error if the folder has changed since the plan read it. The parameter name is the folder's
-// present name. unchanged does not compare the contents of files, so it is about ten times as fast as reading the
+// checkUnchanged returns an error if the folder has changed since the plan read it. The parameter name is the folder's
+// present name. checkUnchanged does not compare the contents of files, so it is about ten times as fast as reading the
 // folder again.
-func (p *Plan) unchanged(ctx context.Context, name string) error {
+func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)
 	if err == nil {
-		now, err = list(ctx, root, func(string) bool { return true })
+		now, err = listTree(ctx, root, func(string) bool { return true })
 		_ = root.Close() // opened for reading only
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading the folder again: %w", rootCause(err))
 	}
 	for path, e := range p.present {
-		if info, ok := now[path]; !ok || !same(e.info, info) {
+		if info, ok := now[path]; !ok || !sameFile(e.info, info) {
 			return changed(path)
 		}
 	}
@@ -206,9 +207,9 @@ func changed(path string) error {
 	return fmt.Errorf("%s was changed by another program during the run: run the command again", path)
 }
 
-// same reports whether a file or folder is unchanged. same ignores the times of folders, because the caller compares
-// the files in a folder one by one.
-func same(a, b fs.FileInfo) bool {
+// sameFile reports whether a file or folder is unchanged. sameFile ignores the times of folders, because the caller
+// compares the files in a folder one by one.
+func sameFile(a, b fs.FileInfo) bool {
 	if !os.SameFile(a, b) || a.Mode() != b.Mode() {
 		return false
 	}

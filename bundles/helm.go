@@ -98,7 +98,7 @@ func (c *helmChart) tree() (Tree, error) {
 	if err != nil {
 		return Tree{}, fmt.Errorf("writing Chart.yaml: %w", err)
 	}
-	schema, err := c.schema()
+	schema, err := c.valuesSchema()
 	if err != nil {
 		return Tree{}, err
 	}
@@ -112,9 +112,9 @@ func (c *helmChart) tree() (Tree, error) {
 		files = append(files, File{Path: "templates/" + name + ".yaml", Content: c.template(name)})
 	}
 	if len(c.checks) > 0 {
-		files = append(files, File{Path: "templates/bounds.yaml", Content: Text(c.bounds())})
+		files = append(files, File{Path: "templates/bounds.yaml", Content: Text(c.boundsTemplate())})
 	}
-	names := strings.NewReplacer("CHART", c.name(), "PLATFORM", c.Platform)
+	names := strings.NewReplacer("CHART", c.uniqueName(), "PLATFORM", c.Platform)
 	for from, to := range helmPaths {
 		text, err := helmFiles.ReadFile(from)
 		if err != nil {
@@ -133,7 +133,7 @@ func (c *helmChart) metadata() (*chart.Metadata, error) {
 		images = append(images, map[string]string{"name": imageName(image), "image": image})
 	}
 	m := &chart.Metadata{
-		APIVersion: chart.APIVersionV2, Name: c.name(), Version: c.version, Type: "application",
+		APIVersion: chart.APIVersionV2, Name: c.uniqueName(), Version: c.version, Type: "application",
 		Description: c.description(), AppVersion: c.Delivery.Target.Trainer,
 		Keywords:    []string{"mpi", "distributed-training", "kubeflow-trainer"},
 		Annotations: map[string]string{"artifacthub.io/category": "ai-machine-learning"},

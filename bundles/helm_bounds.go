@@ -19,15 +19,15 @@ type boundCheck struct {
 // or a maximum in the schema. A template checks all other bounds, because JSON Schema cannot compare two values.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
-		limit, check := c.values.at(bound.Limit.Path), boundCheck{limit: bound.Limit}
+		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
 		for _, sum := range bound.Sums {
-			switch first := c.values.at(sum.Amounts[0].Path); {
+			switch first := c.values.valueAt(sum.Amounts[0].Path); {
 			case limit == nil && len(sum.Amounts) == 1 && first.isWhole():
 				first.maximum = bound.Limit.Value
 			case limit.isWhole() && len(sum.Amounts) == 1 && first == nil:
 				limit.minimum = sum.Amounts[0].Value
-			case limit != nil || slices.ContainsFunc(sum.Amounts, func(a object.Amount) bool { return c.values.at(a.Path) != nil }):
-				check.sums = append(check.sums, c.variable(sum))
+			case limit != nil || slices.ContainsFunc(sum.Amounts, func(a object.Amount) bool { return c.values.valueAt(a.Path) != nil }):
+				check.sums = append(check.sums, c.sumVariable(sum))
 			}
 		}
 		if len(check.sums) > 0 {
@@ -36,9 +36,9 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// variable returns the number of the template variable that contains a sum. Bounds with the same sum share one
+// sumVariable returns the number of the template variable that contains a sum. Bounds with the same sum share one
 // variable.
-func (c *helmChart) variable(sum *object.Sum) int {
+func (c *helmChart) sumVariable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
 		i, c.sums = len(c.sums), append(c.sums, sum)
@@ -46,11 +46,11 @@ func (c *helmChart) variable(sum *object.Sum) int {
 	return i
 }
 
-// bounds returns the template templates/bounds.yaml. Rendering this template fails if the values of the release violate
-// a bound. The template does not check bounds of components that the release omits, because their objects are not
-// installed. The template computes each sum only once, in a variable. Without variables, the template could exceed 5
-// MiB, Helm's limit for a file.
-func (c *helmChart) bounds() []byte {
+// boundsTemplate returns the template templates/bounds.yaml. Rendering this template fails if the values of the release
+// violate a bound. The template does not check bounds of components that the release omits, because their objects are
+// not installed. The template computes each sum only once, in a variable. Without variables, the template could exceed
+// 5 MiB, Helm's limit for a file.
+func (c *helmChart) boundsTemplate() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
 		var terms []string
@@ -58,23 +58,23 @@ func (c *helmChart) bounds() []byte {
 			terms = append(terms, c.term(a))
 		}
 		fmt.Fprintf(&b, "{{- $s%d := list %q %q }}\n{{- if %s }}{{ $s%[1]d = list %[2]q (include %[5]q (list %[6]s)) }}{{ end }}\n",
-			i, sum.Requester, "0", c.values.at(sum.Path).included(), c.name()+".sum", strings.Join(terms, " "))
+			i, sum.Requester, "0", c.values.valueAt(sum.Path).includesValue(), c.uniqueName()+".sum", strings.Join(terms, " "))
 	}
 	for _, check := range c.checks {
 		var sums strings.Builder
 		for _, i := range check.sums {
 			fmt.Fprintf(&sums, " $s%d", i)
 		}
-		fmt.Fprintf(&b, "{{- if %s }}{{ include %q (list %q %s%s) }}{{ end }}\n", c.values.at(check.limit.Path).included(), c.name()+".atMost",
+		fmt.Fprintf(&b, "{{- if %s }}{{ include %q (list %q %s%s) }}{{ end }}\n", c.values.valueAt(check.limit.Path).includesValue(), c.uniqueName()+".atMost",
 			setFlag(keysOf(check.limit.Path)), c.term(check.limit), sums.String())
 	}
 	return b.Bytes()
 }
 
-// included returns a template expression. The expression is true if the release includes a component that uses the
+// includesValue returns a template expression. The expression is true if the release includes a component that uses the
 // value. If the value is a mapping, the expression is true if a component uses any value in the mapping. For a value
 // that no component uses, the expression is always true.
-func (v *helmValue) included() string {
+func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {
 		v.collectComponents(components)
@@ -100,7 +100,7 @@ func (v *helmValue) collectComponents(all map[string]bool) {
 }
 
 func (c *helmChart) term(a object.Amount) string {
-	if c.values.at(a.Path) != nil {
+	if c.values.valueAt(a.Path) != nil {
 		return valueReference(keysOf(a.Path))
 	}
 	return string(mustJSON(a.Value))

@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// Media types of charts in registries. Source: Helm, registries, "OCI feature deprecation and behavior changes with v3.8.0".
+// Media types of charts in registries. Source: Helm, registries, "OCI feature deprecation and behavior changes with
+// v3.8.0".
 const (
 	helmConfigType = types.MediaType("application/vnd.cncf.helm.config.v1+json")
 	helmChartType  = types.MediaType("application/vnd.cncf.helm.chart.content.v1.tar+gzip")
@@ -35,8 +36,8 @@ func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p H
 	if err != nil {
 		return p, err
 	}
-	p = HelmPackage{Name: c.name(), Version: c.version}
-	if p.Archive, err = artifact.Archive(entries(tree.Files(), c.name()+"/")); err != nil {
+	p = HelmPackage{Name: c.uniqueName(), Version: c.version}
+	if p.Archive, err = artifact.Archive(entries(tree.Files(), c.uniqueName()+"/")); err != nil {
 		return p, err
 	}
 	metadata, err := c.metadata()
@@ -47,7 +48,7 @@ func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p H
 	if err != nil {
 		return p, fmt.Errorf("writing the configuration of a chart: %w", err)
 	}
-	all := b.annotations(annotations)
+	all := b.mergeAnnotations(annotations)
 	all["org.opencontainers.image.title"], all["org.opencontainers.image.version"] = p.Name, p.Version
 	p.Artifact = artifact.Artifact{
 		Config:      artifact.Blob{MediaType: helmConfigType, Content: config},

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// schema returns values.schema.json in draft 7 of JSON Schema, which all versions of Helm 3 can read.
-func (c *helmChart) schema() ([]byte, error) {
+// valuesSchema returns values.schema.json in draft 7 of JSON Schema, which all versions of Helm 3 can read.
+func (c *helmChart) valuesSchema() ([]byte, error) {
 	properties := c.values.properties()
 	for _, s := range c.standardValues() {
 		described := maps.Clone(s.schema)
@@ -19,7 +19,7 @@ func (c *helmChart) schema() ([]byte, error) {
 	// The value "enabled" is optional. A parent chart can set this value, and refer to it in dependencies.condition of
 	// its Chart.yaml.
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Whether a parent chart installs this chart. Only parent charts read this value."}
-	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.name()
+	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.uniqueName()
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing values.schema.json: %w", err)
@@ -34,14 +34,14 @@ func (v helmValues) properties() map[string]any {
 			properties[key] = closedSchema(value.children.properties())
 			continue
 		}
-		properties[key] = value.schema()
+		properties[key] = value.fieldSchema()
 	}
 	return properties
 }
 
-// schema returns the JSON Schema of a value. The schema consists of the schema of the field in the document, and of the
-// parameter's description, default and bounds.
-func (v *helmValue) schema() any {
+// fieldSchema returns the JSON Schema of a value. The schema consists of the schema of the field in the document, and
+// of the parameter's description, default and bounds.
+func (v *helmValue) fieldSchema() any {
 	var keywords map[string]json.RawMessage // RawMessage, because json.Marshal would escape some characters of patterns
 	if json.Unmarshal(v.parameter.Schema, &keywords) != nil {
 		return v.parameter.Schema

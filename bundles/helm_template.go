@@ -35,16 +35,17 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("writing %s as a template: %w", o.ID(), err)
 		}
-		c.components[name].add(text, c.condition(o))
+		c.components[name].add(text, c.includeCondition(o))
 	}
 	return nil
 }
 
-// condition returns the template condition under which a release contains an object. For most objects, the condition is
-// empty. Without a condition, a new tenant would have rights before the tenant's admission policy is in force, because
-// Helm creates RoleBindings before admission policies. Therefore a release contains the tenant's RoleBindings only if
-// the cluster already has the binding of the tenant's policy. The template of a component sets the variable $inForce.
-func (c *helmChart) condition(o object.Object) string {
+// includeCondition returns the template condition under which a release contains an object. For most objects, the
+// condition is empty. Without a condition, a new tenant would have rights before the tenant's admission policy is in
+// force, because Helm creates RoleBindings before admission policies. Therefore a release contains the tenant's
+// RoleBindings only if the cluster already has the binding of the tenant's policy. The template of a component sets the
+// variable $inForce.
+func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
 		return ""
@@ -77,7 +78,7 @@ func componentOf(o object.Object) string {
 func (c *helmChart) template(name string) Content {
 	start := fmt.Appendf(nil, "{{- if .Values.components.%s }}\n", name)
 	if c.components[name].conditional {
-		start = fmt.Appendf(start, "{{- $inForce := include %q . }}\n", c.name()+".inForce")
+		start = fmt.Appendf(start, "{{- $inForce := include %q . }}\n", c.uniqueName()+".inForce")
 	}
 	return slices.Concat(Content{start}, c.components[name].content, Content{[]byte("{{- end }}\n")})
 }
@@ -95,15 +96,16 @@ func (c *helmChart) object(o object.Object) (string, error) {
 	l := c.renderer.layOut(fields, paths)
 	var text []byte
 	for i, field := range l.values {
-		text = fmt.Appendf(append(text, escaped(l.texts[i])...), "{{ %s }}", filled[field].expression)
+		text = fmt.Appendf(append(text, escapeTemplate(l.texts[i])...), "{{ %s }}", filled[field].expression)
 	}
-	text = append(text, escaped(l.texts[len(l.values)])...)
+	text = append(text, escapeTemplate(l.texts[len(l.values)])...)
 	c.noteOwnKeys(fields)
 	return c.withMetadata(string(text), keepAnnotation(o))
 }
 
-// escaped escapes text that Helm would take for a template. For example, legends of dashboards contain double braces.
-func escaped(text []byte) []byte {
+// escapeTemplate escapes text that Helm would take for a template. For example, legends of dashboards contain double
+// braces.
+func escapeTemplate(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
@@ -135,7 +137,7 @@ func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 // metadataBlock returns a template for the labels or annotations of an object. The template contains the object's own
 // entries, and adds the entries from the chart's values. If there are no entries, the template renders nothing.
 func (c *helmChart) metadataBlock(field, own string) string {
-	added, head := fmt.Sprintf("include %q .", c.name()+"."+field), "  "+field+":\n"
+	added, head := fmt.Sprintf("include %q .", c.uniqueName()+"."+field), "  "+field+":\n"
 	if own == "" {
 		return "  {{- with " + added + " }}\n" + head + "    {{- . | nindent 4 }}\n  {{- end }}\n"
 	}
@@ -163,13 +165,13 @@ func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]te
 		if err := c.values.add(p, value, componentOf(o)); err != nil {
 			return nil, err
 		}
-		filled = append(filled, templateField{p.Path, c.expression(p, value)})
+		filled = append(filled, templateField{p.Path, c.valueExpression(p, value)})
 	}
 	for _, at := range imagesIn(fields, nil) {
 		image, _ := object.At(fields, at).(string)
 		c.images[image] = true
 		if !slices.ContainsFunc(filled, func(f templateField) bool { return slices.Equal(f.path, at) }) {
-			filled = append(filled, templateField{at, fmt.Sprintf("include %q (list . %q)", c.name()+".image", image)})
+			filled = append(filled, templateField{at, fmt.Sprintf("include %q (list . %q)", c.uniqueName()+".image", image)})
 		}
 	}
 	return filled, nil
@@ -193,18 +195,18 @@ func imagesIn(node any, at []any) (found [][]any) {
 	return found
 }
 
-// expression returns a template expression for a parameter. If the value in the object is a string, the expression
+// valueExpression returns a template expression for a parameter. If the value in the object is a string, the expression
 // evaluates to a string.
-func (c *helmChart) expression(p object.Parameter, value any) string {
+func (c *helmChart) valueExpression(p object.Parameter, value any) string {
 	reference := valueReference(keysOf(p.Key))
 	_, isText := value.(string)
 	switch {
 	case isText && strings.HasSuffix(p.Key, ".image"):
-		return fmt.Sprintf("include %q (list . %s)", c.name()+".image", reference)
+		return fmt.Sprintf("include %q (list . %s)", c.uniqueName()+".image", reference)
 	case isText && schemaType(p) == "string":
 		return reference + " | quote"
 	case isText:
-		return fmt.Sprintf("include %q %s", c.name()+".text", reference)
+		return fmt.Sprintf("include %q %s", c.uniqueName()+".text", reference)
 	}
 	return reference + " | toJson"
 }

@@ -41,8 +41,8 @@ func keysOf(path string) []string {
 	return keys
 }
 
-// at returns the value at a path of the document, or nil if there is no value at this path.
-func (v helmValues) at(path string) (value *helmValue) {
+// valueAt returns the value at a path of the document, or nil if there is no value at this path.
+func (v helmValues) valueAt(path string) (value *helmValue) {
 	for _, key := range keysOf(path) {
 		if value = v[key]; value == nil {
 			return nil
@@ -64,7 +64,7 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 		v = v[key].children
 	}
 	if text, isText := value.(string); isText && schemaType(p) != "string" {
-		value = numberIn(text)
+		value = parseNumber(text)
 	}
 	known := v[keys[last]]
 	if known == nil {
@@ -81,8 +81,9 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 // isWhole reports whether a value is always a whole number. A quantity such as 4Gi is not a whole number.
 func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
 
-// numberIn converts a string such as "10" or "0.5" to a number. Any other string, such as "010", is returned unchanged.
-func numberIn(text string) any {
+// parseNumber converts a string such as "10" or "0.5" to a number. Any other string, such as "010", is returned
+// unchanged.
+func parseNumber(text string) any {
 	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(whole, 10) == text {
 		return whole
 	}
@@ -104,7 +105,7 @@ func (v helmValues) walk(above []string, visit func(keys []string, value *helmVa
 
 func (c *helmChart) valuesFile() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Values of %s. All other settings are in the document from which this chart was generated.\n", c.name())
+	fmt.Fprintf(&b, "# Values of %s. All other settings are in the document from which this chart was generated.\n", c.uniqueName())
 	c.values.walk(nil, func(keys []string, v *helmValue) {
 		indent := strings.Repeat("  ", len(keys)-1)
 		if len(keys) == 1 {
@@ -163,8 +164,8 @@ func (c *helmChart) componentsText() string {
 
 func (c *helmChart) readme() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", c.name(), c.description())
-	fmt.Fprintf(&b, "```shell\nhelm install %s . --namespace default\n```\n\n", c.name())
+	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", c.uniqueName(), c.description())
+	fmt.Fprintf(&b, "```shell\nhelm install %s . --namespace default\n```\n\n", c.uniqueName())
 	b.WriteString("First install Kubeflow Trainer and all other projects that define kinds of these objects, because the chart contains no CRDs. " +
 		"Install the release in a namespace that contains none of these objects.\n\n")
 	b.WriteString("| value | default | meaning |\n|---|---|---|\n")

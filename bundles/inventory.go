@@ -27,7 +27,7 @@ type Entry struct {
 // and queue/team-a/default.
 func (e Entry) Parts() []string {
 	var parts []string
-	if queue := e.queue(); queue != "" {
+	if queue := e.queueName(); queue != "" {
 		parts = append(parts, "queue/"+queue)
 	}
 	if e.Runtime != "" {
@@ -39,9 +39,9 @@ func (e Entry) Parts() []string {
 	return parts
 }
 
-// queue returns the name of a ClusterQueue or LocalQueue, such as research or team-a/default. The result is empty for
-// objects of other kinds.
-func (e Entry) queue() string {
+// queueName returns the name of a ClusterQueue or LocalQueue, such as research or team-a/default. The result is empty
+// for objects of other kinds.
+func (e Entry) queueName() string {
 	if kind, name, _ := strings.Cut(e.Object, "/"); kind == "ClusterQueue" || kind == "LocalQueue" {
 		return name
 	}
@@ -67,7 +67,7 @@ func Inventory(set object.Set) []Entry {
 			fixed[shape] = immutableFields(shape.Fields())
 		}
 		if e.Fixed = fixed[shape]; o.ID().Kind == "LocalQueue" {
-			e.Fixed = map[string]string{"clusterQueue": fingerprint(at(o.Fields(), "spec")["clusterQueue"])}
+			e.Fixed = map[string]string{"clusterQueue": fingerprint(mappingAt(o.Fields(), "spec")["clusterQueue"])}
 		}
 		entries = append(entries, e)
 	}
@@ -78,7 +78,7 @@ func Inventory(set object.Set) []Entry {
 // refuse changes of these fields ("Value is immutable"). The immutable fields contain no parameters, so all objects of
 // the same shape have the same digests.
 func immutableFields(fields map[string]any) map[string]string {
-	spec := at(fields, "spec", "template", "spec")
+	spec := mappingAt(fields, "spec", "template", "spec")
 	digests := map[string]string{}
 	for _, key := range []string{"network", "successPolicy", "failurePolicy", "startupPolicy", "volumeClaimPolicies"} {
 		if value, ok := spec[key]; ok {
@@ -100,17 +100,17 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// at returns the mapping to which the keys lead, from the outermost key to the innermost. The result is empty if a key
-// is missing.
-func at(fields map[string]any, keys ...string) map[string]any {
+// mappingAt returns the mapping to which the keys lead, from the outermost key to the innermost. The result is empty if
+// a key is missing.
+func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)
 	}
 	return fields
 }
 
-// line formats an entry as a comment in the manifest. sha256sum ignores comments.
-func (e Entry) line() string {
+// formatEntry formats an entry as a comment in the manifest. sha256sum ignores comments.
+func (e Entry) formatEntry() string {
 	words := []string{"#", e.Object}
 	if e.Runtime != "" {
 		words = append(words, "runtime="+e.Runtime)

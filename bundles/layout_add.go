@@ -20,7 +20,7 @@ import (
 // Artifacts with other tags stay in the folder. AddToLayout returns the tags that changed. As with any bundle, the
 // folder changes as a whole or not at all. AddToLayout refuses a folder with unknown or edited files.
 func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]artifact.Packed) (changed []string, err error) {
-	all, err := w.layoutIn(ctx, dir)
+	all, err := w.openLayout(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +42,10 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 	return changed, err
 }
 
-// layoutIn reads the artifacts in a folder, if the folder exists. layoutIn takes a lock, which Close releases. Without
-// this lock, another run could add artifacts between the reading and the replacement of the folder, and these artifacts
-// would be lost.
-func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) {
+// openLayout reads the artifacts in a folder, if the folder exists. openLayout takes a lock, which Close releases.
+// Without this lock, another run could add artifacts between the reading and the replacement of the folder, and these
+// artifacts would be lost.
+func (w *Writer) openLayout(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (w *Writer) layoutIn(ctx context.Context, dir string) (imageLayout, error) 
 	return all, nil
 }
 
-// readLayout reads the artifacts in a folder. readLayout does not verify the digests of blobs, because layoutIn has
+// readLayout reads the artifacts in a folder. readLayout does not verify the digests of blobs, because openLayout has
 // already compared all files with the digests in the manifest.
 func readLayout(dir string) (imageLayout, error) {
 	all := imageLayout{}

@@ -48,7 +48,7 @@ func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact
 		return artifact.Artifact{}, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return artifact.OfFiles(entries(files, ""), b.annotations(annotations))
+	return artifact.OfFiles(entries(files, ""), b.mergeAnnotations(annotations))
 }
 
 func entries(files []File, prefix string) []artifact.Entry {
@@ -59,14 +59,14 @@ func entries(files []File, prefix string) []artifact.Entry {
 	return all
 }
 
-// annotations returns the annotations of an artifact: the annotations of the bundle, and the annotations in the
+// mergeAnnotations returns the annotations of an artifact: the annotations of the bundle, and the annotations in the
 // parameter others. If a key is in both, the value in the parameter others applies. No annotation of the bundle
 // contains a time, so that the same objects always give the same artifact.
 // Source: github.com/opencontainers/image-spec, annotations.md.
-func (b Bundle) annotations(others map[string]string) map[string]string {
+func (b Bundle) mergeAnnotations(others map[string]string) map[string]string {
 	all := map[string]string{
-		"org.opencontainers.image.title":       b.name(),
-		"org.opencontainers.image.description": fmt.Sprintf("Objects of the platform %s, made by trainyard", b.name()),
+		"org.opencontainers.image.title":       b.uniqueName(),
+		"org.opencontainers.image.description": fmt.Sprintf("Objects of the platform %s, made by trainyard", b.uniqueName()),
 	}
 	maps.Copy(all, b.Delivery.Annotations)
 	maps.Copy(all, others)

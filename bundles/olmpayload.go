@@ -64,7 +64,7 @@ func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	for o := range b.Objects.Select(isManifest).All() {
 		files = append(files, File{Path: path.Join(manifestsFolder, path.Base(fileOf(o))), Content: r.text(o)})
 	}
-	payload, err := b.payload(ctx, b.Objects.Select(func(o object.Object) bool { return !isManifest(o) }))
+	payload, err := b.buildPayload(ctx, b.Objects.Select(func(o object.Object) bool { return !isManifest(o) }))
 	if err != nil {
 		return Tree{}, err
 	}
@@ -75,9 +75,9 @@ func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// payload returns the ConfigMaps. All objects are compressed as one stream, and each ConfigMap contains a part of this
-// stream.
-func (b Bundle) payload(ctx context.Context, set object.Set) ([]File, error) {
+// buildPayload returns the ConfigMaps. All objects are compressed as one stream, and each ConfigMap contains a part of
+// this stream.
+func (b Bundle) buildPayload(ctx context.Context, set object.Set) ([]File, error) {
 	stream, err := artifact.Gzip(func(w io.Writer) error { return plain{}.Stream(ctx, w, set) })
 	if err != nil {
 		return nil, fmt.Errorf("compressing the objects: %w", err)
@@ -90,7 +90,7 @@ func (b Bundle) payload(ctx context.Context, set object.Set) ([]File, error) {
 	var files []File
 	for part := range slices.Chunk(stream, payloadSize) {
 		number := strconv.Itoa(len(files) + 1)
-		name := "trainyard-payload-" + b.name() + "-" + number
+		name := "trainyard-payload-" + b.uniqueName() + "-" + number
 		metadata := fields{"name": name, "labels": b.payloadLabels(number), "annotations": annotations}
 		text, err := yaml.Marshal(newObject("v1", "ConfigMap", metadata, fields{"binaryData": map[string][]byte{payloadKey: part}}))
 		if err != nil {

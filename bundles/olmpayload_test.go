@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// noise returns text that gzip can hardly compress. size is the size of the text in KiB, before the text is
+// randomText returns text that gzip can hardly compress. size is the size of the text in KiB, before the text is
 // encoded as base64.
-func noise(seed byte, size int) string {
+func randomText(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})
 	_, _ = random.Read(bytes) // never fails
@@ -31,7 +31,7 @@ func TestSizeOfPayloads(t *testing.T) {
 	}
 	for title, tc := range cases {
 		t.Run(title, func(t *testing.T) {
-			set, err := object.NewSet(thing(t, noise(1, tc.size)))
+			set, err := object.NewSet(thing(t, randomText(1, tc.size)))
 			if err != nil {
 				t.Fatal(err)
 			}

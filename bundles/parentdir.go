@@ -40,7 +40,7 @@ func (w *Writer) open(ctx context.Context, path string) (*parentDir, error) {
 
 // openParentDir opens and locks a directory. openParentDir creates the directory unless the Writer is read-only.
 func openParentDir(ctx context.Context, path string, w *Writer, timeout lockTimeout) (*parentDir, error) {
-	p := &parentDir{path: path, exchange: exchange, link: (*os.Root).Link}
+	p := &parentDir{path: path, exchange: exchangeNames, link: (*os.Root).Link}
 	var err error
 	if !w.ReadOnly {
 		err = os.MkdirAll(path, 0o777)

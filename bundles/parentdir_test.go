@@ -77,12 +77,12 @@ func TestRefusedFolders(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"a": "1", "sub/b": "1"}
-			dir := bundle(t, files)
+			dir := writeBundle(t, files)
 			_, err := tree(t, map[string]string{"a": "2"}).WriteDir(tc.at(t, dir), true)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("WriteDir() = %v, want one line with %q", err, tc.want)
 			}
-			holds(t, dir, withManifest(t, files))
+			checkFiles(t, dir, withManifest(t, files))
 			noSiblings(t, dir)
 		})
 	}
@@ -100,7 +100,7 @@ func symlink(t *testing.T, to, at string) string {
 // working directory, but a comparison replaces nothing.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
-	t.Chdir(bundle(t, files))
+	t.Chdir(writeBundle(t, files))
 	w := &Writer{ReadOnly: true}
 	p, err := w.Plan(t.Context(), tree(t, files), ".")
 	if err != nil {
@@ -116,18 +116,18 @@ func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 }
 
 func TestParentMayBeALink(t *testing.T) {
-	dir := bundle(t, map[string]string{"a": "1"})
+	dir := writeBundle(t, map[string]string{"a": "1"})
 	parent := symlink(t, filepath.Dir(dir), filepath.Join(t.TempDir(), "link"))
 	if _, err := tree(t, map[string]string{"a": "2"}).WriteDir(filepath.Join(parent, "bundle"), false); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, dir, withManifest(t, map[string]string{"a": "2"}))
+	checkFiles(t, dir, withManifest(t, map[string]string{"a": "2"}))
 }
 
 // TestLinksAreNotFollowed checks the case that somebody replaces a generated folder by a symbolic link. The link counts
 // as an unknown file. Even with the field Force, a run does not write to the target of the link.
 func TestLinksAreNotFollowed(t *testing.T) {
-	dir := bundle(t, map[string]string{"deep/a": "1"})
+	dir := writeBundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)
 	_, err := tree(t, map[string]string{"deep/a": "2"}).WriteDir(dir, true)
 	var refused *RefusedError
@@ -143,7 +143,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 // repository can be large, and can contain files that the owner of the repository
 // cannot read.
 func TestGitIsNotEntered(t *testing.T) {
-	dir := bundle(t, map[string]string{"a": "1"})
+	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit(".git/objects/pack")(t, dir)
 	_, err := tree(t, map[string]string{"a": "2"}).WriteDir(dir, true)
 	var refused *RefusedError

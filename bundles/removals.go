@@ -29,7 +29,7 @@ func (c Change) Check() (used []string, err error) {
 	var problems []string
 	for _, old := range c.Old {
 		if e, remains := next[old.Object]; remains {
-			problems = append(problems, immutable(old, e)...)
+			problems = append(problems, immutableChanges(old, e)...)
 			continue
 		}
 		allowed := slices.DeleteFunc(old.Parts(), func(part string) bool { return !slices.Contains(c.Removed, part) })
@@ -37,7 +37,7 @@ func (c Change) Check() (used []string, err error) {
 			continue
 		}
 		// All objects of a removed tenant cause the same message, so the message is added only once.
-		if problem := c.removal(old); problem != "" && !slices.Contains(problems, problem) {
+		if problem := c.removalMessage(old); problem != "" && !slices.Contains(problems, problem) {
 			problems = append(problems, problem)
 		}
 	}
@@ -55,23 +55,23 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removal returns the message about an object that would be removed. The message is empty if no tenant and no TrainJob
-// depends on the object.
-func (c Change) removal(old Entry) string {
+// removalMessage returns the message about an object that would be removed. The message is empty if no tenant and no
+// TrainJob depends on the object.
+func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):
 		return fmt.Sprintf("%[1]s would be removed, with all objects generated for it: allow this with --remove %[1]s", tenant)
 	case old.Runtime != "":
-		return fmt.Sprintf("%s would be removed, and TrainJobs that name it would fail: allow this with --remove runtime/%s", old.words(), old.Runtime)
-	case old.queue() != "":
-		return fmt.Sprintf("%s would be removed, and TrainJobs that wait in it would never start: allow this with --remove queue/%s", old.words(), old.queue())
+		return fmt.Sprintf("%s would be removed, and TrainJobs that name it would fail: allow this with --remove runtime/%s", old.describeEntry(), old.Runtime)
+	case old.queueName() != "":
+		return fmt.Sprintf("%s would be removed, and TrainJobs that wait in it would never start: allow this with --remove queue/%s", old.describeEntry(), old.queueName())
 	default:
 		return ""
 	}
 }
 
-// words returns the kind and the name of the object, such as LocalQueue team-a/default.
-func (e Entry) words() string { return strings.Replace(e.Object, "/", " ", 1) }
+// describeEntry returns the kind and the name of the object, such as LocalQueue team-a/default.
+func (e Entry) describeEntry() string { return strings.Replace(e.Object, "/", " ", 1) }
 
 // RemovedParts returns the runtimes, tenants and queues that lose an object, such as tenant/team-a.
 func (c Change) RemovedParts() []string {
@@ -86,19 +86,19 @@ func (c Change) RemovedParts() []string {
 	return slices.Compact(parts)
 }
 
-// immutable returns a message for each immutable field whose value would change. Adding or removing an immutable field
-// gives no message, because the CEL rules allow both.
-func immutable(old, next Entry) []string {
+// immutableChanges returns a message for each immutable field whose value would change. Adding or removing an immutable
+// field gives no message, because the CEL rules allow both.
+func immutableChanges(old, next Entry) []string {
 	var problems []string
 	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {
 		if value, ok := next.Fixed[path]; !ok || value == old.Fixed[path] {
 			continue
 		}
 		field, advice := "spec.template.spec."+path, fmt.Sprintf("give the runtime a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob names it", old.Runtime)
-		if old.queue() != "" {
-			field, advice = "spec."+path, fmt.Sprintf("keep this queue, add a queue with a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob waits in it", strings.TrimPrefix(old.queue(), old.Tenant+"/"))
+		if old.queueName() != "" {
+			field, advice = "spec."+path, fmt.Sprintf("keep this queue, add a queue with a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob waits in it", strings.TrimPrefix(old.queueName(), old.Tenant+"/"))
 		}
-		problems = append(problems, fmt.Sprintf("%s: %s would change, which the API server refuses: %s", old.words(), field, advice))
+		problems = append(problems, fmt.Sprintf("%s: %s would change, which the API server refuses: %s", old.describeEntry(), field, advice))
 	}
 	return problems
 }

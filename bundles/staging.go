@@ -73,11 +73,11 @@ func (s *staging) remove() error {
 	return s.parent.removeStaged(s.name)
 }
 
-// recover restores the target if an earlier run was killed, and removes the staging folders of killed runs. The staging
-// folders are not in use, because this run holds the lock, and all other runs wait for the lock. On a file system
-// without locks, recover can remove the staging folder of another active run, and the other run then fails. A read-only
-// Writer removes nothing.
-func (p *parentDir) recover(w *Writer, target string) error {
+// recoverTarget restores the target if an earlier run was killed, and removes the staging folders of killed runs. The
+// staging folders are not in use, because this run holds the lock, and all other runs wait for the lock. On a file
+// system without locks, recoverTarget can remove the staging folder of another active run, and the other run then
+// fails. A read-only Writer removes nothing.
+func (p *parentDir) recoverTarget(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil
 	}

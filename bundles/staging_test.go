@@ -127,7 +127,7 @@ func TestRecover(t *testing.T) {
 						files[path] = text
 					}
 				}
-				holds(t, base, files)
+				checkFiles(t, base, files)
 			})
 		}
 	}
@@ -136,7 +136,7 @@ func TestRecover(t *testing.T) {
 // TestReadOnlyFoldersAreRemoved checks that a run removes the previous bundle even
 // if somebody made a folder in it read-only.
 func TestReadOnlyFoldersAreRemoved(t *testing.T) {
-	dir := bundle(t, first)
+	dir := writeBundle(t, first)
 	if err := os.Chmod(filepath.Join(dir, "sub"), 0o500); err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +150,8 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 // that contains the changes of another program. No later run may remove that
 // folder.
 func TestRollbackFails(t *testing.T) {
-	dir, times := bundle(t, first), 0
-	p := swapping(t, &Writer{}, dir, func(string) error {
+	dir, times := writeBundle(t, first), 0
+	p := newSwapPlan(t, &Writer{}, dir, func(string) error {
 		if times++; times == 2 {
 			return syscall.EIO
 		}
@@ -165,7 +165,7 @@ func TestRollbackFails(t *testing.T) {
 	_, saved, _ := strings.Cut(err.Error(), "input/output error: move it back from ")
 	p.writer.Close()
 	for range 2 {
-		if text := snapshot(t, saved)["a"]; text != "by hand\n" {
+		if text := takeSnapshot(t, saved)["a"]; text != "by hand\n" {
 			t.Errorf("%s/a holds %q, want the edit", saved, text)
 		}
 		if err := write(t, &Writer{Force: true}, dir, first); err != nil {

@@ -39,21 +39,21 @@ func (s *staging) exchange() error {
 
 func (s *staging) swapBack() error {
 	if s.previous == newName {
-		return s.save(s.exchange())
+		return s.keepPrevious(s.exchange())
 	}
 	if err := s.parent.root.Rename(s.target, path.Join(s.name, newName)); err != nil {
-		return s.save(err)
+		return s.keepPrevious(err)
 	}
 	return s.restore()
 }
 
 func (s *staging) restore() error {
-	return s.save(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
+	return s.keepPrevious(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// save handles the error of a failed rollback. save renames the staging folder, so that no later run removes the
-// previous folder, which is in the staging folder. If err is nil, save does nothing.
-func (s *staging) save(err error) error {
+// keepPrevious handles the error of a failed rollback. keepPrevious renames the staging folder, so that no later run
+// removes the previous folder, which is in the staging folder. If err is nil, keepPrevious does nothing.
+func (s *staging) keepPrevious(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// swapping returns a plan for a folder that contains the files of the variable first. The plan replaces these files by
-// the files of the variable second. Before each exchange of folders, the plan calls the argument with, which is a
+// newSwapPlan returns a plan for a folder that contains the files of the variable first. The plan replaces these files
+// by the files of the variable second. Before each exchange of folders, the plan calls the argument with, which is a
 // function.
-func swapping(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
+func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
 	p, err := w.Plan(t.Context(), tree(t, second), dir)
@@ -26,7 +26,7 @@ func swapping(t *testing.T, w *Writer, dir string, with func(string) error) *Pla
 		if err := with(filepath.Join(p.parent.path, from.Name()[strings.LastIndex(from.Name(), stagedPrefix):])); err != nil {
 			return err
 		}
-		return exchange(from, name, to, other)
+		return exchangeNames(from, name, to, other)
 	}
 	return p
 }
@@ -66,8 +66,8 @@ func TestSwap(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := bundle(t, first)
-			p := swapping(t, &Writer{}, dir, func(staged string) error { return tc.with(dir, staged) })
+			dir := writeBundle(t, first)
+			p := newSwapPlan(t, &Writer{}, dir, func(staged string) error { return tc.with(dir, staged) })
 			changed, err := p.Write(t.Context())
 			want := second
 			if tc.want != "" {
@@ -78,7 +78,7 @@ func TestSwap(t *testing.T) {
 			} else if err != nil || !changed {
 				t.Errorf("Write() = %v, %v", changed, err)
 			}
-			holds(t, dir, withManifest(t, want))
+			checkFiles(t, dir, withManifest(t, want))
 			noSiblings(t, dir)
 		})
 	}
@@ -111,21 +111,21 @@ func TestConcurrentChangesAreNotLost(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name+" before the swap", func(t *testing.T) {
-			dir := bundle(t, first)
-			p := swapping(t, &Writer{}, dir, func(string) error { return nil })
+			dir := writeBundle(t, first)
+			p := newSwapPlan(t, &Writer{}, dir, func(string) error { return nil })
 			change.do(t, dir)
-			want := around(t, dir)
+			want := filesAround(t, dir)
 			_, err := p.Write(t.Context())
 			failsUnchanged(t, dir, want, err, change.want)
 		})
 		for kind, outcome := range map[string]error{"exchange": nil, "rename": errors.ErrUnsupported} {
 			t.Run(name+" just before "+kind, func(t *testing.T) {
-				dir := bundle(t, first)
+				dir := writeBundle(t, first)
 				var want map[string]string
-				p := swapping(t, &Writer{}, dir, func(string) error {
+				p := newSwapPlan(t, &Writer{}, dir, func(string) error {
 					if want == nil {
 						change.do(t, dir)
-						want = around(t, dir)
+						want = filesAround(t, dir)
 					}
 					return outcome
 				})
@@ -139,10 +139,10 @@ func TestConcurrentChangesAreNotLost(t *testing.T) {
 	}
 }
 
-// around returns all files in the folder's parent directory, except staging folders.
-func around(t *testing.T, dir string) map[string]string {
+// filesAround returns all files in the folder's parent directory, except staging folders.
+func filesAround(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	all := snapshot(t, filepath.Dir(dir))
+	all := takeSnapshot(t, filepath.Dir(dir))
 	for path := range all {
 		if strings.HasPrefix(path, stagedPrefix) {
 			delete(all, path)
@@ -157,18 +157,18 @@ func failsUnchanged(t *testing.T, dir string, want map[string]string, err error,
 	if err == nil || !strings.Contains(err.Error(), message) {
 		t.Errorf("Write() = %v, want %q", err, message)
 	}
-	if diff := cmp.Diff(want, snapshot(t, filepath.Dir(dir))); diff != "" {
+	if diff := cmp.Diff(want, takeSnapshot(t, filepath.Dir(dir))); diff != "" {
 		t.Errorf("files in and next to the folder: -before +after:\n%s", diff)
 	}
 }
 
-// countdown is a context that is cancelled after its method Err was called a certain number of times.
-type countdown struct {
-	context.Context //nolint:containedctx // countdown is a context
+// countdownContext is a context that is cancelled after its method Err was called a certain number of times.
+type countdownContext struct {
+	context.Context //nolint:containedctx // countdownContext is a context
 	left            *int
 }
 
-func (c countdown) Err() error {
+func (c countdownContext) Err() error {
 	if *c.left--; *c.left < 0 {
 		return context.Canceled
 	}
@@ -179,8 +179,8 @@ func (c countdown) Err() error {
 // new files. The parent directory must contain nothing else.
 func TestInterrupt(t *testing.T) {
 	for after := 0; ; after++ {
-		dir, left := bundle(t, first), after
-		ctx := countdown{t.Context(), &left}
+		dir, left := writeBundle(t, first), after
+		ctx := countdownContext{t.Context(), &left}
 		err := func() error {
 			w := &Writer{KeepUnknown: true}
 			defer w.Close()
@@ -200,7 +200,7 @@ func TestInterrupt(t *testing.T) {
 		}
 		all := withManifest(t, want)
 		all["own/notes"] = "by hand\n"
-		holds(t, dir, all)
+		checkFiles(t, dir, all)
 		noSiblings(t, dir)
 		if err == nil {
 			t.Logf("there are %d steps", after)

@@ -63,8 +63,8 @@ func (t Tree) Files() []File {
 // Len returns the number of files.
 func (t Tree) Len() int { return len(t.files) }
 
-// paths returns the paths of all files, including the manifest.
-func (t Tree) paths() map[string]bool {
+// listPaths returns the paths of all files, including the manifest.
+func (t Tree) listPaths() map[string]bool {
 	paths := map[string]bool{ManifestName: true}
 	for _, f := range t.files {
 		paths[f.Path] = true
@@ -78,12 +78,12 @@ func (t Tree) WithInventory(set object.Set) Tree {
 	return t
 }
 
-// manifest returns the text of the manifest. The manifest begins with comments, which contain the inventory. After the
-// comments, the manifest lists the digest and the path of each file, in the format of sha256sum -c.
-func (t Tree) manifest() []byte {
+// buildManifest returns the text of the manifest. The manifest begins with comments, which contain the inventory. After
+// the comments, the manifest lists the digest and the path of each file, in the format of sha256sum -c.
+func (t Tree) buildManifest() []byte {
 	var b bytes.Buffer
 	for _, e := range t.entries {
-		b.WriteString(e.line())
+		b.WriteString(e.formatEntry())
 	}
 	for _, f := range t.files {
 		fmt.Fprintf(&b, "%x  %s\n", f.digest, f.Path)

@@ -53,14 +53,14 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{writer: w, dir: dir, name: name, tree: tree, listing: hashed(File{ManifestName, Text(tree.manifest())})}
+	p := &Plan{writer: w, dir: dir, name: name, tree: tree, listing: hashed(File{ManifestName, Text(tree.buildManifest())})}
 	if p.parent, err = w.open(ctx, parent); err != nil {
 		return nil, err
 	}
 	if p.parent.root == nil {
 		return p, nil
 	}
-	if err := p.parent.recover(w, name); err != nil {
+	if err := p.parent.recoverTarget(w, name); err != nil {
 		return nil, err
 	}
 	if err := p.read(ctx); err != nil {
@@ -104,10 +104,10 @@ func (p *Plan) Differences() []string {
 			found = append(found, f.Path+" differs")
 		}
 	}
-	wanted := p.tree.paths()
+	wanted := p.tree.listPaths()
 	for path, e := range p.present {
 		if (e.generated || e.unknown && !p.writer.KeepUnknown) && !wanted[path] {
-			found = append(found, e.label(path)+" is not generated")
+			found = append(found, e.pathLabel(path)+" is not generated")
 		}
 	}
 	if len(found) == 0 && p.present[ManifestName].digest != p.listing.digest {
@@ -161,13 +161,13 @@ func (p *Plan) replace(ctx context.Context) error {
 // new folder. The second check finds changes between the first check and the swap. After the swap, programs can no
 // longer find the old folder under its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
-	if err := p.unchanged(ctx, p.name); err != nil {
+	if err := p.checkUnchanged(ctx, p.name); err != nil {
 		return err
 	}
 	if err := s.swap(p.present != nil); err != nil || p.present == nil {
 		return err
 	}
-	if err := p.unchanged(context.WithoutCancel(ctx), s.previousPath()); err != nil {
+	if err := p.checkUnchanged(context.WithoutCancel(ctx), s.previousPath()); err != nil {
 		return joinErrors(err, s.swapBack())
 	}
 	return nil

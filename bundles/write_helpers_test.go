@@ -37,9 +37,9 @@ func removeFile(path string) func(*testing.T, string) {
 	}
 }
 
-// pad inserts a comment of maxManifest bytes at the start of a file. A run that reads the file as a manifest does not
-// read the lines after the comment.
-func pad(path string) func(*testing.T, string) {
+// padFile inserts a comment of maxManifest bytes at the start of a file. A run that reads the file as a manifest does
+// not read the lines after the comment.
+func padFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		path := filepath.Join(dir, path)
@@ -66,8 +66,8 @@ func link(path string) func(*testing.T, string) {
 	}
 }
 
-// snapshot returns the contents of all files below a folder, and the targets of links.
-func snapshot(t *testing.T, dir string) map[string]string {
+// takeSnapshot returns the contents of all files below a folder, and the targets of links.
+func takeSnapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -103,8 +103,8 @@ func noSiblings(t *testing.T, dir string) {
 	}
 }
 
-// bundle writes a bundle to a new folder, and returns the path of the folder.
-func bundle(t *testing.T, files map[string]string) (dir string) {
+// writeBundle writes a bundle to a new folder, and returns the path of the folder.
+func writeBundle(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "parent", "bundle")
 	if _, err := tree(t, files).WriteDir(dir, false); err != nil {
@@ -116,15 +116,15 @@ func bundle(t *testing.T, files map[string]string) (dir string) {
 // withManifest returns files and their manifest.
 func withManifest(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
-	want := map[string]string{ManifestName: string(tree(t, files).manifest())}
+	want := map[string]string{ManifestName: string(tree(t, files).buildManifest())}
 	maps.Copy(want, files)
 	return want
 }
 
-// holds checks that a folder contains exactly the files in the argument want.
-func holds(t *testing.T, dir string, want map[string]string) {
+// checkFiles checks that a folder contains exactly the files in the argument want.
+func checkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
-	if diff := cmp.Diff(want, snapshot(t, dir)); diff != "" {
+	if diff := cmp.Diff(want, takeSnapshot(t, dir)); diff != "" {
 		t.Errorf("the folder: -want +got:\n%s", diff)
 	}
 }

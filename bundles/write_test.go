@@ -30,7 +30,7 @@ func TestWriteDir(t *testing.T) {
 			before: removeFile(ManifestName), write: first, force: true, refused: []string{"a.yaml (unknown)", "deep/er/b.yaml (unknown)"},
 		},
 		"files after the limit of a manifest are unknown": {
-			before: pad(ManifestName), write: first, force: true, refused: []string{"a.yaml (unknown)", "deep/er/b.yaml (unknown)"},
+			before: padFile(ManifestName), write: first, force: true, refused: []string{"a.yaml (unknown)", "deep/er/b.yaml (unknown)"},
 		},
 	}
 	for name, tc := range cases {
@@ -42,7 +42,7 @@ func TestWriteDir(t *testing.T) {
 			if tc.before != nil {
 				tc.before(t, dir)
 			}
-			held := snapshot(t, dir)
+			held := takeSnapshot(t, dir)
 			changed, err := tree(t, tc.write).WriteDir(dir, tc.force)
 			if changed != tc.changed {
 				t.Errorf("WriteDir() changed = %v, want %v", changed, tc.changed)
@@ -57,15 +57,15 @@ func TestWriteDir(t *testing.T) {
 				if diff := cmp.Diff(tc.refused, refused.Files); diff != "" {
 					t.Errorf("refused: -want +got:\n%s", diff)
 				}
-				if diff := cmp.Diff(held, snapshot(t, dir)); diff != "" {
+				if diff := cmp.Diff(held, takeSnapshot(t, dir)); diff != "" {
 					t.Errorf("a refusal changed the folder: -before +after:\n%s", diff)
 				}
 			default:
-				want := map[string]string{ManifestName: string(tree(t, tc.write).manifest())}
+				want := map[string]string{ManifestName: string(tree(t, tc.write).buildManifest())}
 				for path, content := range tc.write {
 					want[path] = content
 				}
-				if diff := cmp.Diff(want, snapshot(t, dir)); diff != "" {
+				if diff := cmp.Diff(want, takeSnapshot(t, dir)); diff != "" {
 					t.Errorf("the folder: -want +got:\n%s", diff)
 				}
 			}
@@ -79,14 +79,14 @@ func TestFailureKeepsPreviousBundle(t *testing.T) {
 	if _, err := tree(t, map[string]string{"a": "1"}).WriteDir(dir, false); err != nil {
 		t.Fatal(err)
 	}
-	held := snapshot(t, dir)
+	held := takeSnapshot(t, dir)
 	// Staging fails half-way, because the tree contains b as a file and as a
 	// folder.
 	broken := tree(t, map[string]string{"a": "1", "b": "2", "b/c": "3"})
 	if _, err := broken.WriteDir(dir, false); err == nil {
 		t.Fatal("WriteDir() of an impossible tree succeeded, want an error")
 	}
-	if diff := cmp.Diff(held, snapshot(t, dir)); diff != "" {
+	if diff := cmp.Diff(held, takeSnapshot(t, dir)); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
 	noSiblings(t, dir)

@@ -82,11 +82,11 @@ func TestKeepUnknown(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := bundle(t, first)
+			dir := writeBundle(t, first)
 			for _, do := range tc.before {
 				do(t, dir)
 			}
-			want := snapshot(t, dir)
+			want := takeSnapshot(t, dir)
 			err := write(t, &Writer{KeepUnknown: true}, dir, tc.write)
 			var refused *RefusedError
 			switch {
@@ -102,7 +102,7 @@ func TestKeepUnknown(t *testing.T) {
 					t.Errorf("refused: -want +got:\n%s", diff)
 				}
 			}
-			holds(t, dir, want)
+			checkFiles(t, dir, want)
 			noSiblings(t, dir)
 		})
 	}
@@ -130,11 +130,11 @@ func TestNoHardLinks(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"a": "2", "b": "1"}
-			dir := bundle(t, map[string]string{"a": "1", "b": "1"})
+			dir := writeBundle(t, map[string]string{"a": "1", "b": "1"})
 			for _, do := range tc.before {
 				do(t, dir)
 			}
-			want := snapshot(t, dir)
+			want := takeSnapshot(t, dir)
 			w := &Writer{KeepUnknown: true}
 			defer w.Close()
 			p, err := w.Plan(t.Context(), tree(t, files), dir)
@@ -154,7 +154,7 @@ func TestNoHardLinks(t *testing.T) {
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("Write() = %v, want %q", err, tc.want)
 			}
-			holds(t, dir, want)
+			checkFiles(t, dir, want)
 			noSiblings(t, dir)
 		})
 	}
@@ -163,7 +163,7 @@ func TestNoHardLinks(t *testing.T) {
 // TestUnknownFilesAreTheSame checks that a run with the field KeepUnknown leaves unknown files and folders unchanged:
 // the inode, mode and time of a file, and the mode of a folder.
 func TestUnknownFilesAreTheSame(t *testing.T) {
-	dir := bundle(t, map[string]string{"a": "1"})
+	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)
 	if err := syscall.Mkfifo(filepath.Join(dir, "own", "pipe"), 0o640); err != nil {
 		t.Fatal(err)
@@ -173,11 +173,11 @@ func TestUnknownFilesAreTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := states(t, filepath.Join(dir, "own"))
+	before := fileStates(t, filepath.Join(dir, "own"))
 	if err := write(t, &Writer{KeepUnknown: true}, dir, map[string]string{"a": "2"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, states(t, filepath.Join(dir, "own"))); diff != "" {
+	if diff := cmp.Diff(before, fileStates(t, filepath.Join(dir, "own"))); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
 	if err := os.Chmod(filepath.Join(dir, "own", "sub"), 0o700); err != nil { // for the cleanup of the test
@@ -185,8 +185,8 @@ func TestUnknownFilesAreTheSame(t *testing.T) {
 	}
 }
 
-// states returns the modes of all files and folders below a folder, and the inodes and times of the files.
-func states(t *testing.T, dir string) map[string]string {
+// fileStates returns the modes of all files and folders below a folder, and the inodes and times of the files.
+func fileStates(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -208,7 +208,7 @@ func states(t *testing.T, dir string) map[string]string {
 }
 
 func TestModesAreKept(t *testing.T) {
-	dir := bundle(t, map[string]string{"a": "1", "b": "1", "sub/c": "1", "gone/d": "1"})
+	dir := writeBundle(t, map[string]string{"a": "1", "b": "1", "sub/c": "1", "gone/d": "1"})
 	modes := map[string]fs.FileMode{".": fs.ModeDir | 0o750, "a": 0o600, "b": 0o660, "sub": fs.ModeDir | 0o711, "gone": fs.ModeDir | 0o500}
 	for path, mode := range modes {
 		if err := os.Chmod(filepath.Join(dir, path), mode); err != nil {
@@ -238,7 +238,7 @@ func TestModesAreKept(t *testing.T) {
 // up-to-date folder, and also a folder in which a different file changes.
 func TestUnchangedFilesAreNotTouched(t *testing.T) {
 	files := map[string]string{"a": "1", "sub/b": "1"}
-	dir := bundle(t, files)
+	dir := writeBundle(t, files)
 	parent := filepath.Dir(dir)
 	before := map[string]fs.FileInfo{}
 	look := func(path string) fs.FileInfo {

@@ -22,17 +22,17 @@ import (
 // of these pieces, with the object's parameters between them. All objects of a shape share the pieces, so no text is
 // copied.
 type renderer struct {
-	scalars scalars
-	blocks  blocks
+	scalars scalarCache
+	blocks  blockCache
 	scratch []byte // buffer for the text of one shape
 }
 
-func newRenderer() *renderer { return &renderer{scalars: scalars{}, blocks: blocks{}} }
+func newRenderer() *renderer { return &renderer{scalars: scalarCache{}, blocks: blockCache{}} }
 
-// scalars caches the text of scalars, because the same few values occur again and again.
-type scalars map[any][]byte
+// scalarCache caches the text of scalars, because the same few values occur again and again.
+type scalarCache map[any][]byte
 
-func (s scalars) of(value any) []byte {
+func (s scalarCache) of(value any) []byte {
 	text, ok := s[value]
 	if !ok {
 		text = appendScalar(nil, value)
@@ -41,16 +41,16 @@ func (s scalars) of(value any) []byte {
 	return text
 }
 
-// blocks caches block scalars. A value is nil if the text cannot be written as a block scalar. The cache saves time,
-// because most of the text consists of a few scripts that all runtimes share.
-type blocks map[blockKey][]byte
+// blockCache caches block scalars. A value is nil if the text cannot be written as a block scalar. The cache saves
+// time, because most of the text consists of a few scripts that all runtimes share.
+type blockCache map[blockKey][]byte
 
 type blockKey struct {
 	text   string
 	indent int
 }
 
-func (b blocks) of(text string, indent int) []byte {
+func (b blockCache) of(text string, indent int) []byte {
 	if !strings.Contains(text, "\n") {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 		placeholders[i] = placeholder(i)
 	}
 	w := &writer{renderer: r, text: r.scratch[:0]}
-	w.mapping(object.With(fields, paths, placeholders), 0)
+	w.writeMapping(object.With(fields, paths, placeholders), 0)
 	r.scratch = w.text
 	l, text, start := &layout{values: w.values}, slices.Clone(w.text), 0
 	for _, cut := range append(w.cuts, len(text)) {
@@ -113,14 +113,14 @@ type writer struct {
 	values []int // the index of the value at each offset
 }
 
-// mapping writes the keys and values of a mapping, sorted by key. The first key is written on the current line.
-func (w *writer) mapping(fields map[string]any, indent int) {
+// writeMapping writes the keys and values of a mapping, sorted by key. The first key is written on the current line.
+func (w *writer) writeMapping(fields map[string]any, indent int) {
 	for i, key := range slices.Sorted(maps.Keys(fields)) {
 		if i > 0 {
 			w.indent(indent)
 		}
 		w.key(key, indent)
-		w.value(fields[key], indent)
+		w.writeValue(fields[key], indent)
 	}
 }
 
@@ -138,41 +138,41 @@ func (w *writer) key(key string, indent int) {
 	w.text = append(append(w.text, text...), ':')
 }
 
-// value writes the value of a key, beginning right after the colon.
-func (w *writer) value(value any, indent int) {
+// writeValue writes the value of a key, beginning right after the colon.
+func (w *writer) writeValue(value any, indent int) {
 	if mapping, _ := value.(map[string]any); len(mapping) > 0 {
 		w.text = append(w.text, '\n')
 		w.indent(indent + 1)
-		w.mapping(mapping, indent+1)
+		w.writeMapping(mapping, indent+1)
 	} else if list, _ := value.([]any); len(list) > 0 {
 		w.text = append(w.text, '\n')
 		w.indent(indent)
-		w.list(list, indent)
+		w.writeList(list, indent)
 	} else {
 		w.text = append(w.text, ' ')
-		w.inline(value, indent)
+		w.writeInline(value, indent)
 	}
 }
 
-// list writes the items of a list. The first item is written on the current line.
-func (w *writer) list(items []any, indent int) {
+// writeList writes the items of a list. The first item is written on the current line.
+func (w *writer) writeList(items []any, indent int) {
 	for i, item := range items {
 		if i > 0 {
 			w.indent(indent)
 		}
 		w.text = append(w.text, '-', ' ')
 		if mapping, _ := item.(map[string]any); len(mapping) > 0 {
-			w.mapping(mapping, indent+1)
+			w.writeMapping(mapping, indent+1)
 		} else if list, _ := item.([]any); len(list) > 0 {
-			w.list(list, indent+1)
+			w.writeList(list, indent+1)
 		} else {
-			w.inline(item, indent)
+			w.writeInline(item, indent)
 		}
 	}
 }
 
-// inline writes a value on the line of its key or dash, and ends the line.
-func (w *writer) inline(value any, indent int) {
+// writeInline writes a value on the line of its key or dash, and ends the line.
+func (w *writer) writeInline(value any, indent int) {
 	switch value := value.(type) {
 	case placeholder:
 		w.cuts, w.values = append(w.cuts, len(w.text)), append(w.values, int(value))

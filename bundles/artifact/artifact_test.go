@@ -18,9 +18,9 @@ func (t text) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// files returns three files. The path of the second file is too long for the oldest tar format, and the third file needs
-// many blocks.
-func files() []artifact.Entry {
+// threeFiles returns three files. The path of the second file is too long for the oldest tar format, and the third file
+// needs many blocks.
+func threeFiles() []artifact.Entry {
 	var long bytes.Buffer
 	for i := range 20_000 {
 		fmt.Fprintf(&long, "key-%d: value-%d\n", i*i%7919, i%13)
@@ -32,11 +32,11 @@ func files() []artifact.Entry {
 	}
 }
 
-// TestBytesNeverChange checks that the digest is the same on other machines and with other versions of Go, because people
-// pin the digest. If this test fails, a library packs files differently than before. Then docs/oci.md and the release
-// notes must tell users about the new digests.
+// TestBytesNeverChange checks that the digest is the same on other machines and with other versions of Go, because
+// people pin the digest. If this test fails, a library packs files differently than before. Then docs/oci.md and the
+// release notes must tell users about the new digests.
 func TestBytesNeverChange(t *testing.T) {
-	a, err := artifact.OfFiles(files(), map[string]string{"org.opencontainers.image.title": "acme"})
+	a, err := artifact.OfFiles(threeFiles(), map[string]string{"org.opencontainers.image.title": "acme"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestArtifactsOfOtherContentDiffer(t *testing.T) {
 		"another path":       func(all []artifact.Entry, _ map[string]string) { all[0].Path = "cluster/b.yaml" },
 		"another annotation": func(_ []artifact.Entry, annotations map[string]string) { annotations["a"] = "c" },
 	} {
-		all, annotations := files(), map[string]string{"a": "b"}
+		all, annotations := threeFiles(), map[string]string{"a": "b"}
 		change(all, annotations)
 		a, err := artifact.OfFiles(all, annotations)
 		if err != nil {

@@ -41,9 +41,9 @@ func (r Repository) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("publishing to %s: %w", r, err)
 }
 
-// refusals maps the status code of a registry's response to a message. In the message, %s stands for the summary of the
-// response.
-var refusals = map[int]string{
+// refusalMessages maps the status code of a registry's response to a message. In the message, %s stands for the summary
+// of the response.
+var refusalMessages = map[int]string{
 	http.StatusUnauthorized:          "the registry refuses the credentials (%s): log in with docker login HOST or podman login HOST",
 	http.StatusForbidden:             "the registry forbids the upload (%s): log in as a user who can push there or, if the registry allows no overwriting, use another tag",
 	http.StatusNotFound:              "the registry has no such repository, and does not create one by itself (%s): create the repository there",
@@ -52,12 +52,12 @@ var refusals = map[int]string{
 }
 
 func (r Repository) refusal(response *transport.Error) error {
-	message, ok := refusals[response.StatusCode]
+	message, ok := refusalMessages[response.StatusCode]
 	if !ok {
 		message = "the registry responds with %s"
 	}
 	message = strings.ReplaceAll(message, "HOST", r.name.RegistryStr())
-	text := fmt.Sprintf("publishing to %s: "+message, r, summary(response))
+	text := fmt.Sprintf("publishing to %s: "+message, r, summarize(response))
 	if response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden {
 		return &DeniedError{text}
 	}
@@ -67,8 +67,8 @@ func (r Repository) refusal(response *transport.Error) error {
 // maxSummary limits how much text of a response a message contains, because a registry can send any text.
 const maxSummary = 200 // characters
 
-// summary returns the status of a response. If the response contains errors, summary adds the first error.
-func summary(response *transport.Error) string {
+// summarize returns the status of a response. If the response contains errors, summarize adds the first error.
+func summarize(response *transport.Error) string {
 	text := fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	if len(response.Errors) > 0 {
 		text += ": " + response.Errors[0].Message
