@@ -46,7 +46,7 @@ func (l *resourceList) process(ctx context.Context) int {
 	}
 	kind := l.FunctionConfig.GetKind()
 	if kind != platformKind && kind != transformerKind {
-		return l.reportUsage(fmt.Sprintf("want a functionConfig of the kind %s or %s, got %q%s", platformKind, transformerKind, kind, suggestion(kind, []string{platformKind, transformerKind})))
+		return l.reportUsage(fmt.Sprintf("want a functionConfig of the kind %s or %s, got %q%s", platformKind, transformerKind, kind, suggestName(kind, []string{platformKind, transformerKind})))
 	}
 	name := l.FunctionConfig.GetAnnotations()[functionAnnotation]
 	if name == "" {
@@ -54,7 +54,7 @@ func (l *resourceList) process(ctx context.Context) int {
 	}
 	f, known := functions[name]
 	if names := slices.Sorted(maps.Keys(functions)); !known {
-		return l.reportUsage(fmt.Sprintf("annotation %s: want one of %s, got %q%s", functionAnnotation, strings.Join(names, ", "), name, suggestion(name, names)))
+		return l.reportUsage(fmt.Sprintf("annotation %s: want one of %s, got %q%s", functionAnnotation, strings.Join(names, ", "), name, suggestName(name, names)))
 	}
 	if f.kind != kind {
 		return l.reportUsage(fmt.Sprintf("annotation %s: %s wants a functionConfig of the kind %s, got %s", functionAnnotation, name, f.kind, kind))
@@ -62,16 +62,16 @@ func (l *resourceList) process(ctx context.Context) int {
 	return f.run(l, ctx)
 }
 
-// suggestion returns text that suggests the most similar known name, or an empty string if no name is similar.
-func suggestion(name string, known []string) string {
+// suggestName returns text that suggests the most similar known name, or an empty string if no name is similar.
+func suggestName(name string, known []string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf(": did you mean %s?", nearest)
 	}
 	return ""
 }
 
-// document returns the functionConfig as the input of the generator.
-func (l *resourceList) document() (generator.Input, error) {
+// configDocument returns the functionConfig as the input of the generator.
+func (l *resourceList) configDocument() (generator.Input, error) {
 	text, err := toJSON(l.FunctionConfig)
 	if err != nil {
 		return generator.Input{}, fmt.Errorf("reading functionConfig: %w", err)
@@ -79,10 +79,10 @@ func (l *resourceList) document() (generator.Input, error) {
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// request returns a generator request. The functionConfig is the only layer, and its annotation selects the
+// newRequest returns a generator request. The functionConfig is the only layer, and its annotation selects the
 // environment.
-func (l *resourceList) request() (generator.Request, error) {
-	document, err := l.document()
+func (l *resourceList) newRequest() (generator.Request, error) {
+	document, err := l.configDocument()
 	request := generator.Request{Layers: []generator.Input{document}}
 	if environment := l.FunctionConfig.GetAnnotations()[environmentAnnotation]; environment != "" {
 		request.Environments = []string{environment}
@@ -90,8 +90,9 @@ func (l *resourceList) request() (generator.Request, error) {
 	return request, err
 }
 
-// platforms generates the requested platform. If the document has environments, the request must name one of them.
-func (l *resourceList) platforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
+// generatePlatforms generates the requested platform. If the document has environments, the request must name one of
+// them.
+func (l *resourceList) generatePlatforms(ctx context.Context, request generator.Request) ([]generator.Platform, error) {
 	platforms, err := generator.New(trainyard.CUE).Generate(ctx, request)
 	if err != nil {
 		return nil, err
@@ -108,11 +109,11 @@ func (l *resourceList) platforms(ctx context.Context, request generator.Request)
 }
 
 func (l *resourceList) generate(ctx context.Context) int {
-	request, err := l.request()
+	request, err := l.newRequest()
 	if err != nil {
 		return l.reportError(err)
 	}
-	platforms, err := l.platforms(ctx, request)
+	platforms, err := l.generatePlatforms(ctx, request)
 	if err != nil {
 		return l.reportError(err)
 	}

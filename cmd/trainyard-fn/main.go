@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writ
 	}
 	code := list.process(ctx)
 	for _, r := range list.Results {
-		fmt.Fprintln(messages, line(r))
+		fmt.Fprintln(messages, formatResult(r))
 	}
 	var text bytes.Buffer
 	err = list.write(&text)

@@ -59,8 +59,8 @@ func (l *resourceList) reportError(err error) int {
 	return code
 }
 
-// line formats a result as one line for standard error, because kustomize does not show results.
-func line(r *framework.Result) string {
+// formatResult formats a result as one line for standard error, because kustomize does not show results.
+func formatResult(r *framework.Result) string {
 	fields := []string{string(r.Severity)}
 	if r.File != nil {
 		fields = append(fields, r.File.Path)

@@ -12,7 +12,7 @@ import (
 )
 
 func (l *resourceList) transform(ctx context.Context) int {
-	document, err := l.document()
+	document, err := l.configDocument()
 	if err != nil {
 		return l.reportError(err)
 	}

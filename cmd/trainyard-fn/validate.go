@@ -48,11 +48,11 @@ func (l *resourceList) validate(ctx context.Context) int {
 }
 
 func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
-	request, err := l.request()
+	request, err := l.newRequest()
 	if err != nil {
 		return nil, err
 	}
-	platforms, err := l.platforms(ctx, request)
+	platforms, err := l.generatePlatforms(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 	}
 	if runtimevet.IsRuntimeFile(name, text) {
 		found, err := runtimevet.Vet(name, text)
-		return max(l.reportAll(item, framework.Error, listOf(err), exitInvalid), l.reportAll(item, framework.Error, found.Problems, exitInvalid),
+		return max(l.reportAll(item, framework.Error, problemsOf(err), exitInvalid), l.reportAll(item, framework.Error, found.Problems, exitInvalid),
 			l.reportAll(item, framework.Info, found.Notes, exitOK))
 	}
 	if code := l.checkType(item, text); code != exitOK {
@@ -78,7 +78,7 @@ func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 	if missing := (*trainjob.TenantError)(nil); errors.As(err, &missing) {
 		return l.reportAll(item, framework.Error, problem.List{{Path: "metadata.namespace", Message: missingTenant(missing)}}, exitInvalid)
 	}
-	return max(l.reportAll(item, framework.Error, listOf(err), exitInvalid), l.reportAll(item, framework.Error, found.Invalid, exitInvalid),
+	return max(l.reportAll(item, framework.Error, problemsOf(err), exitInvalid), l.reportAll(item, framework.Error, found.Invalid, exitInvalid),
 		l.reportAll(item, framework.Error, found.Denied, exitDenied), l.reportAll(item, framework.Warning, found.Unenforced, exitOK))
 }
 
@@ -106,13 +106,13 @@ func missingTenant(e *trainjob.TenantError) string {
 	case len(e.Known) == 0:
 		return subject + ": want a document with tenants"
 	case e.Tenant != "" && message.Nearest(e.Tenant, e.Known) != "":
-		return subject + suggestion(e.Tenant, e.Known)
+		return subject + suggestName(e.Tenant, e.Known)
 	}
 	return subject + ": want one of " + strings.Join(e.Known, ", ")
 }
 
-// listOf converts an error to a list of problems. The list is empty if there is no error.
-func listOf(err error) problem.List {
+// problemsOf converts an error to a list of problems. The list is empty if there is no error.
+func problemsOf(err error) problem.List {
 	var problems problem.List
 	if err != nil && !errors.As(err, &problems) {
 		return problem.List{{Message: err.Error()}}

@@ -67,8 +67,8 @@ func exitErrorf(code int, format string, args ...any) error {
 // usageErrorf returns an error about a command line that is invalid or cannot be carried out.
 func usageErrorf(format string, args ...any) error { return exitErrorf(exitUsage, format, args...) }
 
-// resultOf returns the exit code, the problems and the failures of a run that ended with err. err can be nil.
-func resultOf(err error) report.Report {
+// interpretError returns the exit code, the problems and the failures of a run that ended with err. err can be nil.
+func interpretError(err error) report.Report {
 	if err == nil {
 		return report.Report{}
 	}

@@ -77,16 +77,16 @@ func (f *choiceFlag) Type() string { return "string" }
 
 // Set stores the value, or returns an error if the value is not allowed.
 func (f *choiceFlag) Set(value string) error {
-	err := oneOf(value, f.allowed.names())
+	err := checkAllowed(value, f.allowed.names())
 	if err == nil {
 		*f.target = value
 	}
 	return err
 }
 
-// oneOf returns an error if a value is not allowed. The error lists the allowed values, and suggests the most similar
-// value.
-func oneOf(value string, allowed []string) error {
+// checkAllowed returns an error if a value is not allowed. The error lists the allowed values, and suggests the most
+// similar value.
+func checkAllowed(value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}

@@ -67,7 +67,7 @@ func (f *inputFlags) generate(ctx context.Context, in io.Reader) ([]generator.Pl
 
 func (f *inputFlags) generateWithNotes(ctx context.Context, in io.Reader) ([]generator.Platform, error) {
 	platforms, err := f.generate(ctx, in)
-	f.report.addNotes(notesOf(platforms))
+	f.report.addNotes(combineNotes(platforms))
 	return platforms, err
 }
 

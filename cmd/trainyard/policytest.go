@@ -151,9 +151,9 @@ func runCases(ctx context.Context, platform generator.Platform, file []trainjob.
 	return results, nil
 }
 
-// evaluator is the program that evaluates policies. The evaluator is a separate program, because Kubernetes'
+// evaluatorProgram is the program that evaluates policies. The evaluator is a separate program, because Kubernetes'
 // evaluator takes milliseconds to initialize, and would delay every command of trainyard.
-const evaluator = "trainyard-policy"
+const evaluatorProgram = "trainyard-policy"
 
 func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, error) {
 	text, err := json.Marshal(request)
@@ -162,7 +162,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	}
 	program, err := findEvaluator()
 	if err != nil {
-		return nil, usageErrorf("finding %s: %w; install it in the folder of trainyard or in PATH", evaluator, err)
+		return nil, usageErrorf("finding %s: %w; install it in the folder of trainyard or in PATH", evaluatorProgram, err)
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdin = bytes.NewReader(text)
@@ -186,10 +186,10 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 // findEvaluator returns the path of the evaluator, which is in the folder of this program or in PATH.
 func findEvaluator() (string, error) {
 	if self, err := os.Executable(); err == nil {
-		program := filepath.Join(filepath.Dir(self), evaluator)
+		program := filepath.Join(filepath.Dir(self), evaluatorProgram)
 		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
 			return program, nil
 		}
 	}
-	return exec.LookPath(evaluator)
+	return exec.LookPath(evaluatorProgram)
 }

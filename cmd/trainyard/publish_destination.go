@@ -136,7 +136,7 @@ func (d destination) upload(ctx context.Context, s streams, uploads []*upload) e
 		return d.writeLayout(ctx, s, uploads)
 	}
 	for _, u := range uploads {
-		progress, done := progressOn(s.err, u.name)
+		progress, done := showProgress(s.err, u.name)
 		pushed, err := u.to.repository.Put(ctx, u.Tag, u.packed, d.replace, progress)
 		done()
 		if err != nil {
@@ -168,8 +168,8 @@ func (d destination) writeLayout(ctx context.Context, s streams, uploads []*uplo
 	return nil
 }
 
-// progressOn shows the progress of an upload on one line of a terminal. The function done erases this line.
-func progressOn(w io.Writer, name string) (progress registry.Progress, done func()) {
+// showProgress shows the progress of an upload on one line of a terminal. The function done erases this line.
+func showProgress(w io.Writer, name string) (progress registry.Progress, done func()) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return func(int64, int64) {}, func() {}

@@ -40,7 +40,7 @@ func (r *reporter) addNotes(notes problem.List) {
 // finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout
 // returns true. In all other cases, the report goes to standard error, without other messages.
 func (r *reporter) finish(err error) int {
-	result := resultOf(err)
+	result := interpretError(err)
 	format, known := report.Named(r.format)
 	if !known || !r.started || r.isText() {
 		_ = report.Text.Write(r.err, result)
@@ -63,8 +63,8 @@ func reportFormats() choices {
 	return choicesOf(report.Formats(), func(f report.Format) choice { return choice{f.Name, f.Doc} })
 }
 
-// notesOf returns the notes of all environments. Notes with the same cause are combined into one note.
-func notesOf(platforms []generator.Platform) problem.List {
+// combineNotes returns the notes of all environments. Notes with the same cause are combined into one note.
+func combineNotes(platforms []generator.Platform) problem.List {
 	var all problem.List
 	for _, p := range platforms {
 		for _, note := range p.Notes {

@@ -22,13 +22,13 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// scripts is the folder of the test scripts. The path is absolute, because some
+// scriptFolder is the folder of the test scripts. The path is absolute, because some
 // tests change the working directory.
-var scripts, _ = filepath.Abs(filepath.Join("testdata", "script"))
+var scriptFolder, _ = filepath.Abs(filepath.Join("testdata", "script"))
 
-// readers contains one function for each report format. Each function reads a report like a program that uses the
+// formatReaders contains one function for each report format. Each function reads a report like a program that uses the
 // format, such as GitHub Actions.
-var readers = map[string]func(*testing.T, []byte) []finding{
+var formatReaders = map[string]func(*testing.T, []byte) []finding{
 	"text":   readText,
 	"json":   readJSON,
 	"sarif":  readSARIF,
@@ -165,7 +165,7 @@ var jsonSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return com
 // source.
 var sarifSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	list := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif")
-	list.Dir = scripts
+	list.Dir = scriptFolder
 	dir, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("finding go-sarif: %w", err)

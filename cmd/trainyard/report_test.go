@@ -28,7 +28,7 @@ type finding struct {
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0
-	for _, file := range documents(t) {
+	for _, file := range writeDocuments(t) {
 		code, want := vetAs(t, report.Text.Name, file)
 		found := counts(want)
 		problems, notes = problems+found[false], notes+found[true]
@@ -36,7 +36,7 @@ func TestReportsAreEquivalent(t *testing.T) {
 			both++
 		}
 		rules := map[string][]finding{}
-		for format := range readers {
+		for format := range formatReaders {
 			if format == report.Text.Name {
 				continue
 			}
@@ -64,17 +64,17 @@ func TestReportsAreEquivalent(t *testing.T) {
 }
 
 func TestEveryFormatHasAReader(t *testing.T) {
-	got := slices.Sorted(maps.Keys(readers))
+	got := slices.Sorted(maps.Keys(formatReaders))
 	want := slices.Sorted(slices.Values(reportFormats().names()))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("formats with a reader: -want +got:\n%s", diff)
 	}
 }
 
-// documents writes the documents of all scripts to the working directory, and returns their file names.
-func documents(t *testing.T) []string {
+// writeDocuments writes the documents of all scripts to the working directory, and returns their file names.
+func writeDocuments(t *testing.T) []string {
 	t.Helper()
-	archives, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))
+	archives, err := filepath.Glob(filepath.Join(scriptFolder, "*.txtar"))
 	if err != nil || len(archives) == 0 {
 		t.Fatalf("finding scripts: %d, %v", len(archives), err)
 	}
@@ -113,7 +113,7 @@ func vetAs(t *testing.T, format, file string) (code int, found []finding) {
 	if stderr.Len() > 0 {
 		t.Errorf("%s: --report %s: standard error:\n%s", file, format, &stderr)
 	}
-	found = readers[format](t, text)
+	found = formatReaders[format](t, text)
 	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.Line+a.Rule, b.Line+b.Rule) })
 	return code, found
 }
@@ -145,7 +145,7 @@ func TestReportOfEveryExitCode(t *testing.T) {
 		"a folder that is not a bundle": {[]string{"generate", "--example", "minimal", "-o", "."}, exitRefused},
 	}
 	for name, tc := range cases {
-		for format := range readers {
+		for format := range formatReaders {
 			t.Run(name+" as "+format, func(t *testing.T) {
 				var stdout, stderr bytes.Buffer
 				code := run(t.Context(), append(tc.args, "--report", format), streams{out: &stdout, err: &stderr})
@@ -158,7 +158,7 @@ func TestReportOfEveryExitCode(t *testing.T) {
 				if stderr.Len() > 0 {
 					t.Errorf("standard error:\n%s", &stderr)
 				}
-				readers[format](t, stdout.Bytes()) // checks the schema
+				formatReaders[format](t, stdout.Bytes()) // checks the schema
 				if format != "json" {
 					return
 				}

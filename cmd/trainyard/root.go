@@ -62,7 +62,7 @@ func newGroup(group *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 				names = append(names, c.Name())
 			}
 		}
-		return usageErrorf("command %q: %w", args[0], oneOf(args[0], names))
+		return usageErrorf("command %q: %w", args[0], checkAllowed(args[0], names))
 	}
 	return group
 }

@@ -31,13 +31,13 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
+			"exits": checkExit,
 		},
 	})
 }
 
-// exits runs a command and checks its exit code. Usage: exits CODE COMMAND ARG...
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+// checkExit runs a command and checks its exit code. Usage in a script: exits CODE COMMAND ARG...
+func checkExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG...")
 	}

@@ -40,7 +40,7 @@ func selectComponents(platforms []generator.Platform, components []string) ([]ge
 	}
 	known := componentsOf(platforms)
 	for _, component := range components {
-		if err := oneOf(component, known); err != nil {
+		if err := checkAllowed(component, known); err != nil {
 			return nil, usageErrorf("--only %q: %w", component, err)
 		}
 	}

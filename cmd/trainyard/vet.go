@@ -69,7 +69,7 @@ Formats other than text go to standard output.`,
 
   # Check the runtimes of a cluster
   kubectl get clustertrainingruntimes -o yaml | trainyard vet -f -`,
-		Args: jobs.args(&f),
+		Args: jobs.checkArgs(&f),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			switch {
 			case len(files) > 0:
@@ -118,7 +118,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		return err
 	}
 	platforms, err := newPipeline().Generate(ctx, request)
-	f.report.addNotes(notesOf(platforms))
+	f.report.addNotes(combineNotes(platforms))
 	if err == nil && f.report.isText() {
 		fmt.Fprintf(s.err, "%s: no problems, generates %s\n", names(request), objectCounts(platforms))
 	}

@@ -22,8 +22,8 @@ func (j *trainJobFlags) add(cmd *cobra.Command, f *inputFlags) {
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// args accepts files of TrainJobs only together with a platform document.
-func (j *trainJobFlags) args(f *inputFlags) cobra.PositionalArgs {
+// checkArgs accepts files of TrainJobs only together with a platform document.
+func (j *trainJobFlags) checkArgs(f *inputFlags) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, files []string) error {
 		switch given := len(f.files) > 0 || f.example != ""; {
 		case len(files) > 0 && !given:

@@ -37,7 +37,7 @@ func (f *generateFlags) write(ctx context.Context, s streams, format bundles.For
 	}
 	f.noteOtherBundles(s, targets)
 	if f.check {
-		return differences(s, targets)
+		return reportDifferences(s, targets)
 	}
 	if err := f.checkRemovals(targets); err != nil {
 		return err
@@ -103,8 +103,9 @@ func bundleOf(p generator.Platform) bundles.Bundle {
 // formatNeeds is the rule that a document breaks if it lacks a field that --format needs.
 var formatNeeds = problem.Rule{Name: "format-needs", Doc: "A document has the fields that the format of the bundle needs"}
 
-// differences returns an error that lists all differences between the folders and their bundles, if there are any.
-func differences(s streams, targets []target) error {
+// reportDifferences returns an error that lists all differences between the folders and their bundles, if there are
+// any.
+func reportDifferences(s streams, targets []target) error {
 	var differences []string
 	for _, t := range targets {
 		for _, difference := range t.plan.Differences() {

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// hostile is a problem that tries to inject workflow commands through each of its texts.
-var hostile = problem.Problem{
+// hostileProblem is a problem that tries to inject workflow commands through each of its texts.
+var hostileProblem = problem.Problem{
 	Position: problem.Position{File: "a,line=9::error::%0A\r\n::debug::b.yaml", Line: 3, Column: 7},
 	Rule:     problem.Rule{Name: "wrong-value", Doc: "A value is one that the schema admits"},
 	Path:     `spec."\n::set-env name=X::y"`,
@@ -26,7 +26,7 @@ func TestGitHubEscapes(t *testing.T) {
 		want   string
 	}{
 		"properties and commands in texts are escaped": {
-			Report{Problems: problem.List{hostile}},
+			Report{Problems: problem.List{hostileProblem}},
 			`::error file=a%2Cline=9%3A%3Aerror%3A%3A%250A%0D%0A%3A%3Adebug%3A%3Ab.yaml,line=3,col=7,title=trainyard wrong-value` +
 				`::a,line=9::error::%250A??::debug::b.yaml:3:7: spec."\n::set-env name=X::y": 100%25 wrong:%0A::error file=x::boo%0D::notice::boo` + "\n",
 		},
@@ -84,7 +84,7 @@ func TestURIOfFile(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := uri(tc.file); got != tc.want {
+			if got := fileURI(tc.file); got != tc.want {
 				t.Errorf("uri(%q) = %q, want %q", tc.file, got, tc.want)
 			}
 		})
@@ -93,7 +93,7 @@ func TestURIOfFile(t *testing.T) {
 
 func TestSARIFEscapesLinks(t *testing.T) {
 	var b strings.Builder
-	p := problem.Problem{Position: hostile.Position, Rule: hostile.Rule, Message: `got "[all is well](https://example.com)"`}
+	p := problem.Problem{Position: hostileProblem.Position, Rule: hostileProblem.Rule, Message: `got "[all is well](https://example.com)"`}
 	if err := sarif.Write(&b, Report{Problems: problem.List{p}}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestFingerprintDependsOnRuleAndPath(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if same := fingerprint(first) == fingerprint(tc.other); same != tc.same {
+			if same := computeFingerprint(first) == computeFingerprint(tc.other); same != tc.same {
 				t.Errorf("the same fingerprint: %v, want %v", same, tc.same)
 			}
 		})
@@ -137,7 +137,7 @@ func TestReportIsWrittenWithOneCall(t *testing.T) {
 	for _, format := range Formats() {
 		t.Run(format.Name, func(t *testing.T) {
 			disk := &fullDisk{}
-			err := format.Write(disk, Report{Problems: problem.List{hostile, hostile}})
+			err := format.Write(disk, Report{Problems: problem.List{hostileProblem, hostileProblem}})
 			if err == nil || disk.writes != 1 {
 				t.Errorf("Write() = %v after %d writes, want an error after one", err, disk.writes)
 			}

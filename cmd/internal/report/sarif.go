@@ -78,7 +78,7 @@ func sarifRule(rule problem.Rule) properties {
 
 func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 	message, location := p.Message, properties{"physicalLocation": properties{
-		"artifactLocation": properties{"uri": uri(p.File)},
+		"artifactLocation": properties{"uri": fileURI(p.File)},
 		"region":           properties{"startLine": p.Line, "startColumn": p.Column},
 	}}
 	if p.Path != "" {
@@ -89,7 +89,7 @@ func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 		"ruleId": p.Rule.Name, "ruleIndex": ruleIndex, "level": level,
 		"message":             sarifText(escapeLinks.Replace(message)),
 		"locations":           []properties{location},
-		"partialFingerprints": map[string]string{"ruleAndPath/v1": fingerprint(p)},
+		"partialFingerprints": map[string]string{"ruleAndPath/v1": computeFingerprint(p)},
 	}
 }
 
@@ -97,8 +97,8 @@ func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 // document. Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
 var escapeLinks = strings.NewReplacer("](", `\](`)
 
-// uri returns the URI of a file, or the escaped name <stdin> for standard input.
-func uri(file string) string {
+// fileURI returns the URI of a file, or the escaped name <stdin> for standard input.
+func fileURI(file string) string {
 	if file == standardInput {
 		return escapePath(file)
 	}
@@ -115,8 +115,8 @@ func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }
 
-// fingerprint returns a hash that identifies a problem in later runs, even if the line of the problem has moved.
-func fingerprint(p problem.Problem) string {
+// computeFingerprint returns a hash that identifies a problem in later runs, even if the line of the problem has moved.
+func computeFingerprint(p problem.Problem) string {
 	sum := sha256.Sum256([]byte(p.Rule.Name + "\x00" + cmp.Or(p.Path, p.Message)))
 	return hex.EncodeToString(sum[:16])
 }
