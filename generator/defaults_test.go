@@ -12,9 +12,9 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// plain holds short documents, by name. Together, the documents contain every mapping that has a field with a
+// shortDocuments holds short documents, by name. Together, the documents contain every mapping that has a field with a
 // default.
-var plain = map[string]string{
+var shortDocuments = map[string]string{
 	"no queues": `
   target: {}
   ceilings: {}
@@ -51,7 +51,7 @@ func TestWritingDefaultsChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := map[string]bool{}
-	for name, text := range plain {
+	for name, text := range shortDocuments {
 		document := readPlain(t, text)
 		want := objectsOf(t, document)
 		for _, f := range fields {

@@ -24,7 +24,7 @@ const (
 // FuzzGenerate runs the whole pipeline on any text, as YAML or as JSON. The pipeline must end in time without a panic,
 // and every returned problem must be well-formed.
 func FuzzGenerate(f *testing.F) {
-	for _, text := range seeds(f) {
+	for _, text := range seedDocuments(f) {
 		f.Add(false, text)
 	}
 	f.Add(true, `{"apiVersion": "trainyard.dev/v1alpha1", "kind": "Platform", "metadata": {"name": "a"}, "spec": {"runtimes": {"m": {"from": "mpich", "image": "q/a:1", "numNodes": 2}}}}`)
@@ -35,7 +35,7 @@ func FuzzGenerate(f *testing.F) {
 		if asJSON {
 			layer.Name = "a.json"
 		}
-		bounded(t, func() {
+		runBounded(t, func() {
 			err := shared.generate(t.Context(), t, layer)
 			_ = wellFormed(t, err, layer)
 		})
@@ -45,7 +45,7 @@ func FuzzGenerate(f *testing.F) {
 // FuzzLayers merges any two texts as a document and a layer. All problems must be well-formed. If both texts can be
 // read, the origin of each merged value must be in one of the two texts.
 func FuzzLayers(f *testing.F) {
-	all := seeds(f)
+	all := seedDocuments(f)
 	small := slices.MinFunc(all[:3], func(a, b string) int { return len(a) - len(b) }) // the shortest of three examples
 	for i, text := range all {
 		f.Add(small, text)
@@ -54,14 +54,14 @@ func FuzzLayers(f *testing.F) {
 	var shared sharedPool
 	f.Fuzz(func(t *testing.T, base, over string) {
 		layers := []Input{{Name: "base.yaml", Text: []byte(base)}, {Name: "over.yaml", Text: []byte(over)}}
-		bounded(t, func() {
+		runBounded(t, func() {
 			err := shared.generate(t.Context(), t, layers...)
 			_ = wellFormed(t, err, layers...)
 			sources, err := New(trainyard.CUE).Sources(t.Context(), Request{Layers: layers})
 			_ = wellFormed(t, err, layers...)
 			for _, source := range sources {
 				for _, value := range source.Values {
-					if p := value.Position; !contains(layers[0], p) && !contains(layers[1], p) {
+					if p := value.Position; !containsPosition(layers[0], p) && !containsPosition(layers[1], p) {
 						t.Errorf("want the origin of %s in one of the two layers, got %s", value.Path, p)
 					}
 				}
@@ -70,10 +70,10 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// bounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
-// cannot be stopped, so bounded ends the process with a panic that prints the stacks of all goroutines. After this
+// runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
+// cannot be stopped, so runBounded ends the process with a panic that prints the stacks of all goroutines. After this
 // panic, the fuzzer stores the input.
-func bounded(t *testing.T, run func()) {
+func runBounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {
 		debug.SetTraceback("all")
@@ -90,8 +90,9 @@ func bounded(t *testing.T, run func()) {
 	}
 }
 
-// seeds returns the examples, their layers, and the documents with typical mistakes in cmd/trainyard/testdata/corpus.
-func seeds(f *testing.F) []string {
+// seedDocuments returns the examples, their layers, and the documents with typical mistakes in
+// cmd/trainyard/testdata/corpus.
+func seedDocuments(f *testing.F) []string {
 	f.Helper()
 	var all []string
 	err := fs.WalkDir(trainyard.Examples, ".", func(path string, entry fs.DirEntry, err error) error {

@@ -64,7 +64,7 @@ func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	for _, p := range list {
 		inside := false
 		for _, layer := range layers {
-			inside = inside || contains(layer, p.Position)
+			inside = inside || containsPosition(layer, p.Position)
 		}
 		if line := p.String(); !inside || dump.MatchString(quoted.ReplaceAllString(p.Message, "")) || strings.ContainsAny(line, "\n\r\x1b") || !utf8.ValidString(line) {
 			t.Errorf("the problem is malformed, or its position is outside of the text: %q", line)
@@ -73,8 +73,8 @@ func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	return list
 }
 
-// contains reports whether a position is in the text of a layer. The end of a line is also a valid position.
-func contains(layer Input, p problem.Position) bool {
+// containsPosition reports whether a position is in the text of a layer. The end of a line is also a valid position.
+func containsPosition(layer Input, p problem.Position) bool {
 	if p.File != layer.Name {
 		return false
 	}

@@ -25,7 +25,7 @@ func TestOneMistakeIsOneProblem(t *testing.T) {
 		}
 		spec, _ := right["spec"].(map[string]any)
 		delete(spec, "environments") // an environment could replace the value that contains the mistake
-		all := mistakes(right)
+		all := copiesWithMistakes(right)
 		delete(all, "refused") // the mistake with this key replaces the whole document
 		for i, what := range slices.Sorted(maps.Keys(all)) {
 			if i%4 == int(seedOf(t)%4) {
@@ -53,9 +53,9 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	}
 }
 
-// mistakes returns copies of a value, each with one mistake. The key of a copy is the path of the mistake, followed
-// by "refused" or "mistyped".
-func mistakes(value any) map[string]any {
+// copiesWithMistakes returns copies of a value, each with one mistake. The key of a copy is the path of the mistake,
+// followed by "refused" or "mistyped".
+func copiesWithMistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {
 	case map[string]any:
@@ -64,7 +64,7 @@ func mistakes(value any) map[string]any {
 			delete(mistyped, key)
 			mistyped[key+"x"] = below
 			all[key+".mistyped"] = mistyped
-			for what, wrong := range mistakes(below) {
+			for what, wrong := range copiesWithMistakes(below) {
 				changed := maps.Clone(value)
 				changed[key] = wrong
 				all[key+"."+what] = changed
@@ -72,7 +72,7 @@ func mistakes(value any) map[string]any {
 		}
 	case []any:
 		for i, item := range value {
-			for what, wrong := range mistakes(item) {
+			for what, wrong := range copiesWithMistakes(item) {
 				changed := slices.Clone(value)
 				changed[i] = wrong
 				all[strconv.Itoa(i)+"."+what] = changed

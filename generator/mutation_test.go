@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// mutations is the number of changes that the test tries. A failure reports the seed and the number of the change.
-const mutations = 2000
+// mutationCount is the number of changes that the test tries. A failure reports the seed and the number of the change.
+const mutationCount = 2000
 
 // mutant is a document with one change. A problem refers to the change if it names a line number or a word that the
 // mutant lists.
@@ -30,9 +30,9 @@ type mutant struct {
 // refer to the change. The problem can name the changed line, the line of the mapping or list around the change, or a
 // changed word. A change that causes no problem is ignored.
 func TestMutationsAreReported(t *testing.T) {
-	seed, tries := seedOf(t), mutations
+	seed, tries := seedOf(t), mutationCount
 	if testing.Short() {
-		tries = mutations / 20
+		tries = mutationCount / 20
 	}
 	documents := rightDocuments(t)
 	var shared sharedPool
@@ -48,7 +48,7 @@ func TestMutationsAreReported(t *testing.T) {
 		}
 		if problems := tryMutant(t, &shared, layers); len(problems) > 0 {
 			reported++
-			if !m.named(layers[which].Name, problems) {
+			if !m.isNamed(layers[which].Name, problems) {
 				t.Errorf("no problem refers to the change:\n%v", problems)
 			}
 		}
@@ -113,8 +113,8 @@ func pick(random *rand.Rand, weights []int) int {
 	return 0
 }
 
-// named reports whether one of the problems refers to the change.
-func (m mutant) named(file string, problems problem.List) bool {
+// isNamed reports whether one of the problems refers to the change.
+func (m mutant) isNamed(file string, problems problem.List) bool {
 	for _, p := range problems {
 		if p.File == file && slices.Contains(m.at, p.Line) {
 			return true
@@ -149,7 +149,7 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	for strings.TrimSpace(m.lines[line]) == "" || strings.HasPrefix(strings.TrimSpace(m.lines[line]), "#") || !strings.Contains(m.lines[line], ":") {
 		line = random.IntN(len(m.lines))
 	}
-	m.at = []int{line + 1, parent(m.lines, line) + 1}
+	m.at = []int{line + 1, findParent(m.lines, line) + 1}
 	pairs := keyAndValue.FindAllStringSubmatchIndex(m.lines[line], -1)
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
@@ -172,11 +172,11 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	}{
 		{"delete the line", func() {
 			m.lines = slices.Delete(m.lines, line, line+1)
-			m.around(line)
+			m.allowNeighbors(line)
 		}},
 		{"delete a key", func() {
 			m.replace(line, pair[0], pair[1], "")
-			m.around(line)
+			m.allowNeighbors(line)
 		}},
 		{"rename a key", func() { m.replace(line, pair[2], pair[3], misspell(random, key)) }},
 		{"duplicate the line", func() {
@@ -190,7 +190,7 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 		{"insert a tab", func() { m.indent(line, "\t") }},
 		{"indent less", func() {
 			m.lines[line] = strings.TrimPrefix(m.lines[line], " ")
-			m.around(line)
+			m.allowNeighbors(line)
 		}},
 		{"truncate", func() {
 			for _, gone := range m.lines[line+1:] { // other sections may refer to the lost sections of spec
@@ -204,12 +204,12 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 		{"delete a character", func() {
 			at := random.IntN(len(m.lines[line]))
 			m.replace(line, at, at+1, "")
-			m.around(line)
+			m.allowNeighbors(line)
 		}},
 		{"insert a character", func() {
 			at := random.IntN(len(m.lines[line]))
 			m.replace(line, at, at, string(`:{}[],"'-#&*!|>%@`[random.IntN(17)]))
-			m.around(line)
+			m.allowNeighbors(line)
 		}},
 	}
 	chosen := kinds[random.IntN(len(kinds))]
@@ -225,13 +225,13 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// around allows a problem to name the line before or after the change. For some changes, the line with the mistake is
-// unclear.
-func (m *mutant) around(line int) { m.at = append(m.at, line, line+2) }
+// allowNeighbors allows a problem to name the line before or after the change. For some changes, the line with the
+// mistake is unclear.
+func (m *mutant) allowNeighbors(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {
 	m.lines[line] = by + m.lines[line]
-	m.around(line)
+	m.allowNeighbors(line)
 }
 
 func (m *mutant) swap(random *rand.Rand, line int, value []int) {
@@ -243,7 +243,7 @@ func (m *mutant) swap(random *rand.Rand, line int, value []int) {
 	here, there := m.lines[line][value[0]:value[1]], m.lines[other][found[4]:found[5]]
 	m.replace(line, value[0], value[1], there)
 	m.replace(other, found[4], found[5], here)
-	m.at = append(m.at, other+1, parent(m.lines, other)+1)
+	m.at = append(m.at, other+1, findParent(m.lines, other)+1)
 	m.words = append(m.words, m.lines[other][found[2]:found[3]])
 }
 
@@ -258,8 +258,8 @@ func misspell(random *rand.Rand, word string) string {
 	return word[:at] + strings.ToUpper(word[at:])
 }
 
-// parent returns the index of the nearest line above with less indentation, or 0 if there is none.
-func parent(lines []string, line int) int {
+// findParent returns the index of the nearest line above with less indentation, or 0 if there is none.
+func findParent(lines []string, line int) int {
 	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 	for above := line - 1; above >= 0; above-- {
 		if text := strings.TrimSpace(lines[above]); text != "" && text[0] != '#' && indent(lines[above]) < indent(lines[line]) {

@@ -35,15 +35,15 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 		made[processors] = platforms
 	}
 	for i := range made[1] {
-		if diff := cmp.Diff(described(t, made[1][i]), described(t, made[4][i])); diff != "" {
+		if diff := cmp.Diff(describePlatform(t, made[1][i]), describePlatform(t, made[4][i])); diff != "" {
 			t.Errorf("-with one processor +with four:\n%s", diff)
 		}
 	}
 }
 
-// described returns everything that can be read from a platform, except the parameter values that a shape contains. A
-// shape contains the values of the object that was composed first, which can belong to another environment.
-func described(t *testing.T, p generator.Platform) map[string]any {
+// describePlatform returns everything that can be read from a platform, except the parameter values that a shape
+// contains. A shape contains the values of the object that was composed first, which can belong to another environment.
+func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// exported returns the exported JSON Schema in compiled form. The compiler also checks the schema against the
+// compileExported returns the exported JSON Schema in compiled form. The compiler also checks the schema against the
 // meta-schema of JSON Schema, and fails if the schema refers to another document.
-func exported(t *testing.T, layers bool) *jsonschema.Schema {
+func compileExported(t *testing.T, layers bool) *jsonschema.Schema {
 	t.Helper()
 	text, err := New(trainyard.CUE).Schema("jsonschema", layers)
 	if err != nil {
@@ -54,14 +54,14 @@ type comparison struct {
 }
 
 func newComparison(t *testing.T) *comparison {
-	return &comparison{whole: exported(t, false), layer: exported(t, true)}
+	return &comparison{whole: compileExported(t, false), layer: compileExported(t, true)}
 }
 
 // TestJSONSchemaAgreesWithCUE checks that the exported schema admits the same documents as our CUE. The test compares
 // the schema and our CUE on all documents of the repository, and on a thousand documents with one random change each.
 func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	schemas := newComparison(t)
-	for name, layers := range scripted(t) {
+	for name, layers := range scriptLayers(t) {
 		if disagreement := schemas.compare(t, layers...); disagreement != "" {
 			t.Errorf("%s: %s", name, disagreement)
 		}
@@ -75,9 +75,9 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 			t.Error(disagreement)
 		}
 	}
-	seed, tries := seedOf(t), mutations/2
+	seed, tries := seedOf(t), mutationCount/2
 	if testing.Short() {
-		tries = mutations / 20
+		tries = mutationCount / 20
 	}
 	for i := range tries {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -300,9 +300,9 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 
 var fileFlag = regexp.MustCompile(`-f (\S+)`)
 
-// scripted returns the layers of each document in the scripts of cmd/trainyard. The key of a document contains the name
-// of the script, and the command that reads the document.
-func scripted(t *testing.T) map[string][]Input {
+// scriptLayers returns the layers of each document in the scripts of cmd/trainyard. The key of a document contains the
+// name of the script, and the command that reads the document.
+func scriptLayers(t *testing.T) map[string][]Input {
 	t.Helper()
 	found := map[string][]Input{}
 	scripts, err := filepath.Glob("../cmd/trainyard/testdata/*/*.txtar")

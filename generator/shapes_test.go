@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// choices lists values for each setting of a runtime. For each setting, a random runtime has one of the listed values
-// or omits the setting.
-var choices = map[string][]string{
+// settingValues lists values for each setting of a runtime. For each setting, a random runtime has one of the listed
+// values or omits the setting.
+var settingValues = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
 	"runLauncherAsNode":      {"true", "false"},
@@ -51,10 +51,10 @@ func TestRuntimesShareShapes(t *testing.T) {
 	for i := range 40 {
 		runtimes[fmt.Sprintf("rt-%d", i)] = randomRuntime(random, i)
 	}
-	together := byID(t, document("together", runtimes))
+	together := byID(t, newDocument("together", runtimes))
 	alone := map[object.ID]any{}
 	for name, runtime := range runtimes {
-		for id, fields := range byID(t, document("together", map[string]string{name: runtime})) {
+		for id, fields := range byID(t, newDocument("together", map[string]string{name: runtime})) {
 			alone[id] = fields
 		}
 	}
@@ -131,7 +131,7 @@ func TestSizeIsPerObject(t *testing.T) {
 				}
 				runtimes[fmt.Sprintf("rt-%d-%s", i, size)] = "{from: mpich, image: a/b:1, env: {" + strings.Join(env, ", ") + "}}"
 			}
-			_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(document("sizes", runtimes)))
+			_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(newDocument("sizes", runtimes)))
 			var problems problem.List
 			if !errors.As(err, &problems) || len(problems) != 1 || !strings.HasSuffix(problems[0].Path, "-large") {
 				t.Errorf("Generate() = %v, want one problem about the large runtime", err)
@@ -152,7 +152,7 @@ func TestSizeIncludesComponents(t *testing.T) {
 			for n := range tc.variables {
 				env = append(env, fmt.Sprintf("A%d: '$(Q)%s'", n, strings.Repeat("x", 32_000)))
 			}
-			text := document("sizes", map[string]string{"mpi": "{from: mpich, image: a/b:1, env: {" + strings.Join(env, ", ") + "}}"})
+			text := newDocument("sizes", map[string]string{"mpi": "{from: mpich, image: a/b:1, env: {" + strings.Join(env, ", ") + "}}"})
 			_, err := generator.New(trainyard.CUE).Generate(t.Context(), request(text))
 			var problems problem.List
 			if errors.As(err, &problems); len(problems) != tc.problems || err != nil && tc.problems == 0 {
@@ -167,21 +167,21 @@ func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
 	base := bases[random.IntN(len(bases))]
 	settings := []string{"from: " + base, fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
-	for _, name := range sortedKeys(choices) {
+	for _, name := range sortedKeys(settingValues) {
 		if name == "interface" && base != "intel-mpi" {
 			continue // only MPI implementations with Hydra have this setting
 		}
 		if random.IntN(4) == 0 {
-			values := choices[name]
+			values := settingValues[name]
 			settings = append(settings, name+": "+values[random.IntN(len(values))])
 		}
 	}
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// document returns a document with the runtimes, and with two tenants that list all these runtimes. The admission
+// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The admission
 // rules are off, because the parameters of these rules depend on all runtimes together.
-func document(name string, runtimes map[string]string) string {
+func newDocument(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)
 	for _, key := range sortedKeys(runtimes) {

@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// bounds returns the comparisons that belong to three rules: default-over-limit, one-process-many-gpus and
+// checkBounds returns the comparisons that belong to three rules: default-over-limit, one-process-many-gpus and
 // job-over-quota.
-func (c *comparison) bounds() []object.Bound {
+func (c *comparison) checkBounds() []object.Bound {
 	var bounds []object.Bound
 	requested := map[string]map[string][]*object.Sum{} // by runtime and resource
 	for _, name := range slices.Sorted(maps.Keys(c.demands)) {
@@ -24,7 +24,7 @@ func (c *comparison) bounds() []object.Bound {
 			gpus := sumOf(runtime, "the GPUs of "+name, object.Amount{Value: d.Processes.Min})
 			bounds = append(bounds, object.Bound{Limit: processes, Sums: []*object.Sum{gpus}})
 		}
-		requested[name] = d.sums(name, runtime)
+		requested[name] = d.sumRequests(name, runtime)
 	}
 	tenants := values.Mapping(c.values, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
@@ -37,9 +37,9 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sums returns the requests of the smallest TrainJob, by resource. The launcher and a node have one sum together, and
-// each initializer has its own sum.
-func (d demand) sums(name string, runtime []string) map[string][]*object.Sum {
+// sumRequests returns the requests of the smallest TrainJob, by resource. The launcher and a node have one sum
+// together, and each initializer has its own sum.
+func (d demand) sumRequests(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {
 		shared := slices.Concat(runtime, []string{"resources", resource})

@@ -94,8 +94,8 @@ const (
 	Never   Verdict = "never"   // no TrainJob
 )
 
-// verdictOf returns the verdict for a job. The argument nodes is the largest number of nodes that fits.
-func verdictOf(nodes int, job sizing.Job) Verdict {
+// newVerdict returns the verdict for a job. The argument nodes is the largest number of nodes that fits.
+func newVerdict(nodes int, job sizing.Job) Verdict {
 	switch {
 	case nodes == 0:
 		return Never
@@ -145,16 +145,16 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 	}
 	tenants := values.Mapping(document, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
-		if err := c.tenant(name, values.Mapping(tenants, name)); err != nil {
+		if err := c.compareTenant(name, values.Mapping(tenants, name)); err != nil {
 			return nil, err
 		}
 	}
-	c.Bounds = c.bounds()
+	c.Bounds = c.checkBounds()
 	return &c.Result, nil
 }
 
-// tenant compares the demands of a tenant's runtimes with the tenant's quota and queues.
-func (c *comparison) tenant(name string, tenant map[string]any) error {
+// compareTenant compares the demands of a tenant's runtimes with the tenant's quota and queues.
+func (c *comparison) compareTenant(name string, tenant map[string]any) error {
 	given := values.Mapping(tenant, "quota")
 	quota, err := sizing.ParseAmounts(given, 0)
 	if err != nil {
@@ -175,22 +175,22 @@ func (c *comparison) tenant(name string, tenant map[string]any) error {
 		queues := c.sizesInQueues(path, tenant, job)
 		for _, queue := range slices.Sorted(maps.Keys(queues)) {
 			record.Queue = queue
-			c.record(record, job, inQuota, queues[queue], fmt.Sprint(values.Mapping(tenant, "queues")[queue]))
+			c.addRecord(record, job, inQuota, queues[queue], fmt.Sprint(values.Mapping(tenant, "queues")[queue]))
 		}
 		if len(queues) == 0 {
-			c.record(record, job, inQuota, sizing.Size{Nodes: job.MaxNodes}, "")
+			c.addRecord(record, job, inQuota, sizing.Size{Nodes: job.MaxNodes}, "")
 		}
 	}
 	return nil
 }
 
-// record adds a record with the smaller of two sizes: the size in the quota, and the size in the queue.
-func (c *comparison) record(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
+// addRecord adds a record with the smaller of two sizes: the size in the quota, and the size in the queue.
+func (c *comparison) addRecord(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
 	r.Nodes, r.Bound = inQuota.Nodes, quotaBound(inQuota.Limit)
 	if inQueue.Nodes < inQuota.Nodes {
 		r.Nodes, r.Bound = inQueue.Nodes, queueBound(clusterQueue, inQueue.Limit)
 	}
-	r.Fits = verdictOf(r.Nodes, job)
+	r.Fits = newVerdict(r.Nodes, job)
 	c.Records = append(c.Records, r)
 }
 

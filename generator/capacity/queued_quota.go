@@ -21,7 +21,7 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 		names[fmt.Sprint(name)] = true
 	}
 	sorted := slices.Sorted(maps.Keys(names))
-	own, most := c.admitted(sorted)
+	own, most := c.admittedAmounts(sorted)
 	for _, resource := range slices.Sorted(maps.Keys(given)) {
 		path, admits := []string{"spec", "tenants", tenant, "quota", resource}, "ClusterQueue "+strings.Join(sorted, " and ClusterQueue ")
 		switch {
@@ -34,9 +34,9 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 	}
 }
 
-// admitted returns the amounts that several ClusterQueues can admit at the same time, without borrowing and in total. A
-// ClusterQueue without a quota for pods admits any number of pods.
-func (c *comparison) admitted(names []string) (own, most sizing.Amounts) {
+// admittedAmounts returns the amounts that several ClusterQueues can admit at the same time, without borrowing and in
+// total. A ClusterQueue without a quota for pods admits any number of pods.
+func (c *comparison) admittedAmounts(names []string) (own, most sizing.Amounts) {
 	own, most = sizing.Amounts{}, sizing.Amounts{}
 	shared := map[lendingKey]int64{}
 	for _, name := range names {
@@ -46,8 +46,8 @@ func (c *comparison) admitted(names []string) (own, most sizing.Amounts) {
 			most["pods"] = math.MaxInt64
 		}
 		for _, q := range quotas {
-			for resource, available := range c.lending.available(q, queue.cohort) {
-				private := q.quota[resource] - q.lends(resource)
+			for resource, available := range c.lending.availableQuota(q, queue.cohort) {
+				private := q.quota[resource] - q.lendableAmount(resource)
 				own[resource] = sizing.Add(own[resource], q.quota[resource])
 				most[resource] = sizing.Add(most[resource], private)
 				key := lendingKey{queue.cohort, q.flavor, resource}

@@ -60,8 +60,8 @@ func parseFlavorQuota(flavor map[string]any) (q flavorQuota, err error) {
 	return q, nil
 }
 
-// lends returns the amount of a resource that the other queues of the cohort can borrow from this quota.
-func (q flavorQuota) lends(resource string) int64 {
+// lendableAmount returns the amount of a resource that the other queues of the cohort can borrow from this quota.
+func (q flavorQuota) lendableAmount(resource string) int64 {
 	if limit, limited := q.lending[resource]; limited {
 		return min(limit, q.quota[resource])
 	}
@@ -79,22 +79,22 @@ func lendingOf(queues map[string]clusterQueue) cohortLending {
 		for _, q := range slices.Concat(queue.groups...) {
 			for resource := range q.quota {
 				key := lendingKey{queue.cohort, q.flavor, resource}
-				all[key] = sizing.Add(all[key], q.lends(resource))
+				all[key] = sizing.Add(all[key], q.lendableAmount(resource))
 			}
 		}
 	}
 	return all
 }
 
-// available returns the quota of a queue for a flavor, plus the amounts that the queue can borrow from its cohort.
+// availableQuota returns the quota of a queue for a flavor, plus the amounts that the queue can borrow from its cohort.
 // Source: Kueue's potentialAvailable.
-func (l cohortLending) available(q flavorQuota, cohort string) sizing.Amounts {
+func (l cohortLending) availableQuota(q flavorQuota, cohort string) sizing.Amounts {
 	available := maps.Clone(q.quota)
 	if cohort == "" {
 		return available
 	}
 	for resource, quota := range q.quota {
-		most := sizing.Add(quota-q.lends(resource), l[lendingKey{cohort, q.flavor, resource}])
+		most := sizing.Add(quota-q.lendableAmount(resource), l[lendingKey{cohort, q.flavor, resource}])
 		if limit, limited := q.borrowing[resource]; limited {
 			most = min(most, quota+limit)
 		}
@@ -103,14 +103,14 @@ func (l cohortLending) available(q flavorQuota, cohort string) sizing.Amounts {
 	return available
 }
 
-// availableIn returns the resources that each ClusterQueue could admit if nothing else ran in its cohort.
-func availableIn(queues map[string]clusterQueue, all cohortLending, flavors map[string]any) map[string]sizing.Queue {
+// availableResources returns the resources that each ClusterQueue could admit if nothing else ran in its cohort.
+func availableResources(queues map[string]clusterQueue, all cohortLending, flavors map[string]any) map[string]sizing.Queue {
 	available := map[string]sizing.Queue{}
 	for name, queue := range queues {
 		for _, quotas := range queue.groups {
 			var group sizing.Group
 			for _, q := range quotas {
-				group = append(group, sizing.Flavor{Name: q.flavor, NodeLabels: values.Texts(flavors, q.flavor, "nodeLabels"), Available: all.available(q, queue.cohort)})
+				group = append(group, sizing.Flavor{Name: q.flavor, NodeLabels: values.Texts(flavors, q.flavor, "nodeLabels"), Available: all.availableQuota(q, queue.cohort)})
 			}
 			available[name] = append(available[name], group)
 		}
@@ -134,7 +134,7 @@ func (c *comparison) readQueues() error {
 		}
 	}
 	c.lending = lendingOf(c.queues)
-	c.available = availableIn(c.queues, c.lending, values.Mapping(spec, "flavors"))
+	c.available = availableResources(c.queues, c.lending, values.Mapping(spec, "flavors"))
 	return nil
 }
 

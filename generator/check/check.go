@@ -52,7 +52,7 @@ func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, err
 	if err := r.check(w.document, w.problems); err != nil {
 		return nil, err
 	}
-	checked := &Checked{Document: d, Values: w.document, Filled: r.filled, Listed: listed(w.document), Capacity: r.capacity}
+	checked := &Checked{Document: d, Values: w.document, Filled: r.filled, Listed: listingTenants(w.document), Capacity: r.capacity}
 	notes, err := r.evaluate(notesPath)
 	checked.Notes = slices.Concat(d.Notes, notes, r.capacity.Notes)
 	return checked, err
@@ -68,20 +68,20 @@ type walked struct {
 	document map[string]any // as plain data, without refused values
 	ok       bool           // whether the document has all required keys
 	problems problem.List
-	refused  refusals
+	refused  refusedPaths
 }
 
 func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
 	schema := e.Schema()
 	definitions, _ := schema.ReferencePath()
 	w := checker{Check: c, schemas: evaluate.Local(e, newSchemas), evaluator: e, definitions: definitions, document: d.Root, problems: d.Problems, respelled: map[string]bool{}}
-	value, ok := w.value(schema, d.Root, d.Root.Position, nil)
+	value, ok := w.checkValue(schema, d.Root, d.Root.Position, nil)
 	document, _ := value.(map[string]any) // nil if the document is not a mapping
 	return walked{document, ok, w.problems, w.refused}
 }
 
-// listed maps each runtime to the sorted names of the tenants that list this runtime.
-func listed(document map[string]any) map[string][]string {
+// listingTenants maps each runtime to the sorted names of the tenants that list this runtime.
+func listingTenants(document map[string]any) map[string][]string {
 	by := map[string][]string{}
 	tenants := values.Mapping(document, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
@@ -97,7 +97,7 @@ func listed(document map[string]any) map[string][]string {
 type rules struct {
 	evaluator *evaluate.Evaluator
 	document  *load.Document
-	refused   refusals
+	refused   refusedPaths
 	filled    cue.Value // the CUE of trainyard with the document filled in
 	capacity  *capacity.Result
 }
@@ -108,7 +108,7 @@ func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
 	}
-	by := listed(document)
+	by := listingTenants(document)
 	r.refused.listAll(by, document)
 	r.filled = r.evaluator.Fill(map[string]any{"document": document, "listed": by})
 	found, err := r.evaluate(problemsPath)

@@ -40,10 +40,10 @@ const (
 	MaxItems = 64  // items of a list
 )
 
-// value checks a node and returns it as plain data, without the values that have problems. The result ok is false if
-// the data is incomplete: a required key is missing, or an item of a list had a problem. The argument key is the
+// checkValue checks a node and returns it as plain data, without the values that have problems. The result ok is false
+// if the data is incomplete: a required key is missing, or an item of a list had a problem. The argument key is the
 // position at which missing keys are reported.
-func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
+func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
 	case n.Unreadable:
@@ -61,22 +61,22 @@ func (c *checker) value(schema cue.Value, n *document.Node, key problem.Position
 	case n.Kind == document.List && kind&cue.ListKind != 0:
 		return c.list(schema, n, path)
 	}
-	if valid, ok := c.scalar(schema, n); ok {
+	if valid, ok := c.checkScalar(schema, n); ok {
 		return valid, true
 	}
 	c.refuse(schema, n, path)
 	return nil, false
 }
 
-// scalar returns a valid scalar in the spelling that trainyard uses in generated objects.
-func (c *checker) scalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
+// checkScalar returns a valid scalar in the spelling that trainyard uses in generated objects.
+func (c *checker) checkScalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.admits(schema, n.Scalar) {
 		return nil, false
 	}
 	if !c.schemas.fieldOf(schema).quantity {
 		return n.Scalar, true
 	}
-	valid = canonical(n.Scalar)
+	valid = canonicalQuantity(n.Scalar)
 	return valid, valid == n.Scalar || c.admits(schema, valid)
 }
 
@@ -84,17 +84,17 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 	element := schema.LookupPath(cue.MakePath(cue.AnyIndex))
 	valid, ok = []any{}, true
 	for i, item := range n.Items {
-		v, valued := c.value(element, item, item.Position, values.Extend(path, strconv.Itoa(i)))
+		v, valued := c.checkValue(element, item, item.Position, values.Extend(path, strconv.Itoa(i)))
 		valid, ok = append(valid, v), ok && valued
 	}
-	c.references(schema, n, valid, path)
+	c.checkReferences(schema, n, valid, path)
 	return valid, ok
 }
 
-// canonical returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. Some controllers, such as Trainer
-// 2.1, write objects back with this spelling. With another spelling, the controller would change the field, and would
-// own the field in server-side apply.
-func canonical(scalar any) any {
+// canonicalQuantity returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. Some controllers, such as
+// Trainer 2.1, write objects back with this spelling. With another spelling, the controller would change the field, and
+// would own the field in server-side apply.
+func canonicalQuantity(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
 		text = strconv.FormatFloat(f, 'f', -1, 64) // without an exponent, which ParseQuantity would keep
@@ -140,15 +140,16 @@ func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Po
 		return valid.(map[string]any), true //nolint:forcetypeassert // nothing else is stored
 	}
 	problems, lookups := len(c.problems), c.lookups
-	valid, ok = c.mapping(schema, n, key, path)
+	valid, ok = c.checkMapping(schema, n, key, path)
 	if this.field != "" && len(c.problems) == problems && c.lookups == lookups {
 		c.valid.Store(this, valid)
 	}
 	return valid, ok
 }
 
-// mapping checks the keys of a mapping. The result ok is false if a required key is missing or has a refused value.
-func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
+// checkMapping checks the keys of a mapping. The result ok is false if a required key is missing or has a refused
+// value.
+func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	valid = map[string]any{}
 	keys := c.schemas.keysOf(schema)
 	fields := c.fieldsOf(schema, n)
@@ -161,13 +162,13 @@ func (c *checker) mapping(schema cue.Value, n *document.Node, key problem.Positi
 			continue
 		}
 		if !known {
-			c.breaks(problem.UnknownKey, f.Position, below, "%s", c.unknown(schema, f.Key))
+			c.breaks(problem.UnknownKey, f.Position, below, "%s", c.describeUnknown(schema, f.Key))
 			field = evaluate.AnyField(schema)
 		}
 		if !field.Exists() {
 			continue
 		}
-		switch v, ok := c.value(field, f.Value, f.Position, below); {
+		switch v, ok := c.checkValue(field, f.Value, f.Position, below); {
 		case ok && known:
 			valid[f.Key] = v
 		case known:

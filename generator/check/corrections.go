@@ -30,7 +30,7 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 		if key == "" {
 			continue
 		}
-		c.breaks(problem.UnknownKey, f.Position, values.Extend(path, f.Key), "%s", c.unknown(schema, f.Key))
+		c.breaks(problem.UnknownKey, f.Position, values.Extend(path, f.Key), "%s", c.describeUnknown(schema, f.Key))
 		respelled, corrected[key], fields[i] = respelled.Renamed(i, key), true, c.schemas.keysOf(schema).known[key]
 		c.respelled[problem.Path(values.Extend(path, key))] = true
 	}
@@ -53,8 +53,8 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 	return nearest
 }
 
-// unknown returns the message about an unknown key, or about a key that does not have the required form.
-func (c *checker) unknown(schema cue.Value, key string) string {
+// describeUnknown returns the message about an unknown key, or about a key that does not have the required form.
+func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {
 		known = append(known, fields.Selector().Unquoted())
@@ -78,7 +78,7 @@ func (c *checker) unknown(schema cue.Value, key string) string {
 // "".
 func correct(text string, want constraint.Constraint) string {
 	if want.Kind == cue.BoolKind {
-		return booleans[strings.ToLower(text)]
+		return booleanWords[strings.ToLower(text)]
 	}
 	nearest := message.Nearest(text, want.Strings())
 	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // a similar version is probably not the intended version
@@ -87,8 +87,8 @@ func correct(text string, want constraint.Constraint) string {
 	return message.Quote(nearest)
 }
 
-// booleans maps YAML 1.1's words for booleans, such as yes and off, to true and false.
-var booleans = map[string]string{
+// booleanWords maps YAML 1.1's words for booleans, such as yes and off, to true and false.
+var booleanWords = map[string]string{
 	"y": "true", "yes": "true", "on": "true", "true": "true",
 	"n": "false", "no": "false", "off": "false", "false": "false",
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// references checks a list against the attributes of its schema:
+// checkReferences checks a list against the attributes of its schema:
 //   - @nonempty() requires at least one item. For mappings, checkNotEmpty checks the same attribute.
 //   - @unique() requires that no item is repeated.
 //   - @keyof(path,noun) requires that each item is a key of the mapping at this path of the document. Messages use the
 //     noun for an item.
-func (c *checker) references(schema cue.Value, list *document.Node, valid []any, path []string) {
+func (c *checker) checkReferences(schema cue.Value, list *document.Node, valid []any, path []string) {
 	if mark := schema.Attribute("nonempty"); mark.Err() == nil && len(list.Items) == 0 {
 		c.add(list.Position, path, "want at least one item")
 	}
 	if mark := schema.Attribute("unique"); mark.Err() == nil {
-		c.unique(list, path)
+		c.checkUnique(list, path)
 	}
 	if mark := schema.Attribute("keyof"); mark.Err() == nil {
 		target, _ := mark.String(0) // the attribute @keyof always has two arguments
@@ -33,8 +33,8 @@ func (c *checker) references(schema cue.Value, list *document.Node, valid []any,
 	}
 }
 
-// unique refuses repeated items, because the API server also refuses repeated names in many lists.
-func (c *checker) unique(list *document.Node, path []string) {
+// checkUnique refuses repeated items, because the API server also refuses repeated names in many lists.
+func (c *checker) checkUnique(list *document.Node, path []string) {
 	seen := map[any]bool{}
 	for i, item := range list.Items {
 		if item.Kind == document.Scalar && seen[item.Scalar] {

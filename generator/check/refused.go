@@ -11,12 +11,12 @@ import (
 // wrong problems.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
-// refusals are the paths of the refused values. The checker has reported a problem for each refused value, and has left
-// the value out of the document.
-type refusals [][]string
+// refusedPaths are the paths of the refused values. The checker has reported a problem for each refused value, and has
+// left the value out of the document.
+type refusedPaths [][]string
 
 // decideAll reports whether the result of every rule may depend on a refused value.
-func (r refusals) decideAll() bool {
+func (r refusedPaths) decideAll() bool {
 	return slices.ContainsFunc(r, func(path []string) bool {
 		return len(path) < 2 || path[0] == "spec" && slices.Contains(sharedSections, path[1])
 	})
@@ -24,20 +24,20 @@ func (r refusals) decideAll() bool {
 
 // filter removes findings that could be consequences of a refused value. Refused values are not in the document that
 // the rules read.
-func (r refusals) filter(found []finding) []finding {
+func (r refusedPaths) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {
-			return f.Given == path[len(path)-1] || slices.ContainsFunc(related(path), func(scope []string) bool {
+			return f.Given == path[len(path)-1] || slices.ContainsFunc(relatedPath(path), func(scope []string) bool {
 				return len(f.Path) >= len(scope) && slices.Equal(f.Path[:len(scope)], scope)
 			})
 		})
 	})
 }
 
-// related returns the path of the entry or section that contains a value. If rules compare the value with another part
-// of the document, related also returns the path of that part. Rules compare a runtime's storage with its initializers,
-// and spec.delivery with spec.tenants.
-func related(path []string) [][]string {
+// relatedPath returns the path of the entry or section that contains a value. If rules compare the value with another
+// part of the document, relatedPath also returns the path of that part. Rules compare a runtime's storage with its
+// initializers, and spec.delivery with spec.tenants.
+func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
 	switch {
@@ -51,7 +51,7 @@ func related(path []string) [][]string {
 
 // listAll adds a tenant to the list of every runtime if the tenant's field runtimes was left out. The refused field may
 // contain the name of any runtime.
-func (r refusals) listAll(listed map[string][]string, document map[string]any) {
+func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {
 			for runtime := range values.Mapping(document, "spec", "runtimes") {

@@ -13,31 +13,31 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// relations maps each NAME in an attribute @check(NAME) to a check of several fields of one mapping. Without a check,
+// namedChecks maps each NAME in an attribute @check(NAME) to a check of several fields of one mapping. Without a check,
 // Kubernetes would accept most runtimes with mistakes in the combined fields, and would later refuse the pods of their
 // jobs.
-var relations = map[string]func(*checker, *document.Node, []string){
-	"requirement":      (*checker).requirement,
+var namedChecks = map[string]func(*checker, *document.Node, []string){
+	"requirement":      (*checker).checkRequirement,
 	"fieldRequirement": (*checker).fieldRequirement,
 	"nodeTerm":         (*checker).nodeTerm,
 	"podTerm":          (*checker).podTerm,
 	"annotations":      (*checker).annotations,
-	"destination":      (*checker).destination,
-	"location":         (*checker).location,
-	"mpi":              (*checker).mpi,
+	"destination":      (*checker).checkDestination,
+	"location":         (*checker).checkLocation,
+	"mpi":              (*checker).checkPortRange,
 	"priorityClass":    (*checker).priorityClass,
 }
 
 func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
 	if mark, ok := evaluate.Mark(schema, "check"); ok {
 		name, _ := mark.String(0)
-		relations[name](c, n, path)
+		namedChecks[name](c, n, path)
 	}
 }
 
-// requirement checks that In and NotIn have values, Gt and Lt have one number, and other operators have no values.
+// checkRequirement checks that In and NotIn have values, Gt and Lt have one number, and other operators have no values.
 // Source: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement of Kubernetes.
-func (c *checker) requirement(n *document.Node, path []string) {
+func (c *checker) checkRequirement(n *document.Node, path []string) {
 	operator := textOf(n.Get("operator"))
 	given := itemsOf(n.Get("values"))
 	at, below := n.Locate("values"), values.Extend(path, "values")

@@ -16,21 +16,22 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// destination requires cidrs or namespaces, because a network policy rule without both would allow all addresses.
-func (c *checker) destination(n *document.Node, path []string) {
+// checkDestination requires cidrs or namespaces, because a network policy rule without both would allow all addresses.
+func (c *checker) checkDestination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Incomplete {
 		c.add(n.Position, path, "want cidrs, namespaces or both; to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
 	}
-	c.location(n, path)
+	c.checkLocation(n, path)
 	for i, item := range itemsOf(n.Get("except")) {
-		c.exception(item, n.Get("cidrs"), values.Extend(values.Extend(path, "except"), strconv.Itoa(i)))
+		c.checkException(item, n.Get("cidrs"), values.Extend(values.Extend(path, "except"), strconv.Itoa(i)))
 	}
 }
 
-// exception requires that a network in except is a part of a network in cidrs, and that cidrs contains no part of it. The API
-// server refuses exceptions outside the network, and a second network would allow the excluded addresses again.
-func (c *checker) exception(n, cidrs *document.Node, path []string) {
-	c.network(n, path)
+// checkException requires that a network in except is a part of a network in cidrs, and that cidrs contains no part of
+// it. The API server refuses exceptions outside the network, and a second network would allow the excluded addresses
+// again.
+func (c *checker) checkException(n, cidrs *document.Node, path []string) {
+	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))
 	if err != nil {
 		return // the wrong form has been reported already
@@ -48,13 +49,13 @@ func (c *checker) exception(n, cidrs *document.Node, path []string) {
 	}
 }
 
-// location checks the fields that destinations share with other network locations: pods, cidrs and ports.
-func (c *checker) location(n *document.Node, path []string) {
+// checkLocation checks the fields that destinations share with other network locations: pods, cidrs and ports.
+func (c *checker) checkLocation(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
 		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: these labels select pods of those namespaces")
 	}
 	for i, item := range itemsOf(n.Get("cidrs")) {
-		c.network(item, values.Extend(values.Extend(path, "cidrs"), strconv.Itoa(i)))
+		c.checkCIDR(item, values.Extend(values.Extend(path, "cidrs"), strconv.Itoa(i)))
 	}
 	for _, protocol := range []string{"tcp", "udp"} {
 		for i, item := range itemsOf(n.Get(protocol)) {
@@ -63,10 +64,9 @@ func (c *checker) location(n *document.Node, path []string) {
 	}
 }
 
-// network checks a CIDR. The API server refuses two kinds of CIDRs, or warns about them: CIDRs with host bits, and IPv4
-// addresses in IPv6 form.
-// Source: IsValidCIDR of Kubernetes.
-func (c *checker) network(n *document.Node, path []string) {
+// checkCIDR checks a CIDR. The API server refuses two kinds of CIDRs, or warns about them: CIDRs with host bits, and
+// IPv4 addresses in IPv6 form. Source: IsValidCIDR of Kubernetes.
+func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admits(form, text) {
 		return // another check has already reported the wrong form
@@ -92,11 +92,12 @@ func (c *checker) portRange(n *document.Node, path []string) {
 	}
 }
 
-// sshd is the port on which sshd listens in every pod of a runtime.
-const sshd = 2222
+// sshdPort is the port on which sshd listens in every pod of a runtime.
+const sshdPort = 2222
 
-// mpi checks the port range of ranks. Pods cannot use ports below 1024, and the port of sshd is already in use.
-func (c *checker) mpi(n *document.Node, path []string) {
+// checkPortRange checks the port range of ranks. Pods cannot use ports below 1024, and the port of sshd is already in
+// use.
+func (c *checker) checkPortRange(n *document.Node, path []string) {
 	ports, path := n.Get("ports"), values.Extend(path, "ports")
 	text := textOf(ports)
 	first, last, _ := strings.Cut(text, "-")
@@ -109,7 +110,7 @@ func (c *checker) mpi(n *document.Node, path []string) {
 		c.portRange(ports, path)
 	case from < 1024:
 		c.breaks(problem.Invalid, ports.Position, path, "want ports of at least 1024, because lower ports need privileges, got %s", wording.Describe(ports, cue.StringKind))
-	case from <= sshd && sshd <= to:
-		c.breaks(problem.Invalid, ports.Position, path, "want a range without port %d, where sshd listens, got %s", sshd, wording.Describe(ports, cue.StringKind))
+	case from <= sshdPort && sshdPort <= to:
+		c.breaks(problem.Invalid, ports.Position, path, "want a range without port %d, where sshd listens, got %s", sshdPort, wording.Describe(ports, cue.StringKind))
 	}
 }

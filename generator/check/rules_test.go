@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// published lists the names of all rules. Users sort, track and silence findings by the name of the rule, so a renamed
-// rule would lose its history.
-var published = []string{
+// publishedRules lists the names of all rules. Users sort, track and silence findings by the name of the rule, so a
+// renamed rule would lose its history.
+var publishedRules = []string{
 	"allowance-without-isolation",
 	"applications-on-many-clusters",
 	"applications-without-git",
@@ -136,7 +136,7 @@ func TestRuleNamesStay(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(published, got); diff != "" {
+	if diff := cmp.Diff(publishedRules, got); diff != "" {
 		t.Errorf("names of rules: -want +got:\n%s", diff)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// hidden lists the characters that are invisible, or that change the order in which other characters are displayed.
-var hidden = &unicode.RangeTable{R16: []unicode.Range16{
+// hiddenCharacters lists the characters that are invisible, or that change the order in which other characters are
+// displayed.
+var hiddenCharacters = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x00AD, Hi: 0x00AD, Stride: 1},
 	{Lo: 0x200B, Hi: 0x200B, Stride: 1},
 	{Lo: 0x200E, Hi: 0x200F, Stride: 1},
@@ -26,7 +27,7 @@ var hidden = &unicode.RangeTable{R16: []unicode.Range16{
 func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(hidden, r)) {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(hiddenCharacters, r)) {
 			c.breaks(c.ruleOf(schema, n), n.Position, path, "the character U+%04X is not allowed in text: remove it", r)
 			return true
 		}

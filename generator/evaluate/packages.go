@@ -11,8 +11,8 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// module is the prefix of import paths in trainyard's CUE module.
-const module = "github.com/trainyard/trainyard/"
+// modulePrefix is the prefix of import paths in trainyard's CUE module.
+const modulePrefix = "github.com/trainyard/trainyard/"
 
 // definitions loads the packages of trainyard's CUE, each on first use. CUE's own loader would take a third of the
 // start time, because it also looks for modules, versions, build tags and encodings.
@@ -24,14 +24,14 @@ type definitions struct {
 
 func newDefinitions(files fs.FS) *definitions {
 	d := &definitions{files: files, loaded: map[string]*build.Instance{}}
-	d.context = build.NewContext(build.Loader(d.imported))
+	d.context = build.NewContext(build.Loader(d.loadImport))
 	return d
 }
 
-// imported loads an imported package of trainyard. For a built-in package of CUE, imported returns nil, because CUE
+// loadImport loads an imported package of trainyard. For a built-in package of CUE, loadImport returns nil, because CUE
 // finds the package itself.
-func (d *definitions) imported(_ token.Pos, name string) *build.Instance {
-	folder, isOurs := strings.CutPrefix(name, module)
+func (d *definitions) loadImport(_ token.Pos, name string) *build.Instance {
+	folder, isOurs := strings.CutPrefix(name, modulePrefix)
 	if !isOurs {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (d *definitions) instance(folder string) (*build.Instance, error) {
 		return known, known.Err
 	}
 	instance := d.context.NewInstance("/"+folder, nil)
-	instance.ImportPath = module + folder
+	instance.ImportPath = modulePrefix + folder
 	d.loaded[folder] = instance
 	if err := d.parse(instance, folder); err != nil {
 		instance.ReportError(errors.Promote(err, "loading "+folder))

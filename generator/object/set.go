@@ -18,18 +18,18 @@ type Set struct {
 // NewSet returns a set of objects. NewSet fails if two objects have the same identity in a cluster.
 func NewSet(objects ...Object) (Set, error) {
 	sorted := slices.Clone(objects)
-	slices.SortStableFunc(sorted, func(a, b Object) int { return compare(a.id, b.id) })
+	slices.SortStableFunc(sorted, func(a, b Object) int { return compareIDs(a.id, b.id) })
 	for i := 1; i < len(sorted); i++ {
-		if a, b := sorted[i-1], sorted[i]; compare(a.id, b.id) == 0 {
+		if a, b := sorted[i-1], sorted[i]; compareIDs(a.id, b.id) == 0 {
 			return Set{}, fmt.Errorf("two objects have the ID %s: from %s and %s", a.id, a.origin.Input, b.origin.Input)
 		}
 	}
 	return Set{objects: sorted}, nil
 }
 
-// compare orders two IDs. The API version does not count: two IDs that differ only in the API version identify the same
-// object.
-func compare(a, b ID) int {
+// compareIDs orders two IDs. The API version does not count: two IDs that differ only in the API version identify the
+// same object.
+func compareIDs(a, b ID) int {
 	return cmp.Or(
 		cmp.Compare(rank(a), rank(b)),
 		cmp.Compare(a.Group, b.Group),

@@ -18,13 +18,13 @@ var (
 )
 
 type policies struct {
-	Tenants  map[string]policy `json:"tenants"`  // policies that build an object for each tenant
-	Platform map[string]policy `json:"platform"` // policies that build one object for all tenants
+	Tenants  map[string]policySettings `json:"tenants"`  // policies that build an object for each tenant
+	Platform map[string]policySettings `json:"platform"` // policies that build one object for all tenants
 }
 
-// policy lists the tenant settings that a policy uses, by their keys. The file policies/tenant/tenant.cue explains
-// each list.
-type policy struct {
+// policySettings lists the tenant settings that a policy uses, by their keys. The file policies/tenant/tenant.cue
+// explains each list.
+type policySettings struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`
 	OnPresence       []string `json:"onPresence"`
@@ -73,38 +73,39 @@ func (p *planner) addTenants(e *evaluate.Evaluator) error {
 
 func (p *policies) requests(s tenantSettings) []Request {
 	var requests []Request
-	add := func(name, tenant string, policy policy, from ...string) {
+	add := func(name, tenant string, policy policySettings, from ...string) {
 		requests = append(requests, Request{
-			From: from, Builder: Builder{tenantObjects, name}, CacheGroup: name, Namespaces: []string{tenant}, Input: policy.input(s, tenant),
+			From: from, Builder: Builder{tenantObjects, name}, CacheGroup: name, Namespaces: []string{tenant}, Input: policy.policyInput(s, tenant),
 		})
 	}
 	for _, tenant := range sortedKeys(s.tenants) {
 		for _, name := range sortedKeys(p.Tenants) {
-			if policy := p.Tenants[name]; policy.concerns(s.tenants[tenant]) {
+			if policy := p.Tenants[name]; policy.appliesTo(s.tenants[tenant]) {
 				add(name, tenant, policy, "spec", "tenants", tenant)
 			}
 		}
 	}
 	for _, name := range sortedKeys(p.Platform) {
 		policy := p.Platform[name]
-		if slices.ContainsFunc(sortedKeys(s.tenants), func(tenant string) bool { return policy.concerns(s.tenants[tenant]) }) {
+		if slices.ContainsFunc(sortedKeys(s.tenants), func(tenant string) bool { return policy.appliesTo(s.tenants[tenant]) }) {
 			add(name, noNamespace, policy, "spec", "tenants")
 		}
 	}
 	return requests
 }
 
-// concerns reports whether the policy builds an object for a tenant. The tenant's settings must contain a key that the
+// appliesTo reports whether the policy builds an object for a tenant. The tenant's settings must contain a key that the
 // policy lists.
-func (p policy) concerns(settings map[string]any) bool {
+func (p policySettings) appliesTo(settings map[string]any) bool {
 	return slices.ContainsFunc(slices.Concat(p.OnSettings, p.OnSubjects, p.OnPresence), func(key string) bool {
 		_, ok := settings[key]
 		return ok
 	})
 }
 
-// input returns only the settings that the policy uses, so tenants that differ only in other settings share shapes.
-func (p policy) input(s tenantSettings, tenant string) map[string]any {
+// policyInput returns only the settings that the policy uses, so tenants that differ only in other settings share
+// shapes.
+func (p policySettings) policyInput(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{
 		"platform": s.platform,
@@ -120,7 +121,7 @@ func (p policy) input(s tenantSettings, tenant string) map[string]any {
 
 var subjectKinds = []struct{ kind, key string }{{"Group", "groups"}, {"User", "users"}, {"ServiceAccount", "serviceAccounts"}}
 
-func (p policy) subjects(settings map[string]any) []any {
+func (p policySettings) subjects(settings map[string]any) []any {
 	all := []any{}
 	for _, key := range p.OnSubjects {
 		given := values.Mapping(settings, key)

@@ -30,7 +30,7 @@ func (l List) Fold() List {
 		case n <= maxNamed:
 			folded = append(folded, p)
 		case !done[k]:
-			p.Message += fmt.Sprintf(" (at %d places%s)", n, owners(same[k]))
+			p.Message += fmt.Sprintf(" (at %d places%s)", n, nameOwners(same[k]))
 			folded = append(folded, p)
 		}
 		done[k] = true
@@ -38,9 +38,9 @@ func (l List) Fold() List {
 	return folded
 }
 
-// owners names the tenants if every problem belongs to a tenant, or the runtimes if every problem belongs to a runtime.
-// For any other list of problems, the result is "".
-func owners(problems List) string {
+// nameOwners names the tenants if every problem belongs to a tenant, or the runtimes if every problem belongs to a
+// runtime. For any other list of problems, the result is "".
+func nameOwners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {
 		keys := strings.SplitN(p.Path, ".", 4)

@@ -19,11 +19,11 @@ func DecodeError(err error) (path, message string) {
 		return "", err.Error()
 	}
 	got, _, _ := strings.Cut(other.Value, " ") // "number 1.5" becomes "number"
-	return other.Field, "want " + cmp.Or(wanted[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
+	return other.Field, "want " + cmp.Or(yamlTypes[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// wanted maps each Go kind to the name of the matching YAML type. Kinds that are not listed are integers.
-var wanted = map[reflect.Kind]string{
+// yamlTypes maps each Go kind to the name of the matching YAML type. Kinds that are not listed are integers.
+var yamlTypes = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",
 }

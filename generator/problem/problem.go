@@ -20,11 +20,11 @@ type Position struct {
 
 // String returns file:line:column, which editors and terminals recognize.
 func (p Position) String() string {
-	return fmt.Sprintf("%s:%d:%d", printable(p.File), p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", makePrintable(p.File), p.Line, p.Column)
 }
 
-// printable replaces the characters of a file name that break lines or control terminals.
-func printable(name string) string {
+// makePrintable replaces the characters of a file name that break lines or control terminals.
+func makePrintable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -31,7 +31,7 @@ func writeJSONSchema(e *evaluate.Evaluator, complete bool) ([]byte, error) {
 	if err := x.err(); err != nil {
 		return nil, err
 	}
-	return indented(root)
+	return writeIndented(root)
 }
 
 // exporter writes the CUE schema as JSON Schema. A CUE attribute becomes a keyword if JSON Schema has an equivalent
@@ -53,10 +53,11 @@ func (x *exporter) err() error {
 	return problem.Fault("writing the schema", fmt.Errorf("JSON Schema has no keyword for %s", strings.Join(x.unread, ", ")))
 }
 
-// value returns the JSON Schema of a CUE value. If the CUE value refers to a definition, the result is a reference.
-func (x *exporter) value(v cue.Value, complete bool) *jsonschema.Schema {
+// valueSchema returns the JSON Schema of a CUE value. If the CUE value refers to a definition, the result is a
+// reference.
+func (x *exporter) valueSchema(v cue.Value, complete bool) *jsonschema.Schema {
 	if name := referred(v); name != "" {
-		return x.reference(name, complete)
+		return x.addReference(name, complete)
 	}
 	switch v.IncompleteKind() {
 	case cue.StructKind:
@@ -77,8 +78,8 @@ func referred(v cue.Value) string {
 	return ""
 }
 
-// reference returns a reference to a definition, and writes the definition on first use.
-func (x *exporter) reference(name string, complete bool) *jsonschema.Schema {
+// addReference returns a reference to a definition, and writes the definition on first use.
+func (x *exporter) addReference(name string, complete bool) *jsonschema.Schema {
 	of := definition(x.evaluator.Schema(), name)
 	key := name
 	if of.IncompleteKind() == cue.StructKind && layerOf(of) == "" && !complete {
@@ -99,8 +100,8 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 		s.Properties.Remove(layersOf(base)) // a layer cannot contain layers
 		return describeSchema(s, of)
 	case of.IncompleteKind() != cue.StructKind:
-		s := describeSchema(x.value(of, complete), of)
-		s.Examples = x.examples(of, s.Description)
+		s := describeSchema(x.valueSchema(of, complete), of)
+		s.Examples = x.listExamples(of, s.Description)
 		return s
 	case complete && layersOf(of) != "":
 		return describeSchema(x.unlessLayered(name, of), of)
@@ -115,7 +116,7 @@ func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
 	return &jsonschema.Schema{
 		If:   &jsonschema.Schema{Required: []string{layers}, Properties: given},
-		Then: x.reference(name, false),
+		Then: x.addReference(name, false),
 		Else: x.mapping(of, true),
 	}
 }
@@ -147,14 +148,14 @@ func (x *exporter) mapping(v cue.Value, complete bool) *jsonschema.Schema {
 			s.Properties = &jsonschema.Properties{}
 		}
 		selector, value := fields.Selector(), fields.Value()
-		s.Properties.Set(selector.Unquoted(), x.field(value, complete))
+		s.Properties.Set(selector.Unquoted(), x.fieldSchema(value, complete))
 		if selector.ConstraintType() == cue.RequiredConstraint && complete {
 			s.Required = append(s.Required, selector.Unquoted())
 		}
 	}
 	if chosen := anyKey(v); chosen.Exists() {
-		s.AdditionalProperties = orNull(x.marked(chosen, complete), complete)
-		s.PropertyNames = x.names(v, s.Properties.Names())
+		s.AdditionalProperties = orNull(x.markedSchema(chosen, complete), complete)
+		s.PropertyNames = x.keySchema(v, s.Properties.Names())
 		s.MaxProperties = check.MaxKeys
 	}
 	if mark, ok := evaluate.Mark(v, "check"); ok && complete {
@@ -172,14 +173,14 @@ func anyKey(v cue.Value) cue.Value {
 	return v.LookupPath(cue.MakePath(cue.AnyString))
 }
 
-// names returns the schema of a mapping's keys, or nil if any key is allowed.
-func (x *exporter) names(v cue.Value, known []string) *jsonschema.Schema {
+// keySchema returns the schema of a mapping's keys, or nil if any key is allowed.
+func (x *exporter) keySchema(v cue.Value, known []string) *jsonschema.Schema {
 	keys, ok := evaluate.Mark(v, "keys")
 	if !ok {
 		return nil
 	}
 	form, _ := keys.String(0) // the attribute always gives a form
-	formed := x.reference(form, true)
+	formed := x.addReference(form, true)
 	if len(known) == 0 {
 		return formed
 	}
@@ -192,13 +193,13 @@ func (x *exporter) names(v cue.Value, known []string) *jsonschema.Schema {
 
 func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	element := v.LookupPath(cue.MakePath(cue.AnyIndex))
-	return &jsonschema.Schema{Type: "array", Items: x.marked(element, true), MaxItems: check.MaxItems}
+	return &jsonschema.Schema{Type: "array", Items: x.markedSchema(element, true), MaxItems: check.MaxItems}
 }
 
-// field returns the schema of a field with the field's own description. Editors show this description instead of the
-// definition's description.
-func (x *exporter) field(v cue.Value, complete bool) *jsonschema.Schema {
-	s := describeSchema(orNull(x.marked(v, complete), complete), v)
+// fieldSchema returns the schema of a field with the field's own description. Editors show this description instead of
+// the definition's description.
+func (x *exporter) fieldSchema(v cue.Value, complete bool) *jsonschema.Schema {
+	s := describeSchema(orNull(x.markedSchema(v, complete), complete), v)
 	if form := constraint.Of(v).Doc; form != "" {
 		s.Description += " Want " + form + "."
 	}
@@ -208,9 +209,9 @@ func (x *exporter) field(v cue.Value, complete bool) *jsonschema.Schema {
 	return s
 }
 
-// marked returns the schema of a value, with keywords for the attributes @nonempty() and @unique().
-func (x *exporter) marked(v cue.Value, complete bool) *jsonschema.Schema {
-	s, isList := x.value(v, complete), v.IncompleteKind() == cue.ListKind
+// markedSchema returns the schema of a value, with keywords for the attributes @nonempty() and @unique().
+func (x *exporter) markedSchema(v cue.Value, complete bool) *jsonschema.Schema {
+	s, isList := x.valueSchema(v, complete), v.IncompleteKind() == cue.ListKind
 	if mark := v.Attribute("nonempty"); mark.Err() == nil {
 		switch {
 		case isList:
@@ -241,8 +242,8 @@ func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	return s
 }
 
-// examples returns the words after "such as" in a definition's comment, without words that the definition refuses.
-func (x *exporter) examples(of cue.Value, comment string) []any {
+// listExamples returns the words after "such as" in a definition's comment, without words that the definition refuses.
+func (x *exporter) listExamples(of cue.Value, comment string) []any {
 	_, list, _ := strings.Cut(comment, " such as ")
 	list, _, _ = strings.Cut(list, ": ")
 	var found []any

@@ -30,7 +30,7 @@ func writeMarkdown(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 		if f.Required {
 			path = "**" + path + "**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", path, cell(f.Want), cell(defaultText(f)), cell(f.Doc), cell(f.Source))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", path, escapeCell(f.Want), escapeCell(defaultText(f)), escapeCell(f.Doc), escapeCell(f.Source))
 	}
 	return []byte(b.String()), nil
 }
@@ -46,7 +46,7 @@ func defaultText(f Field) string {
 	return strings.NewReplacer(`"`, "", ":", ": ").Replace(string(text))
 }
 
-// cell escapes characters that Markdown tables or HTML would interpret.
-func cell(text string) string {
+// escapeCell escapes characters that Markdown tables or HTML would interpret.
+func escapeCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
 }

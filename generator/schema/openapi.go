@@ -27,12 +27,12 @@ type openAPIComponents struct {
 func writeOpenAPI(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	x := exporter{evaluator: e, at: "#/components/schemas/"}
 	for _, complete := range []bool{true, false} {
-		x.reference(referred(e.Schema()), complete)
+		x.addReference(referred(e.Schema()), complete)
 	}
 	if err := x.err(); err != nil {
 		return nil, err
 	}
-	return indented(openAPI{
+	return writeIndented(openAPI{
 		Version:    "3.1.0",
 		Info:       openAPIInfo{"Platform documents of trainyard", "v1alpha1"},
 		Dialect:    jsonschema.Dialect,

@@ -23,7 +23,7 @@ var relationSchemas = map[string]func(*jsonschema.Schema){
 		locationSchema(s)
 	},
 	"priorityClass": func(s *jsonschema.Schema) {
-		external := with("external", &jsonschema.Schema{Enum: []any{true}})
+		external := withField("external", &jsonschema.Schema{Enum: []any{true}})
 		external.Required = []string{"external"}
 		s.AnyOf = []*jsonschema.Schema{{Required: []string{"value"}}, external}
 	},
@@ -37,8 +37,8 @@ func locationSchema(s *jsonschema.Schema) {
 
 // requirementSchema limits the number of values of a selector, depending on the operator of the selector.
 func requirementSchema(s *jsonschema.Schema) {
-	some, none := filledList("values"), with("values", &jsonschema.Schema{Enum: []any{[]any{}}})
-	number := with("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(check.Digits.String())}}))
+	some, none := filledList("values"), withField("values", &jsonschema.Schema{Enum: []any{[]any{}}})
+	number := withField("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(check.Digits.String())}}))
 	number.Required = some.Required
 	for _, c := range []struct {
 		operators []any
@@ -48,21 +48,21 @@ func requirementSchema(s *jsonschema.Schema) {
 		{[]any{"Exists", "DoesNotExist"}, none},
 		{[]any{"Gt", "Lt"}, number},
 	} {
-		given := with("operator", &jsonschema.Schema{Enum: c.operators})
+		given := withField("operator", &jsonschema.Schema{Enum: c.operators})
 		given.Required = []string{"operator"}
 		s.AllOf = append(s.AllOf, &jsonschema.Schema{If: given, Then: c.then})
 	}
 }
 
-// with returns the schema of a mapping in which one field must match the schema s.
-func with(field string, s *jsonschema.Schema) *jsonschema.Schema {
+// withField returns the schema of a mapping in which one field must match the schema s.
+func withField(field string, s *jsonschema.Schema) *jsonschema.Schema {
 	properties := &jsonschema.Properties{}
 	properties.Set(field, s)
 	return &jsonschema.Schema{Properties: properties}
 }
 
 func filledList(field string) *jsonschema.Schema {
-	s := with(field, &jsonschema.Schema{MinItems: 1})
+	s := withField(field, &jsonschema.Schema{MinItems: 1})
 	s.Required = []string{field}
 	return s
 }

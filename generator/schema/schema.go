@@ -46,8 +46,8 @@ func definition(schema cue.Value, name string) cue.Value {
 	return root.LookupPath(cue.MakePath(cue.Def(name)))
 }
 
-// indented writes JSON with indentation, and does not escape the character "<" in patterns.
-func indented(value any) ([]byte, error) {
+// writeIndented writes JSON with indentation, and does not escape the character "<" in patterns.
+func writeIndented(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)

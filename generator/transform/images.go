@@ -35,7 +35,7 @@ func newRenamer(c Changes) *renamer {
 		r.listed[known.repository] = append(r.listed[known.repository], written)
 	}
 	for from, to := range c.Mirrors {
-		r.mirrors[canonical(from)] = to
+		r.mirrors[canonicalName(from)] = to
 	}
 	return r
 }
@@ -49,7 +49,7 @@ func parse(text string) (image, bool) {
 	name := ref.Repository
 	switch {
 	case ref.Host != "":
-		name = canonical(ref.Host) + "/" + ref.Repository
+		name = canonicalName(ref.Host) + "/" + ref.Repository
 	case strings.HasPrefix(name, "localhost/"):
 	case strings.Contains(name, "/"):
 		name = "docker.io/" + name
@@ -61,8 +61,9 @@ func parse(text string) (image, bool) {
 
 func (i image) name() string { return i.repository + ":" + i.tag }
 
-// canonical returns the name of a registry or of a folder in a registry, with docker.io in place of index.docker.io.
-func canonical(folder string) string {
+// canonicalName returns the name of a registry or of a folder in a registry, with docker.io in place of
+// index.docker.io.
+func canonicalName(folder string) string {
 	if rest, found := strings.CutPrefix(folder, "index.docker.io"); found && (rest == "" || rest[0] == '/') {
 		return "docker.io" + rest
 	}
@@ -75,7 +76,7 @@ func (r *renamer) rename(written string) (string, error) {
 	if !ok {
 		return written, nil
 	}
-	moved := r.mirrored(written, known)
+	moved := r.useMirror(written, known)
 	if known.digest {
 		return moved, nil
 	}
@@ -94,12 +95,12 @@ func (r *renamer) rename(written string) (string, error) {
 	return moved, nil
 }
 
-// mirrored replaces an image's registry, or a folder in the registry, by its mirror. If several prefixes of the image
-// have a mirror, mirrored replaces the longest prefix. An image that is already in a mirror stays the same.
-func (r *renamer) mirrored(written string, known image) string {
+// useMirror replaces an image's registry, or a folder in the registry, by its mirror. If several prefixes of the image
+// have a mirror, useMirror replaces the longest prefix. An image that is already in a mirror stays the same.
+func (r *renamer) useMirror(written string, known image) string {
 	longest := ""
 	for from, to := range r.mirrors {
-		if strings.HasPrefix(known.repository, canonical(to)+"/") {
+		if strings.HasPrefix(known.repository, canonicalName(to)+"/") {
 			return written
 		}
 		if strings.HasPrefix(known.repository, from+"/") && len(from) > len(longest) {

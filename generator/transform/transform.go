@@ -74,7 +74,7 @@ func (c Changes) label(object *yaml.RNode) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
-		set(object, yaml.LabelsField, key, c.Labels[key])
+		setMetadata(object, yaml.LabelsField, key, c.Labels[key])
 	}
 	setMissing(object, yaml.LabelsField, object.GetLabels(), c.DefaultLabels)
 }
@@ -89,15 +89,15 @@ func (c Changes) annotate(object *yaml.RNode) {
 func setMissing(object *yaml.RNode, field string, present, values map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if _, has := present[key]; !has {
-			set(object, field, key, values[key])
+			setMetadata(object, field, key, values[key])
 		}
 	}
 }
 
-// set sets a label or an annotation. The setters of kyaml and kustomize are not used, because they lose the comment of
-// an old value. The setters also lose the quotes that YAML 1.1 needs around some keys and values
+// setMetadata sets a label or an annotation. The setters of kyaml and kustomize are not used, because they lose the
+// comment of an old value. The setters also lose the quotes that YAML 1.1 needs around some keys and values
 // (docs/design/0005-libraries.md).
-func set(object *yaml.RNode, field, key, value string) {
+func setMetadata(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {
 		if f := mapping.Field(name); f != nil && yaml.IsMissingOrNull(f.Value) {
@@ -108,9 +108,9 @@ func set(object *yaml.RNode, field, key, value string) {
 			return // the object is invalid, and every API server refuses it
 		}
 	}
-	text, old := quoted(value), mapping.Field(key)
+	text, old := quotedNode(value), mapping.Field(key)
 	if old == nil {
-		mapping.YNode().Content = append(mapping.YNode().Content, quoted(key), text)
+		mapping.YNode().Content = append(mapping.YNode().Content, quotedNode(key), text)
 		return
 	}
 	node := old.Value.YNode()
@@ -121,8 +121,8 @@ func set(object *yaml.RNode, field, key, value string) {
 	*node = *text
 }
 
-// quoted returns a string node, in quotes if YAML 1.1 or 1.2 would otherwise read a value of another type.
-func quoted(value string) *yaml.Node {
+// quotedNode returns a string node, in quotes if YAML 1.1 or 1.2 would otherwise read a value of another type.
+func quotedNode(value string) *yaml.Node {
 	n := yaml.NewStringRNode(value).YNode()
 	if yaml.IsYaml1_1NonString(n) {
 		n.Style = yaml.DoubleQuotedStyle

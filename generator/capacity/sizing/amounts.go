@@ -66,8 +66,8 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// minus subtracts the amounts in other. The difference of a resource can be negative.
-func (a Amounts) minus(other Amounts) Amounts {
+// subtract subtracts the amounts in other. The difference of a resource can be negative.
+func (a Amounts) subtract(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {
 		rest[name] -= other[name]
@@ -75,9 +75,9 @@ func (a Amounts) minus(other Amounts) Amounts {
 	return rest
 }
 
-// count returns how many pods with the given requests fit into the amounts. Resources without an amount are
+// countPods returns how many pods with the given requests fit into the amounts. Resources without an amount are
 // unlimited.
-func (a Amounts) count(requests Amounts) int64 {
+func (a Amounts) countPods(requests Amounts) int64 {
 	pods := int64(math.MaxInt64)
 	for name, available := range a {
 		switch requested := requests[name]; {

@@ -80,13 +80,13 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	if shortages := j.Shortages(quota, 1); len(shortages) > 0 {
 		return Size{Limit: shortages[0]}
 	}
-	pods := quota.minus(j.Launcher).count(j.Node)
-	return j.size(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
+	pods := quota.subtract(j.Launcher).countPods(j.Node)
+	return j.largestSize(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// size returns the size of the largest TrainJob. The argument pods states how many pods of the ReplicatedJob node fit.
-// The function shortage returns the limit that a given number of nodes exceeds.
-func (j Job) size(pods int64, shortage func(nodes int) Shortage) Size {
+// largestSize returns the size of the largest TrainJob. The argument pods states how many pods of the ReplicatedJob
+// node fit. The function shortage returns the limit that a given number of nodes exceeds.
+func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {
 		return Size{Nodes: j.MaxNodes}

@@ -24,7 +24,7 @@ type Flavor struct {
 // Source: Kueue's package flavorassigner, and potentialAvailable, which computes the maximum capacity.
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
-		if missing, ok := q.missing(requests); ok {
+		if missing, ok := q.uncoveredResource(requests); ok {
 			return Size{Limit: missing}
 		}
 	}
@@ -47,8 +47,9 @@ func (j Job) SizeInQueue(q Queue) Size {
 	return smallest
 }
 
-// missing returns a requested resource that no group covers. Kueue does not need a quota for the number of pods.
-func (q Queue) missing(requests Amounts) (Shortage, bool) {
+// uncoveredResource returns a requested resource that no group covers. Kueue does not need a quota for the number of
+// pods.
+func (q Queue) uncoveredResource(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		covered := slices.ContainsFunc(q, func(g Group) bool { return g.covers(name) })
 		if !covered && name != "pods" && requests[name] > 0 {
@@ -64,29 +65,29 @@ func (g Group) covers(resource string) bool {
 
 // assign subtracts the requests of a pod from one flavor of each group.
 func (q Queue) assign(requests Amounts) (Shortage, bool) {
-	if missing, ok := q.missing(requests); ok {
+	if missing, ok := q.uncoveredResource(requests); ok {
 		return missing, false
 	}
 	for _, group := range q {
-		i, shortage := group.first(requests, nil)
+		i, shortage := group.firstFlavor(requests, nil)
 		if i < 0 {
 			return shortage, false
 		}
-		group[i].Available = group[i].Available.minus(requests)
+		group[i].Available = group[i].Available.subtract(requests)
 	}
 	return Shortage{}, true
 }
 
-// first returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources, first
-// returns -1, and the Shortage of the first flavor that the node selector allows.
-func (g Group) first(requests Amounts, selector map[string]string) (int, Shortage) {
+// firstFlavor returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources,
+// firstFlavor returns -1, and the Shortage of the first flavor that the node selector allows.
+func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
 	for i, f := range g {
-		if !g.allows(f, selector) {
+		if !g.admitsFlavor(f, selector) {
 			continue
 		}
-		exceeded, short := f.shortage(requests)
+		exceeded, short := f.describeShortage(requests)
 		if !short {
 			return i, Shortage{}
 		}
@@ -100,14 +101,14 @@ func (g Group) first(requests Amounts, selector map[string]string) (int, Shortag
 // sizeInGroup returns the largest TrainJob that one group could admit. The nodes get the flavor in which the largest
 // number of nodes fits.
 func (j Job) sizeInGroup(group Group) Size {
-	chosen, shortage := group.first(j.Launcher, j.NodeSelector)
+	chosen, shortage := group.firstFlavor(j.Launcher, j.NodeSelector)
 	if chosen < 0 {
 		shortage.Pod = "launcher"
 		return Size{Limit: shortage}
 	}
 	best := Size{Limit: Shortage{Missing: true}}
 	for i, f := range group {
-		if !group.allows(f, j.NodeSelector) {
+		if !group.admitsFlavor(f, j.NodeSelector) {
 			continue
 		}
 		if size := j.sizeInFlavor(f, i == chosen || j.SameFlavor); size.Nodes > best.Nodes || best.Nodes == 0 {
@@ -120,10 +121,10 @@ func (j Job) sizeInGroup(group Group) Size {
 func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	available, pod := f.Available, "node"
 	if withLauncher {
-		available, pod = available.minus(j.Launcher), ""
+		available, pod = available.subtract(j.Launcher), ""
 	}
-	return j.size(available.count(j.Node), func(nodes int) Shortage {
-		shortage, short := f.shortage(j.requests(nodes, withLauncher))
+	return j.largestSize(available.countPods(j.Node), func(nodes int) Shortage {
+		shortage, short := f.describeShortage(j.requests(nodes, withLauncher))
 		if short {
 			shortage.Pod = pod
 		}
@@ -131,8 +132,8 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// shortage describes the first requested resource, in alphabetical order, that exceeds the flavor's amount.
-func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
+// describeShortage describes the first requested resource, in alphabetical order, that exceeds the flavor's amount.
+func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {
 			return Shortage{Resource: name, Flavor: f.Name, Requested: requests[name], Available: f.Available[name]}, true
@@ -141,8 +142,8 @@ func (f Flavor) shortage(requests Amounts) (Shortage, bool) {
 	return Shortage{}, false
 }
 
-// allows reports whether a node selector allows a flavor. Kueue ignores labels that no flavor of the group has.
-func (g Group) allows(f Flavor, selector map[string]string) bool {
+// admitsFlavor reports whether a node selector allows a flavor. Kueue ignores labels that no flavor of the group has.
+func (g Group) admitsFlavor(f Flavor, selector map[string]string) bool {
 	for key, value := range selector {
 		known := slices.ContainsFunc(g, func(other Flavor) bool { _, has := other.NodeLabels[key]; return has })
 		if known && f.NodeLabels[key] != value {

@@ -21,7 +21,7 @@ type group[T any] struct {
 func (c *cache[T]) find(input map[string]any) (built T, ok bool) {
 	for _, g := range c.groups {
 		if g.hasSources(input) {
-			if built, ok = g.built[g.key(input)]; ok {
+			if built, ok = g.built[g.cacheKey(input)]; ok {
 				return built, true
 			}
 		}
@@ -45,7 +45,7 @@ func (c *cache[T]) add(input map[string]any, parameters []parameter, built T) {
 		at = len(c.groups)
 		c.groups = append(c.groups, &g)
 	}
-	c.groups[at].built[c.groups[at].key(input)] = built
+	c.groups[at].built[c.groups[at].cacheKey(input)] = built
 }
 
 func (g *group[T]) hasSources(input map[string]any) bool {
@@ -61,14 +61,14 @@ func sortPaths(paths [][]string) [][]string {
 	return slices.CompactFunc(slices.SortedFunc(slices.Values(paths), slices.Compare), slices.Equal)
 }
 
-// key returns the part of an input on which the shape depends, as canonical JSON.
-func (g *group[T]) key(input map[string]any) string {
-	text, _ := json.Marshal(without(input, slices.Concat(g.sources, g.dependents))) // plain data always marshals
+// cacheKey returns the part of an input on which the shape depends, as canonical JSON.
+func (g *group[T]) cacheKey(input map[string]any) string {
+	text, _ := json.Marshal(withoutPaths(input, slices.Concat(g.sources, g.dependents))) // plain data always marshals
 	return string(text)
 }
 
-// without returns a copy of a value without the given paths. Removed items of lists become null.
-func without(node any, paths [][]string) any {
+// withoutPaths returns a copy of a value without the given paths. Removed items of lists become null.
+func withoutPaths(node any, paths [][]string) any {
 	below := map[string][][]string{}
 	for _, path := range paths {
 		below[path[0]] = append(below[path[0]], path[1:])
@@ -101,5 +101,5 @@ func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if len(paths) == 0 {
 		return value, true
 	}
-	return without(value, paths), true
+	return withoutPaths(value, paths), true
 }

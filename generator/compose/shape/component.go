@@ -90,7 +90,7 @@ func (c *Components) add(by builder, input map[string]any, built *component) {
 
 // assemble builds a component, and fills its slots with other components.
 func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
-	built, err := c.component(by, input)
+	built, err := c.getComponent(by, input)
 	if err != nil || len(built.slots) == 0 {
 		return built, err
 	}
@@ -126,9 +126,9 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// component returns a component from the cache, or builds it. The cache contains the component if an earlier input had
-// the same values in all fields that the component reads.
-func (c *Composer) component(by builder, input map[string]any) (*component, error) {
+// getComponent returns a component from the cache, or builds it. The cache contains the component if an earlier input
+// had the same values in all fields that the component reads.
+func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (c *Composer) build(by builder, input map[string]any) (*component, error) {
 		return nil, err
 	}
 	r := reader{input: input}
-	if r.content, err = r.value(v, nil, nil); err != nil {
+	if r.content, err = r.readValue(v, nil, nil); err != nil {
 		return nil, err
 	}
 	if c.definition == "" && by.field == objectBuilders {

@@ -24,9 +24,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wide lists values for every setting of a runtime. Caches could confuse some of the values: explicit defaults, equal
-// amounts in different units, and names that trainyard uses itself.
-var wide = map[string][]string{
+// wideValues lists values for every setting of a runtime. Caches could confuse some of the values: explicit defaults,
+// equal amounts in different units, and names that trainyard uses itself.
+var wideValues = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},
 	"imagePullPolicy":   {"Always", "IfNotPresent"},
@@ -88,23 +88,23 @@ func TestCachedObjectsEqualObjectsBuiltAlone(t *testing.T) {
 		n, shapes := compareShapes(t, e, plans)
 		requests, shared = requests+n, shared+n-shapes
 	}
-	compare("{}", sweep(map[string]string{"from": "intel-mpi", "image": "a/b:1", "env": `{A: "1"}`}))
-	compare("{}", sweep(map[string]string{
+	compare("{}", singleChanges(map[string]string{"from": "intel-mpi", "image": "a/b:1", "env": `{A: "1"}`}))
+	compare("{}", singleChanges(map[string]string{
 		"from": "openmpi-gpu", "image": "a/b:1", "scope": "namespace", "launcher": "{resources: {cpu: 2}}", "limits": "{maxNodes: 9}",
 		"env": `{A: "1", B: "$(A)", HOME: /b}`, "preflight": "{timeout: 5m}", "storage": "{d: {claim: c}}", "runLauncherAsNode": "false",
 	}))
 	for _, target := range wideTargets {
-		compare(target, variants(random, 6))
+		compare(target, randomRuntimes(random, 6))
 	}
 	if requests < 250 || shared < requests/4 {
 		t.Errorf("%d requests, of which %d share a shape: too few for a conclusion", requests, shared)
 	}
 }
 
-// sweep returns the given runtime, and all runtimes that differ from the given runtime in one setting.
-func sweep(from map[string]string) map[string]string {
+// singleChanges returns the given runtime, and all runtimes that differ from the given runtime in one setting.
+func singleChanges(from map[string]string) map[string]string {
 	texts := map[string]string{"rt": flow(from)}
-	for name, values := range wide {
+	for name, values := range wideValues {
 		for i, value := range values {
 			other := maps.Clone(from)
 			other[name] = value
@@ -122,7 +122,7 @@ func validPlans(t *testing.T, target string, runtimes map[string]string) (*evalu
 		t.Fatal(err)
 	}
 	for range 10 {
-		plans, problems := plansOf(t, e, platformOf(target, runtimes), nil)
+		plans, problems := plansOf(t, e, listingDocument(target, runtimes), nil)
 		if len(problems) == 0 {
 			return e, plans
 		}
@@ -227,9 +227,9 @@ func contents(objects []object.Object) []any {
 	return all
 }
 
-// variants returns random runtimes. Most runtimes are copies of an earlier random runtime, in which a few settings are
-// changed.
-func variants(random *rand.Rand, n int) map[string]string {
+// randomRuntimes returns random runtimes. Most runtimes are copies of an earlier random runtime, in which a few
+// settings are changed.
+func randomRuntimes(random *rand.Rand, n int) map[string]string {
 	var drafts []map[string]string
 	texts := map[string]string{}
 	for i := range n {
@@ -248,9 +248,9 @@ func variants(random *rand.Rand, n int) map[string]string {
 }
 
 func vary(random *rand.Rand, draft map[string]string) {
-	names := slices.Sorted(maps.Keys(wide))
+	names := slices.Sorted(maps.Keys(wideValues))
 	name := names[random.IntN(len(names))]
-	values := wide[name]
+	values := wideValues[name]
 	if i := random.IntN(len(values) + 1); i < len(values) {
 		draft[name] = values[i]
 	} else if name != "image" {
@@ -266,9 +266,9 @@ func flow(settings map[string]string) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// platformOf returns a document in which two tenants list each runtime. A document with at most 20 runtimes also has
-// two environments, and the second environment patches each runtime.
-func platformOf(target string, runtimes map[string]string) string {
+// listingDocument returns a document in which two tenants list each runtime. A document with at most 20 runtimes also
+// has two environments, and the second environment patches each runtime.
+func listingDocument(target string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n  target: %s\n  runtimes:\n", target)
 	names := slices.Sorted(maps.Keys(runtimes))

@@ -60,10 +60,10 @@ type reader struct {
 	input map[string]any // of the builder
 }
 
-// value converts a CUE value to decoded JSON, with integers as int64. The argument siblings contains the fields that
-// precede the value in its mapping. A later call can overwrite the slice path, so path must be copied before it is
+// readValue converts a CUE value to decoded JSON, with integers as int64. The argument siblings contains the fields
+// that precede the value in its mapping. A later call can overwrite the slice path, so path must be copied before it is
 // stored.
-func (r *reader) value(v cue.Value, path []any, siblings map[string]any) (any, error) {
+func (r *reader) readValue(v cue.Value, path []any, siblings map[string]any) (any, error) {
 	switch v.Kind() {
 	case cue.StructKind:
 		return r.mapping(v, path)
@@ -74,11 +74,11 @@ func (r *reader) value(v cue.Value, path []any, siblings map[string]any) (any, e
 		r.slots = append(r.slots, slot{slices.Clone(path), string(name)})
 		return nil, err
 	}
-	isParameter := r.parameter(v, path, siblings)
+	isParameter := r.addParameter(v, path, siblings)
 	if m, ok := mirroredParameterOf(v, path); ok {
 		r.mirrored = append(r.mirrored, m)
 	}
-	read, err := scalar(v)
+	read, err := readScalar(v)
 	if !isParameter {
 		r.size += sizeOf(read)
 	}
@@ -93,7 +93,7 @@ func (r *reader) mapping(v cue.Value, path []any) (map[string]any, error) {
 	read := map[string]any{}
 	for fields.Next() {
 		key := fields.Selector().Unquoted()
-		if read[key], err = r.value(fields.Value(), append(path, key), read); err != nil {
+		if read[key], err = r.readValue(fields.Value(), append(path, key), read); err != nil {
 			return nil, err
 		}
 		r.size += len(key) + len(`"":,`)
@@ -108,7 +108,7 @@ func (r *reader) list(v cue.Value, path []any) ([]any, error) {
 	}
 	read := []any{}
 	for items.Next() {
-		item, err := r.value(items.Value(), values.Extend(path, any(len(read))), nil)
+		item, err := r.readValue(items.Value(), values.Extend(path, any(len(read))), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -123,9 +123,9 @@ func sizeOf(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// parameter adds a value to the list of parameters if the value has the mark of a parameter, and reports whether it has
-// added the value.
-func (r *reader) parameter(v cue.Value, path []any, siblings map[string]any) bool {
+// addParameter adds a value to the list of parameters if the value has the mark of a parameter, and reports whether it
+// has added the value.
+func (r *reader) addParameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {
 		return false
@@ -154,8 +154,9 @@ func innermostIndex(path []any) string {
 	return ""
 }
 
-// scalar returns the scalar in a CUE value. If the value is a disjunction of scalars, the function returns the default.
-func scalar(v cue.Value) (any, error) {
+// readScalar returns the scalar in a CUE value. If the value is a disjunction of scalars, the function returns the
+// default.
+func readScalar(v cue.Value) (any, error) {
 	v, _ = v.Default()
 	switch v.Kind() {
 	case cue.StringKind:

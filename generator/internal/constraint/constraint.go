@@ -120,7 +120,7 @@ func (c Constraint) String() string {
 	case c.Doc != "":
 		return c.Doc
 	case len(c.Enum) == 0:
-		return noun(c.Kind) + c.span()
+		return noun(c.Kind) + c.describeRange()
 	}
 	values := make([]string, len(c.Enum))
 	for i, value := range c.Enum {
@@ -144,8 +144,8 @@ func (c Constraint) Strings() []string {
 	return all
 }
 
-// span describes the range of a number in words, such as " from 1 to 8", or returns "" if there is no range.
-func (c Constraint) span() string {
+// describeRange describes the range of a number in words, such as " from 1 to 8", or returns "" if there is no range.
+func (c Constraint) describeRange() string {
 	switch {
 	case c.Min != nil && c.Max != nil && !c.Min.exclusive && !c.Max.exclusive:
 		return fmt.Sprintf(" from %s to %s", c.Min.value, c.Max.value)
@@ -161,9 +161,9 @@ func (c Constraint) span() string {
 	return ""
 }
 
-// types maps each kind of CUE value to its noun in messages and its name in JSON Schema. If a message contains several
-// nouns, they are in the order of this list.
-var types = []struct {
+// kindNames maps each kind of CUE value to its noun in messages and its name in JSON Schema. If a message contains
+// several nouns, they are in the order of this list.
+var kindNames = []struct {
 	kind       cue.Kind
 	noun, name string
 }{
@@ -178,7 +178,7 @@ var types = []struct {
 
 func noun(kind cue.Kind) string {
 	var nouns []string
-	for _, t := range types {
+	for _, t := range kindNames {
 		if kind&t.kind == t.kind {
 			nouns, kind = append(nouns, t.noun), kind&^t.kind
 		}

@@ -19,7 +19,7 @@ func (c Constraint) JSONSchema() *jsonschema.Schema {
 		return s
 	}
 	s.Enum, s.MaxLength = c.Enum, c.MaxLength
-	for _, t := range types {
+	for _, t := range kindNames {
 		if c.Kind == t.kind {
 			s.Type = t.name
 		}

@@ -77,7 +77,7 @@ func TestParseHasLimits(t *testing.T) {
 		"deep YAML":              {"p.yaml", strings.Repeat("[", 100) + strings.Repeat("]", 100), "more than 64"},
 		"deep JSON":              {"p.json", strings.Repeat("[", 100) + strings.Repeat("]", 100), "more than 64"},
 		"an alias of its parent": {"p.yaml", "a: &a\n  b: *a\n", "p.yaml:2:6: alias *a is inside the value of its own anchor"},
-		"aliases that double":    {"p.yaml", doubling(30), "more than 100000"},
+		"aliases that double":    {"p.yaml", doublingDocument(30), "more than 100000"},
 		"many JSON values":       {"p.json", "[" + strings.Repeat("1,", MaxNodes) + "1]", "100000"},
 		"text that is not UTF-8": {"p.yaml", "a: 1\nb: \xff\n", "p.yaml:2:4: text is not UTF-8"},
 	}
@@ -92,8 +92,8 @@ func TestParseHasLimits(t *testing.T) {
 	}
 }
 
-// doubling returns a document with aliases that expand to 2^n values.
-func doubling(n int) string {
+// doublingDocument returns a document with aliases that expand to 2^n values.
+func doublingDocument(n int) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 x\n")
 	for i := 1; i <= n; i++ {

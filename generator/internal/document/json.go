@@ -17,7 +17,7 @@ import (
 func parseJSON(name string, text []byte) ([]*Node, error) {
 	r := &jsonReader{file: name, text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
 	r.decoder.UseNumber()
-	node, err := r.value(0)
+	node, err := r.readValue(0)
 	if err == nil {
 		err = r.end()
 	}
@@ -38,9 +38,9 @@ type jsonReader struct {
 	problems problem.List
 }
 
-// value reads the next value. The error is a problem.List, or an error of the decoder.
-func (r *jsonReader) value(depth int) (*Node, error) {
-	n := &Node{Position: r.next()}
+// readValue reads the next value. The error is a problem.List, or an error of the decoder.
+func (r *jsonReader) readValue(depth int) (*Node, error) {
+	n := &Node{Position: r.nextPosition()}
 	r.nodes++
 	if depth > MaxDepth || r.nodes > MaxNodes {
 		return nil, errorAt(r.file, n.Line, n.Column, "more than %d levels or %d values", MaxDepth, MaxNodes)
@@ -56,7 +56,7 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 		}
 		return n, r.object(n, depth)
 	case json.Number:
-		n.Scalar, n.Text = number(token), token.String()
+		n.Scalar, n.Text = toInteger(token), token.String()
 		if f, ok := n.Scalar.(float64); ok && math.IsInf(f, 0) {
 			return nil, errorAt(r.file, n.Line, n.Column, "%.60q is not a finite number", n.Text)
 		}
@@ -66,9 +66,9 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 	return n, nil
 }
 
-// number returns an integer as an int64, because a float64 cannot represent all integers. Any other number becomes a
+// toInteger returns an integer as an int64, because a float64 cannot represent all integers. Any other number becomes a
 // float64.
-func number(n json.Number) any {
+func toInteger(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
 	}
@@ -79,7 +79,7 @@ func number(n json.Number) any {
 func (r *jsonReader) list(n *Node, depth int) error {
 	n.Kind = List
 	for r.decoder.More() {
-		item, err := r.value(depth + 1)
+		item, err := r.readValue(depth + 1)
 		if err != nil {
 			return err
 		}
@@ -93,13 +93,13 @@ func (r *jsonReader) object(n *Node, depth int) error {
 	n.Kind = Mapping
 	seen := map[string]problem.Position{}
 	for r.decoder.More() {
-		position := r.next()
+		position := r.nextPosition()
 		token, err := r.decoder.Token()
 		if err != nil {
 			return err
 		}
 		key, _ := token.(string)
-		value, err := r.value(depth + 1)
+		value, err := r.readValue(depth + 1)
 		if err != nil {
 			return err
 		}
@@ -119,15 +119,16 @@ func duplicateKey(p problem.Position, key string, first problem.Position) proble
 }
 
 func (r *jsonReader) end() error {
-	position := r.next()
+	position := r.nextPosition()
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
 		return errorAt(r.file, position.Line, position.Column, "text after the end of the document")
 	}
 	return nil
 }
 
-// next returns the position of the next token, and skips white space, commas and colons after the previous token.
-func (r *jsonReader) next() problem.Position {
+// nextPosition returns the position of the next token, and skips white space, commas and colons after the previous
+// token.
+func (r *jsonReader) nextPosition() problem.Position {
 	offset := int(r.decoder.InputOffset())
 	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
 		offset++
@@ -151,9 +152,9 @@ func (r *jsonReader) syntaxError(err error) error {
 	if conflict, ok := mergeConflict(r.file, r.text); ok {
 		position, message = conflict, conflictMessage
 	} else if errors.As(err, &syntax) {
-		position, message = r.next(), oneLine(syntax.Error())
+		position, message = r.nextPosition(), oneLine(syntax.Error())
 		if found := invalidCharacter.FindStringSubmatch(syntax.Error()); found != nil {
-			position, message = r.positionOf(found[1], found[2]), jsonMessage(found[1], found[2])
+			position, message = r.findInvalid(found[1], found[2]), jsonMessage(found[1], found[2])
 		}
 	}
 	return errorAt(r.file, position.Line, position.Column, "not JSON: %s", message)
@@ -161,14 +162,14 @@ func (r *jsonReader) syntaxError(err error) error {
 
 var invalidCharacter = regexp.MustCompile(`^invalid character ('.+'|'"')(?: (.*))?$`)
 
-// positionOf searches for the invalid character, because the decoder's offset can be before or after the character.
-func (r *jsonReader) positionOf(quoted, context string) problem.Position {
+// findInvalid searches for the invalid character, because the decoder's offset can be before or after the character.
+func (r *jsonReader) findInvalid(quoted, context string) problem.Position {
 	start := min(int(r.decoder.InputOffset()), len(r.text))
 	character, err := strconv.Unquote(quoted)
 	if at := strings.Index(string(r.text[start:]), character); err == nil && at >= 0 && !strings.HasPrefix(context, "in string") {
 		return r.position(start + at)
 	}
-	return r.next()
+	return r.nextPosition()
 }
 
 func jsonMessage(found, context string) string {

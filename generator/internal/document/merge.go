@@ -34,7 +34,7 @@ func (m *merger) node(base, over *Node) *Node {
 
 func (m *merger) mapping(base, over *Node) *Node {
 	merged := &Node{Position: base.Position, Kind: Mapping, Incomplete: base.Incomplete || over.Incomplete, removed: maps.Clone(base.removed)}
-	inBase, inOver := base.index(), over.index()
+	inBase, inOver := base.indexFields(), over.indexFields()
 	for _, f := range base.Fields {
 		switch change := inOver(f.Key); {
 		case change == nil:
@@ -45,7 +45,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 			}
 			merged.removed[f.Key] = change.Position
 		default:
-			merged.Fields = append(merged.Fields, m.field(f, *change))
+			merged.Fields = append(merged.Fields, m.mergeField(f, *change))
 		}
 	}
 	for _, f := range over.Fields {
@@ -61,9 +61,9 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// field merges the values of a key in two layers. If both values are mappings, the result has the position of the lower
-// value. For other values, the result has the position of the upper value.
-func (m *merger) field(base, over Field) Field {
+// mergeField merges the values of a key in two layers. If both values are mappings, the result has the position of the
+// lower value. For other values, the result has the position of the upper value.
+func (m *merger) mergeField(base, over Field) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
 		position = base.Position

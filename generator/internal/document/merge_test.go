@@ -6,19 +6,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// origins converts a node to Go values, and replaces each scalar by the position of the scalar.
-func origins(n *Node) any {
+// scalarPositions converts a node to Go values, and replaces each scalar by the position of the scalar.
+func scalarPositions(n *Node) any {
 	switch n.Kind {
 	case Mapping:
 		fields := map[string]any{}
 		for _, f := range n.Fields {
-			fields[f.Key] = origins(f.Value)
+			fields[f.Key] = scalarPositions(f.Value)
 		}
 		return fields
 	case List:
 		items := []any{}
 		for _, item := range n.Items {
-			items = append(items, origins(item))
+			items = append(items, scalarPositions(item))
 		}
 		return items
 	default:
@@ -87,9 +87,9 @@ func TestMerge(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			base, over := parsed(t, "base", tc.base), parsed(t, "over", tc.over)
-			before := origins(base)
+			before := scalarPositions(base)
 			merged, notes := Merge(base, over)
-			if diff := cmp.Diff(tc.want, origins(merged)); diff != "" {
+			if diff := cmp.Diff(tc.want, scalarPositions(merged)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			var got []string
@@ -99,7 +99,7 @@ func TestMerge(t *testing.T) {
 			if diff := cmp.Diff(tc.notes, got); diff != "" {
 				t.Errorf("notes: -want +got:\n%s", diff)
 			}
-			if diff := cmp.Diff(before, origins(base)); diff != "" {
+			if diff := cmp.Diff(before, scalarPositions(base)); diff != "" {
 				t.Errorf("Merge() changed the lower layer: -before +after:\n%s", diff)
 			}
 		})

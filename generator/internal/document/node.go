@@ -104,9 +104,9 @@ func (n *Node) Field(key string) *Field {
 	return nil
 }
 
-// index returns a function with the same result as Field. Each call of the returned function takes constant time, even
-// in a mapping with many fields.
-func (n *Node) index() func(key string) *Field {
+// indexFields returns a function with the same result as Field. Each call of the returned function takes constant time,
+// even in a mapping with many fields.
+func (n *Node) indexFields() func(key string) *Field {
 	if len(n.Fields) <= 16 { // a linear search is faster for few fields
 		return n.Field
 	}

@@ -67,7 +67,7 @@ func TestParseStreamReadsAsKubectl(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, documents[0].Plain(), numbers); diff != "" {
+		if diff := cmp.Diff(want, documents[0].Plain(), compareNumbers); diff != "" {
 			t.Errorf("%q: -kubectl +got:\n%s", text, diff)
 		}
 	}
@@ -75,13 +75,13 @@ func TestParseStreamReadsAsKubectl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]any{"true": 1, "8": 2, "no": 3}, documents[0].Plain(), numbers); diff != "" {
+	if diff := cmp.Diff(map[string]any{"true": 1, "8": 2, "no": 3}, documents[0].Plain(), compareNumbers); diff != "" {
 		t.Errorf("keys: -kubectl +got:\n%s", diff)
 	}
 }
 
-// numbers compares numbers by value, and ignores their Go types.
-var numbers = cmp.FilterValues(func(a, b any) bool { return isNumber(a) && isNumber(b) }, cmp.Comparer(func(a, b any) bool {
+// compareNumbers compares numbers by value, and ignores their Go types.
+var compareNumbers = cmp.FilterValues(func(a, b any) bool { return isNumber(a) && isNumber(b) }, cmp.Comparer(func(a, b any) bool {
 	return float(a) == float(b)
 }))
 

@@ -62,7 +62,7 @@ func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(version12.ReplaceAll(text, []byte("${1}1.1"))))
 	c := newConverter(name, text)
 	c.yaml11 = !single
-	documents, err := c.all(decoder, text, single)
+	documents, err := c.convertAll(decoder, text, single)
 	if single && err != nil {
 		return nil, err
 	}
@@ -72,8 +72,9 @@ func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
 	return documents, err
 }
 
-// all converts the documents of a text, without empty documents, and returns an error at the first unreadable document.
-func (c *converter) all(decoder *yaml.Decoder, text []byte, single bool) ([]*Node, error) {
+// convertAll converts the documents of a text, without empty documents, and returns an error at the first unreadable
+// document.
+func (c *converter) convertAll(decoder *yaml.Decoder, text []byte, single bool) ([]*Node, error) {
 	var documents []*Node
 	for count := 1; ; count++ {
 		var root yaml.Node
@@ -116,16 +117,16 @@ func newConverter(name string, text []byte) *converter {
 }
 
 func (c *converter) convert(y *yaml.Node, depth int) *Node {
-	n := &Node{Position: c.position(y)}
+	n := &Node{Position: c.nodePosition(y)}
 	c.nodes++
 	switch {
 	case c.stopped:
 	case depth > MaxDepth:
-		c.stop(n, "more than %d mappings and lists inside each other", MaxDepth)
+		c.reportLimit(n, "more than %d mappings and lists inside each other", MaxDepth)
 	case c.nodes > MaxNodes:
-		c.stop(n, "more than %d keys and values after aliases are expanded", MaxNodes)
+		c.reportLimit(n, "more than %d keys and values after aliases are expanded", MaxNodes)
 	case y.Kind == yaml.AliasNode:
-		return c.alias(n, y, depth)
+		return c.convertAlias(n, y, depth)
 	case y.Style&yaml.TaggedStyle != 0 && !supportedTags[y.ShortTag()]:
 		n.Unreadable = true
 		c.add(n.Position, "tag %s is not supported: write the value without it", message.Quote(y.Tag))
@@ -146,10 +147,10 @@ var supportedTags = map[string]bool{
 	"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!null": true, "!!timestamp": true, "!!map": true, "!!seq": true, "": true,
 }
 
-// alias converts the anchored value to which an alias refers, and gives the value the position of the alias.
-func (c *converter) alias(n *Node, y *yaml.Node, depth int) *Node {
+// convertAlias converts the anchored value to which an alias refers, and gives the value the position of the alias.
+func (c *converter) convertAlias(n *Node, y *yaml.Node, depth int) *Node {
 	if c.open[y.Alias] {
-		c.stop(n, "alias *%s is inside the value of its own anchor", message.Shorten(y.Value, 60))
+		c.reportLimit(n, "alias *%s is inside the value of its own anchor", message.Shorten(y.Value, 60))
 		return n
 	}
 	if c.outer == nil {
@@ -167,7 +168,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 	n.Kind = Mapping
 	seen := map[string]problem.Position{}
 	for i := 0; i+1 < len(y.Content); i += 2 {
-		key, position := y.Content[i], c.position(y.Content[i])
+		key, position := y.Content[i], c.nodePosition(y.Content[i])
 		if key.Kind != yaml.ScalarNode {
 			c.add(position, "want a plain key, got a mapping or list: if this file is a template, replace the placeholder by a value")
 			n.Unreadable = len(y.Content) == 2
@@ -219,13 +220,13 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	}
 }
 
-// stop reports that the text exceeds a limit. While an alias is expanded, the problem has the position of the
+// reportLimit reports that the text exceeds a limit. While an alias is expanded, the problem has the position of the
 // outermost alias.
-func (c *converter) stop(n *Node, format string, args ...any) {
+func (c *converter) reportLimit(n *Node, format string, args ...any) {
 	c.stopped = true
 	position := n.Position
 	if c.outer != nil {
-		position = c.position(c.outer)
+		position = c.nodePosition(c.outer)
 	}
 	c.add(position, format, args...)
 }
@@ -234,9 +235,9 @@ func (c *converter) add(p problem.Position, format string, args ...any) {
 	c.problems = append(c.problems, errorAt(p.File, p.Line, p.Column, format, args...)...)
 }
 
-// position returns the position of a node. If the parser places the node after the text, the result is the end of the
-// text.
-func (c *converter) position(y *yaml.Node) problem.Position {
+// nodePosition returns the position of a node. If the parser places the node after the text, the result is the end of
+// the text.
+func (c *converter) nodePosition(y *yaml.Node) problem.Position {
 	if y.Line > c.end.Line {
 		return c.end
 	}

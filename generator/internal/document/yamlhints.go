@@ -69,8 +69,8 @@ func misalignedKey(lines []string, at problem.Position) string {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// quote matches a double or single quote, but not an apostrophe inside a word.
-var quote = regexp.MustCompile(`"|\B'|'\B`)
+// quotePattern matches a double or single quote, but not an apostrophe inside a word.
+var quotePattern = regexp.MustCompile(`"|\B'|'\B`)
 
 // quoteHint names the nearest line above an error that has an odd number of quotes. A closing quote may be missing in
 // this line. If a closing quote is missing, the parser reports the error only at the next quote, which can be many
@@ -79,7 +79,7 @@ func quoteHint(text []byte, at problem.Position) string {
 	lines := strings.Split(string(text), "\n")
 	for i := min(at.Line, len(lines)) - 1; i >= 0; i-- {
 		line, _, _ := strings.Cut(" "+lines[i], " #")
-		if len(quote.FindAllString(line, -1))%2 == 1 {
+		if len(quotePattern.FindAllString(line, -1))%2 == 1 {
 			return fmt.Sprintf("; or is a quote not closed in line %d?", i+1)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// document describes a platform on OpenShift that Argo CD delivers. On OpenShift, a platform with Argo CD contains
-// objects of all kinds.
-const document = `
+// openshiftDocument describes a platform on OpenShift that Argo CD delivers. On OpenShift, a platform with Argo CD
+// contains objects of all kinds.
+const openshiftDocument = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: all}
@@ -25,7 +25,7 @@ spec:
 // TestArgoCDProjectAllowsGeneratedKinds checks that the Argo CD project allows exactly the kinds that trainyard
 // generates.
 func TestArgoCDProjectAllowsGeneratedKinds(t *testing.T) {
-	request := generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}}
+	request := generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(openshiftDocument)}}}
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)

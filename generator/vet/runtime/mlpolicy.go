@@ -12,8 +12,8 @@ import (
 // numNodes to the ReplicatedJob with the ancestor label.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
-	if number, ok := v.number(); ok && number > 1 && p.launcher.isSet() {
-		p.problem(v, "%d launchers start, and each runs mpirun: write 1, "+
+	if number, ok := v.readInteger(); ok && number > 1 && p.launcher.isSet() {
+		p.addProblem(v, "%d launchers start, and each runs mpirun: write 1, "+
 			"and put the default number of nodes into parallelism and completions of the ReplicatedJob node", number)
 	}
 }
@@ -24,9 +24,9 @@ func unsupportedMPI(p *pass) {
 	switch {
 	case !isText || name == "OpenMPI":
 	case name == "":
-		p.problem(v, "the API server admits an empty name, but Trainer then creates nothing for any TrainJob: write OpenMPI")
+		p.addProblem(v, "the API server admits an empty name, but Trainer then creates nothing for any TrainJob: write OpenMPI")
 	default:
-		p.problem(v, "the API server refuses %s, because Trainer writes host files for Open MPI only: "+
+		p.addProblem(v, "the API server refuses %s, because Trainer writes host files for Open MPI only: "+
 			"write OpenMPI, and if you use another MPI, convert /etc/mpi/hostfile in the launcher", message.Quote(name))
 	}
 }
@@ -52,14 +52,14 @@ func rootSSHKeys(p *pass) {
 		shown = keysPath + ", the default"
 	}
 	if strings.HasPrefix(p.keysDir()+"/", "/root/") {
-		p.problem(v, "if root runs ssh, ssh refuses the keys at %s because of their modes: "+
+		p.addProblem(v, "if root runs ssh, ssh refuses the keys at %s because of their modes: "+
 			"write a folder outside of /root, such as /home/mpiuser/.ssh, and run as another user", shown)
 	}
 	for _, job := range p.mpiJobs() {
 		for _, context := range []value{podSpec(job), mainContainer(job)} {
 			user := context.get("securityContext", "runAsUser")
-			if id, ok := user.number(); ok && id == 0 {
-				p.problem(user, "if root runs ssh, ssh refuses key files with the modes that Trainer sets, at every path: run as another user, such as 1000")
+			if id, ok := user.readInteger(); ok && id == 0 {
+				p.addProblem(user, "if root runs ssh, ssh refuses key files with the modes that Trainer sets, at every path: run as another user, such as 1000")
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func processCountIgnored(p *pass) {
 		return // generated runtimes let Trainer count the GPUs of each TrainJob on purpose
 	}
 	v := p.mpi.get("numProcPerNode")
-	number, ok := v.number()
+	number, ok := v.readInteger()
 	if gpus := gpusPerNode(p.runtime); gpus > 1 && (!v.isSet() || ok && number == 1) {
 		p.note(v, "%d processes start on each node, because Trainer replaces 1 with the number of GPUs: "+
 			"write %[1]d to confirm this number, and set numProcPerNode: 1 in TrainJobs that want one process", gpus)
@@ -80,17 +80,17 @@ func processCountIgnored(p *pass) {
 // gpusPerNode counts GPUs like Trainer, in the first ReplicatedJob that is called node or has the ancestor label.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
-	for _, job := range r.jobs.items() {
+	for _, job := range r.jobs.listItems() {
 		if c := mainContainer(job); c.isSet() && (job.name() == nodeName || isTrainer(job)) {
-			return cmp.Or(gpus(c.get("resources", "requests")), gpus(c.get("resources", "limits")))
+			return cmp.Or(countGPUs(c.get("resources", "requests")), countGPUs(c.get("resources", "limits")))
 		}
 	}
 	return 0
 }
 
-// gpus returns the amount of the resource with "gpu" in its name. If several resources match, Trainer chooses one at
-// random, and gpus returns the largest amount.
-func gpus(resources value) int {
+// countGPUs returns the amount of the resource with "gpu" in its name. If several resources match, Trainer chooses one
+// at random, and countGPUs returns the largest amount.
+func countGPUs(resources value) int {
 	most := 0
 	for _, v := range resources.fields() {
 		count, err := strconv.ParseUint(cmp.Or(v.text(), v.node.Text), 10, 31)

@@ -67,7 +67,7 @@ func TestVetPassesSimilarRuntimes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			report, err := Vet("good.yaml", []byte(tc.text(t)))
+			report, err := Vet("good.yaml", []byte(tc.applyEdits(t)))
 			if err != nil || report.Runtimes != 1 {
 				t.Fatalf("Vet() finds %d runtimes, %v", report.Runtimes, err)
 			}

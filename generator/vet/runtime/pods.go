@@ -14,14 +14,14 @@ func reservedVolume(p *pass) {
 		if job.name() == launcherName {
 			names, paths = append(names, "mpi-hostfile"), append(paths, hostfilePath)
 		}
-		for _, volume := range podSpec(job).get("volumes").items() {
+		for _, volume := range podSpec(job).get("volumes").listItems() {
 			if slices.Contains(names, volume.name()) {
-				p.problem(volume.get("name"), "Trainer replaces this volume with its own: give this volume another name, or remove it")
+				p.addProblem(volume.get("name"), "Trainer replaces this volume with its own: give this volume another name, or remove it")
 			}
 		}
-		for _, mount := range mainContainer(job).get("volumeMounts").items() {
+		for _, mount := range mainContainer(job).get("volumeMounts").listItems() {
 			if v := mount.get("mountPath"); v.text() != "" && slices.Contains(paths, path.Clean(v.text())) {
-				p.problem(v, "Trainer mounts its own volume at this path: write another path, or remove this mount")
+				p.addProblem(v, "Trainer mounts its own volume at this path: write another path, or remove this mount")
 			}
 		}
 	}
@@ -32,9 +32,9 @@ func reservedVolume(p *pass) {
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {
-	for _, variable := range mainContainer(p.launcher).get("env").items() {
+	for _, variable := range mainContainer(p.launcher).get("env").listItems() {
 		if name := variable.name(); slices.Contains(reservedVariables, name) {
-			p.problem(variable.get("name"), "Trainer silently replaces the value of %s: "+
+			p.addProblem(variable.get("name"), "Trainer silently replaces the value of %s: "+
 				"remove this variable, and put other settings into the command or into the configuration files of Open MPI", name)
 		}
 	}
@@ -43,19 +43,19 @@ func reservedVariable(p *pass) {
 func brokenHostNames(p *pass) {
 	network := p.jobSet.get("network")
 	if v := network.get("publishNotReadyAddresses"); v.isFalse() {
-		p.problem(v, "ranks cannot find each other while they start, because a pod has no DNS name before it is ready: write true")
+		p.addProblem(v, "ranks cannot find each other while they start, because a pod has no DNS name before it is ready: write true")
 	}
 	if v := network.get("enableDNSHostnames"); v.isFalse() {
-		p.problem(v, "with false, the pods do not have the DNS names that the host file contains: write true")
+		p.addProblem(v, "with false, the pods do not have the DNS names that the host file contains: write true")
 	}
 	if v := network.get("subdomain"); v.text() != "" {
-		p.problem(v, "all TrainJobs of a namespace need a Service with this name, but only one of them can create it: "+
+		p.addProblem(v, "all TrainJobs of a namespace need a Service with this name, but only one of them can create it: "+
 			"remove subdomain, so that each TrainJob gets its own name")
 	}
 }
 
 func inheritedLauncherArgs(p *pass) {
-	if v := mainContainer(p.launcher).get("args"); len(v.items()) > 0 {
+	if v := mainContainer(p.launcher).get("args"); len(v.listItems()) > 0 {
 		p.note(v, "a TrainJob that sets a command but no args runs its command with these args: move all args into command")
 	}
 }
@@ -85,7 +85,7 @@ func coreBinding(p *pass) {
 // configures reports whether a container sets one of the variables, or has one of the options in its command or args.
 func configures(c value, variables []string, options ...string) bool {
 	isSet := func(name string) bool { return c.get("env").named(name).isSet() }
-	words := strings.Join(append(c.get("command").texts(), c.get("args").texts()...), " ")
+	words := strings.Join(append(c.get("command").listTexts(), c.get("args").listTexts()...), " ")
 	isGiven := func(option string) bool { return strings.Contains(words, option) }
 	return slices.ContainsFunc(variables, isSet) || slices.ContainsFunc(options, isGiven)
 }

@@ -14,12 +14,12 @@ func missingLauncher(p *pass) {
 	}
 	for _, job := range p.otherJobs() {
 		if isTrainer(job) {
-			p.problem(job.get("name"), "%s cannot reach any host, because Trainer gives the host file only to a ReplicatedJob called launcher: "+
+			p.addProblem(job.get("name"), "%s cannot reach any host, because Trainer gives the host file only to a ReplicatedJob called launcher: "+
 				"name this ReplicatedJob launcher", message.Quote(job.name()))
 			return
 		}
 	}
-	p.problem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add a ReplicatedJob called launcher that runs mpirun")
+	p.addProblem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add a ReplicatedJob called launcher that runs mpirun")
 }
 
 // missingNode finds runtimes with a launcher but without nodes. A runtime without nodes works only for TrainJobs with
@@ -29,7 +29,7 @@ func missingNode(p *pass) {
 		return
 	}
 	if others := p.otherJobs(); len(others) > 0 {
-		p.problem(others[0].get("name"), "no rank ever runs on %s, because Trainer puts only launcher and node into the host file: "+
+		p.addProblem(others[0].get("name"), "no rank ever runs on %s, because Trainer puts only launcher and node into the host file: "+
 			"name this ReplicatedJob node", message.Quote(others[0].name()))
 		return
 	}
@@ -44,33 +44,33 @@ func wrongContainerName(p *pass) {
 			continue
 		}
 		v := podSpec(job).get("containers")
-		if containers := v.items(); len(containers) == 1 {
+		if containers := v.listItems(); len(containers) == 1 {
 			v = containers[0].get("name")
 		}
-		p.problem(v, "%s has no container called node, the only one in which Trainer mounts keys and host file and sets the environment: "+
+		p.addProblem(v, "%s has no container called node, the only one in which Trainer mounts keys and host file and sets the environment: "+
 			"call its main container node", job.name())
 	}
 }
 
 func wrongAncestorLabel(p *pass) {
 	if p.launcher.isSet() && !isTrainer(p.launcher) {
-		p.problem(stepLabel(p.launcher), "image, command and args of a TrainJob do not reach the launcher without this label: "+
+		p.addProblem(stepLabel(p.launcher), "image, command and args of a TrainJob do not reach the launcher without this label: "+
 			"label its Job template %s: trainer", ancestorLabel)
 	}
 	if isTrainer(p.node) {
-		p.problem(stepLabel(p.node), "the command of a TrainJob replaces sshd on the nodes, because all pods with this label run that command: "+
+		p.addProblem(stepLabel(p.node), "the command of a TrainJob replaces sshd on the nodes, because all pods with this label run that command: "+
 			"label only the launcher")
 	}
 }
 
 func wrongReplicaCount(p *pass) {
 	v := p.launcher.get("replicas")
-	if number, ok := v.number(); ok && number != 1 {
-		p.problem(v, "the cluster refuses every number of launchers except one: write 1")
+	if number, ok := v.readInteger(); ok && number != 1 {
+		p.addProblem(v, "the cluster refuses every number of launchers except one: write 1")
 	}
 	v = p.node.get("replicas")
-	if number, ok := v.number(); ok && number > 1 {
-		p.problem(v, "all replicas except the first stay idle, because the host file does not list their pods: "+
+	if number, ok := v.readInteger(); ok && number > 1 {
+		p.addProblem(v, "all replicas except the first stay idle, because the host file does not list their pods: "+
 			"write 1, and put the number of nodes into parallelism and completions")
 	}
 }
@@ -83,30 +83,30 @@ func wrongSuccessPolicy(p *pass) {
 	}
 	policy := p.jobSet.get("successPolicy")
 	targets, isAny := policy.get("targetReplicatedJobs"), policy.get("operator").text() == "Any"
-	names := targets.texts()
+	names := targets.listTexts()
 	node := slices.Index(names, nodeName)
 	switch {
 	case isAny && len(names) == 0:
 	case len(names) == 0:
-		p.problem(targets, "the TrainJob waits for every ReplicatedJob, and sshd on the nodes never ends: write targetReplicatedJobs: [launcher]")
+		p.addProblem(targets, "the TrainJob waits for every ReplicatedJob, and sshd on the nodes never ends: write targetReplicatedJobs: [launcher]")
 	case !slices.Contains(names, launcherName):
-		p.problem(targets, "the TrainJob does not wait for mpirun, which runs on the launcher: write [launcher]")
+		p.addProblem(targets, "the TrainJob does not wait for mpirun, which runs on the launcher: write [launcher]")
 	case node >= 0 && !isAny:
-		p.problem(targets.items()[node], "the TrainJob waits for sshd on the nodes, which never ends: leave node out")
+		p.addProblem(targets.listItems()[node], "the TrainJob waits for sshd on the nodes, which never ends: leave node out")
 	}
 }
 
 func impossibleDependency(p *pass) {
 	earlier := map[string]bool{}
-	for i, job := range p.jobs.items() {
+	for i, job := range p.jobs.listItems() {
 		dependencies := job.get("dependsOn")
 		switch {
 		case i > 0:
-			for _, dependency := range dependencies.items() {
+			for _, dependency := range dependencies.listItems() {
 				p.checkDependency(job, dependency, earlier)
 			}
-		case len(dependencies.items()) > 0:
-			p.problem(dependencies, "JobSet refuses dependencies of the first ReplicatedJob: list this ReplicatedJob after the ReplicatedJobs on which it depends")
+		case len(dependencies.listItems()) > 0:
+			p.addProblem(dependencies, "JobSet refuses dependencies of the first ReplicatedJob: list this ReplicatedJob after the ReplicatedJobs on which it depends")
 		}
 		earlier[job.name()] = true
 	}
@@ -119,12 +119,12 @@ func (p *pass) checkDependency(job, dependency value, earlier map[string]bool) {
 	waitsForEnd := p.mpi.isSet() && status.text() == "Complete"
 	switch {
 	case isText && !earlier[name]:
-		p.problem(target, "JobSet refuses the dependency or waits forever, because %s is not listed before %s: "+
+		p.addProblem(target, "JobSet refuses the dependency or waits forever, because %s is not listed before %s: "+
 			"name an earlier ReplicatedJob, or change the order", message.Quote(name), message.Quote(job.name()))
 	case waitsForEnd && name == nodeName:
-		p.problem(status, "%s never starts, because sshd on the nodes never ends: write Ready", message.Quote(job.name()))
+		p.addProblem(status, "%s never starts, because sshd on the nodes never ends: write Ready", message.Quote(job.name()))
 	case waitsForEnd && name == launcherName && job.name() == nodeName:
-		p.problem(status, "the nodes start only when mpirun has ended, and mpirun waits for the nodes: remove this dependency")
+		p.addProblem(status, "the nodes start only when mpirun has ended, and mpirun waits for the nodes: remove this dependency")
 	}
 }
 

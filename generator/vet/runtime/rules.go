@@ -15,8 +15,8 @@ var (
 		doc: "Trainer 2.3 has no field with this name, so the setting has no effect"}
 )
 
-// rules lists every trap, grouped by subject.
-var rules = []rule{
+// trapRules lists every trap, grouped by subject.
+var trapRules = []rule{
 	wrongType,
 	unknownField,
 

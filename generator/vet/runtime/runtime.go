@@ -69,7 +69,7 @@ func (r runtime) mpiJobs() []value {
 // otherJobs returns the ReplicatedJobs that are neither launcher, node nor initializer.
 func (r runtime) otherJobs() []value {
 	var jobs []value
-	for _, job := range r.jobs.items() {
+	for _, job := range r.jobs.listItems() {
 		isInitializer := strings.HasSuffix(stepLabel(job).text(), "-initializer")
 		if name := job.name(); name != launcherName && name != nodeName && !isInitializer {
 			jobs = append(jobs, job)

@@ -18,13 +18,13 @@ func gangDeadlock(p *pass) {
 		return
 	}
 	const deadlock = "no pod ever starts, because the first pods wait in the scheduler for the whole gang of podGroupPolicy: %s"
-	for _, job := range p.jobs.items() {
-		if dependencies := job.get("dependsOn"); len(dependencies.items()) > 0 {
-			p.problem(dependencies, deadlock, "leave out dependsOn, or podGroupPolicy")
+	for _, job := range p.jobs.listItems() {
+		if dependencies := job.get("dependsOn"); len(dependencies.listItems()) > 0 {
+			p.addProblem(dependencies, deadlock, "leave out dependsOn, or podGroupPolicy")
 		}
 	}
 	if order := p.jobSet.get("startupPolicy", "startupPolicyOrder"); order.text() == "InOrder" {
-		p.problem(order, deadlock, "write AnyOrder, or leave out podGroupPolicy")
+		p.addProblem(order, deadlock, "write AnyOrder, or leave out podGroupPolicy")
 	}
 }
 
@@ -32,9 +32,9 @@ func missingSchedulerName(p *pass) {
 	if len(gangSchedulers(p.runtime)) == 0 {
 		return
 	}
-	for _, job := range p.jobs.items() {
+	for _, job := range p.jobs.listItems() {
 		if v := podSpec(job).get("schedulerName"); v.text() == "" {
-			p.problem(v, "the default scheduler ignores the PodGroup that podGroupPolicy creates: "+
+			p.addProblem(v, "the default scheduler ignores the PodGroup that podGroupPolicy creates: "+
 				"set schedulerName in the pod template to the name of the gang scheduler")
 		}
 	}
@@ -42,6 +42,6 @@ func missingSchedulerName(p *pass) {
 
 func twoGangSchedulers(p *pass) {
 	if schedulers := gangSchedulers(p.runtime); len(schedulers) > 1 {
-		p.problem(schedulers[1], "Trainer creates one PodGroup for coscheduling and one for volcano, but a pod has only one scheduler: remove one of these two fields")
+		p.addProblem(schedulers[1], "Trainer creates one PodGroup for coscheduling and one for volcano, but a pod has only one scheduler: remove one of these two fields")
 	}
 }

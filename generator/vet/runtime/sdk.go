@@ -6,7 +6,7 @@ import "strings"
 // node in a ReplicatedJob with an ancestor label.
 // Source: get_container_devices in kubeflow/trainer/backends/kubernetes/utils.py of the Kubeflow SDK 0.4.
 func unknownDeviceLimit(p *pass) {
-	for _, job := range p.jobs.items() {
+	for _, job := range p.jobs.listItems() {
 		if c := mainContainer(job); c.isSet() && stepLabel(job).isSet() {
 			p.checkDevice(c.get("resources", "limits"))
 			return
@@ -28,9 +28,9 @@ func (p *pass) checkDevice(limits value) {
 	}
 	switch {
 	case migs > 1:
-		p.problem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows only one kind of MIG device: keep one of these %d", migs)
+		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows only one kind of MIG device: keep one of these %d", migs)
 	case limits.isSet() && migs == 0 && !known:
-		p.problem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK knows none of these devices: "+
+		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK knows none of these devices: "+
 			"add cpu, or leave limits out")
 	}
 }

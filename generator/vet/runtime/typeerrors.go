@@ -37,7 +37,7 @@ func (p *pass) compare(v value, t reflect.Type) {
 	case kind == reflect.Map && v.node.Kind == document.Mapping:
 		p.compareAll(v.fields(), t.Elem())
 	case kind == reflect.Slice && v.node.Kind == document.List:
-		p.compareAll(v.items(), t.Elem())
+		p.compareAll(v.listItems(), t.Elem())
 	default:
 		p.compareScalar(v, t)
 	}
@@ -96,7 +96,7 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 func (p *pass) compareScalar(v value, t reflect.Type) {
 	if !decodes(v.node, t) {
 		p.rule = wrongType
-		p.problem(v, "the API server refuses %s here: write %s", problem.Describe(v.node.Plain()), wanted(t))
+		p.addProblem(v, "the API server refuses %s here: write %s", problem.Describe(v.node.Plain()), wanted(t))
 		p.wrongTypes[pathKey(v.path)] = true
 	}
 }

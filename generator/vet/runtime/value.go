@@ -17,9 +17,9 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// child returns the value n, which is at the given step below v. A scalar has its own position, and any other value has
-// the position in the argument at.
-func (v value) child(step string, n *document.Node, at problem.Position) value {
+// childValue returns the value n, which is at the given step below v. A scalar has its own position, and any other
+// value has the position in the argument at.
+func (v value) childValue(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
 	}
@@ -32,9 +32,9 @@ func (v value) isSet() bool { return !v.node.Empty() }
 func (v value) get(keys ...string) value {
 	for _, key := range keys {
 		if f := v.node.Field(key); f != nil {
-			v = v.child(key, f.Value, f.Position)
+			v = v.childValue(key, f.Value, f.Position)
 		} else {
-			v = v.child(key, &document.Node{}, v.at)
+			v = v.childValue(key, &document.Node{}, v.at)
 		}
 	}
 	return v
@@ -43,32 +43,32 @@ func (v value) get(keys ...string) value {
 func (v value) fields() []value {
 	all := make([]value, len(v.node.Fields))
 	for i, f := range v.node.Fields {
-		all[i] = v.child(f.Key, f.Value, f.Position)
+		all[i] = v.childValue(f.Key, f.Value, f.Position)
 	}
 	return all
 }
 
-// items returns the items of a list. The path of an item ends with the item's name, or with its index if the item has
-// no name.
-func (v value) items() []value {
+// listItems returns the items of a list. The path of an item ends with the item's name, or with its index if the item
+// has no name.
+func (v value) listItems() []value {
 	all := make([]value, len(v.node.Items))
 	for i, n := range v.node.Items {
 		step := strconv.Itoa(i)
 		if name := n.Get("name").AsString(); name != "" {
 			step = name
 		}
-		all[i] = v.child(step, n, n.Position)
+		all[i] = v.childValue(step, n, n.Position)
 	}
 	return all
 }
 
 func (v value) named(name string) value {
-	for _, item := range v.items() {
+	for _, item := range v.listItems() {
 		if item.name() == name {
 			return item
 		}
 	}
-	return v.child(name, &document.Node{}, v.at)
+	return v.childValue(name, &document.Node{}, v.at)
 }
 
 func (v value) key() string { return v.path[len(v.path)-1] }
@@ -77,8 +77,8 @@ func (v value) name() string { return v.node.Get("name").AsString() }
 
 func (v value) text() string { return v.node.AsString() }
 
-// texts returns the strings of a list. An item of another type becomes "".
-func (v value) texts() []string {
+// listTexts returns the strings of a list. An item of another type becomes "".
+func (v value) listTexts() []string {
 	all := make([]string, len(v.node.Items))
 	for i, item := range v.node.Items {
 		all[i] = item.AsString()
@@ -86,8 +86,8 @@ func (v value) texts() []string {
 	return all
 }
 
-// number returns an integer, which can be written as 2 or 2.0.
-func (v value) number() (number int64, ok bool) {
+// readInteger returns an integer, which can be written as 2 or 2.0.
+func (v value) readInteger() (number int64, ok bool) {
 	switch scalar := v.node.Scalar.(type) {
 	case int64:
 		return scalar, true

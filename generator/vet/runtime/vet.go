@@ -73,7 +73,7 @@ func runtimesIn(v value) []value {
 		return nil
 	}
 	var found []value
-	for _, item := range v.get("items").items() {
+	for _, item := range v.get("items").listItems() {
 		found = append(found, runtimesIn(item)...)
 	}
 	return found
@@ -82,7 +82,7 @@ func runtimesIn(v value) []value {
 // Traps returns all traps, ordered by name.
 func Traps() []Trap {
 	var traps []Trap
-	for _, r := range rules {
+	for _, r := range trapRules {
 		traps = append(traps, Trap{Name: r.name, Doc: r.doc})
 	}
 	slices.SortFunc(traps, func(a, b Trap) int { return strings.Compare(a.Name, b.Name) })
@@ -100,7 +100,7 @@ type pass struct {
 func vetRuntime(v value, report *Report) {
 	p := &pass{runtime: newRuntime(v), wrongTypes: map[string]bool{}, report: report}
 	p.checkTypes()
-	for _, r := range rules {
+	for _, r := range trapRules {
 		if r.check != nil && (!r.mpi || p.mpi.isSet()) {
 			p.rule = r
 			r.check(p)
@@ -108,9 +108,9 @@ func vetRuntime(v value, report *Report) {
 	}
 }
 
-// problem reports a value that breaks jobs, or that the cluster refuses. The message names the effect, then its cause,
-// then what to write instead.
-func (p *pass) problem(v value, format string, args ...any) {
+// addProblem reports a value that breaks jobs, or that the cluster refuses. The message names the effect, then its
+// cause, then what to write instead.
+func (p *pass) addProblem(v value, format string, args ...any) {
 	p.add(&p.report.Problems, v, fmt.Sprintf(format, args...))
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// good is a runtime without problems or notes.
-const good = `# Open MPI on two nodes.
+// goodRuntime is a runtime without problems or notes.
+const goodRuntime = `# Open MPI on two nodes.
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: ClusterTrainingRuntime
 metadata:
@@ -96,7 +96,7 @@ spec:
 `
 
 func TestVetPassesGoodRuntimes(t *testing.T) {
-	for name, text := range map[string]string{"MPI": good, "no MPI": plainGood, "both": good + "---\n" + plainGood} {
+	for name, text := range map[string]string{"MPI": goodRuntime, "no MPI": plainGood, "both": goodRuntime + "---\n" + plainGood} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Vet("good.yaml", []byte(text))
 			want := Report{Runtimes: strings.Count(text, "apiVersion")}
@@ -107,8 +107,8 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 	}
 }
 
-// mark stands before each value that Vet must report.
-const mark = "»"
+// findingMark stands before each value that Vet must report.
+const findingMark = "»"
 
 type edited struct {
 	base  string   // the runtime to edit; good if empty
@@ -118,12 +118,12 @@ type edited struct {
 	says  string   // a part of the first message, for rules with several messages
 }
 
-// text applies the edits. The old text of each edit must occur exactly once.
-func (b edited) text(t testing.TB) string {
+// applyEdits applies the edits. The old text of each edit must occur exactly once.
+func (b edited) applyEdits(t testing.TB) string {
 	t.Helper()
 	text := b.base
 	if text == "" {
-		text = good
+		text = goodRuntime
 	}
 	for i := 0; i < len(b.edits); i += 2 {
 		if n := strings.Count(text, b.edits[i]); n != 1 {
@@ -138,7 +138,7 @@ func (b edited) text(t testing.TB) string {
 func unmark(text string) (plain string, places []string) {
 	var b strings.Builder
 	for rest := text; ; {
-		before, after, found := strings.Cut(rest, mark)
+		before, after, found := strings.Cut(rest, findingMark)
 		b.WriteString(before)
 		if !found {
 			return b.String(), places
@@ -150,15 +150,15 @@ func unmark(text string) (plain string, places []string) {
 	}
 }
 
-// form matches a message: the rule, the effect and its cause, and what to write instead.
-var form = regexp.MustCompile(`^([a-z0-9-]+): [^:].+: .+[^.]$`)
+// messageForm matches a message: the rule, the effect and its cause, and what to write instead.
+var messageForm = regexp.MustCompile(`^([a-z0-9-]+): [^:].+: .+[^.]$`)
 
 func summary(t *testing.T, p problem.Problem) string {
 	t.Helper()
-	m := form.FindStringSubmatch(p.Message)
+	m := messageForm.FindStringSubmatch(p.Message)
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	if m == nil || strings.ContainsFunc(p.String(), unprintable) {
-		t.Errorf("message %q does not match %s, or is not printable", p.Message, form)
+		t.Errorf("message %q does not match %s, or is not printable", p.Message, messageForm)
 		return p.String()
 	}
 	return fmt.Sprintf("%s: %s at %s", p.Position, m[1], p.Path)
@@ -176,7 +176,7 @@ func summaries(t *testing.T, list problem.List) []string {
 func TestVetFindsTraps(t *testing.T) {
 	for name, tc := range allTraps() {
 		t.Run(name, func(t *testing.T) {
-			text, places := unmark(tc.text(t))
+			text, places := unmark(tc.applyEdits(t))
 			report, err := Vet("bad.yaml", []byte(text))
 			if err != nil {
 				t.Fatalf("Vet(): %v", err)
@@ -212,7 +212,7 @@ func TestMPIRulesNeedMPI(t *testing.T) {
 	policy := regexp.MustCompile(`\bmpi:`)
 	for name, tc := range allTraps() {
 		t.Run(name, func(t *testing.T) {
-			text, _ := unmark(tc.text(t))
+			text, _ := unmark(tc.applyEdits(t))
 			report, err := Vet("bad.yaml", []byte(policy.ReplaceAllString(text, "flux:")))
 			if err != nil {
 				t.Fatalf("Vet(): %v", err)
@@ -275,7 +275,7 @@ func TestVetReadsStreamsAndLists(t *testing.T) {
 			[]string{"a.json:1:1: missing-framework-label at metadata.labels.\"trainer.kubeflow.org/framework\"", "a.json:2:23: wrong-type at spec.template"},
 		},
 		"problems in the order of the text": {
-			"a.yaml", strings.Replace(good, "numNodes: 1", "numNodes: 2", 1) + "---\n" + strings.Replace(good, "replicas: 1\n        template:\n          metadata", "replicas: 2\n        template:\n          metadata", 1), true, 2,
+			"a.yaml", strings.Replace(goodRuntime, "numNodes: 1", "numNodes: 2", 1) + "---\n" + strings.Replace(goodRuntime, "replicas: 1\n        template:\n          metadata", "replicas: 2\n        template:\n          metadata", 1), true, 2,
 			[]string{"a.yaml:9:15: many-launchers at spec.mlPolicy.numNodes", "a.yaml:80:19: wrong-replica-count at spec.template.spec.replicatedJobs.launcher.replicas"},
 		},
 	}
@@ -303,7 +303,7 @@ func TestVetReportsSyntaxErrors(t *testing.T) {
 	}{
 		"not YAML":                 {"a: [", false, "a.yaml:1:4: not YAML"},
 		"not YAML after a runtime": {plainGood + "---\na: [", true, "not YAML"},
-		"a key that is set twice":  {strings.Replace(good, "kind:", "kind: X\nkind:", 1), false, `a.yaml:4:1: key "kind" is already set at line 3`},
+		"a key that is set twice":  {strings.Replace(goodRuntime, "kind:", "kind: X\nkind:", 1), false, `a.yaml:4:1: key "kind" is already set at line 3`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func (r *caseReader) readCase(n *document.Node) {
 	before := len(r.problems)
 	r.checkKeys(n, caseKeys)
 	c := cases.Case{Name: r.text(n, "name"), Tenant: r.text(n, "tenant"), User: r.text(n, "user"), Says: r.text(n, "says")}
-	c.Before, c.TrainJob, c.NamespaceLabels = r.mapping(n, "before"), r.mapping(n, "trainJob"), r.labels(n.Get("namespaceLabels"))
+	c.Before, c.TrainJob, c.NamespaceLabels = r.mapping(n, "before"), r.mapping(n, "trainJob"), r.readLabels(n.Get("namespaceLabels"))
 	c.Admitted, c.Refused = r.boolean(n, "admitted"), r.rules(n.Get("refused"))
 	if len(r.problems) == before {
 		r.checkComplete(n, c)
@@ -120,8 +120,8 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	}
 }
 
-// labels reads a mapping of texts. If the mapping is missing, labels returns nil.
-func (r *caseReader) labels(n *document.Node) map[string]string {
+// readLabels reads a mapping of texts. If the mapping is missing, readLabels returns nil.
+func (r *caseReader) readLabels(n *document.Node) map[string]string {
 	if n == nil {
 		return nil
 	}

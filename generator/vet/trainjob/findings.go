@@ -66,8 +66,8 @@ func (f *findings) add(environment string, p problem.Problem) {
 	}
 }
 
-// list returns the problems. If only some environments have a problem, its message names these environments.
-func (f *findings) list() problem.List {
+// listProblems returns the problems. If only some environments have a problem, its message names these environments.
+func (f *findings) listProblems() problem.List {
 	for i, p := range f.problems {
 		if environments := f.foundIn[p]; len(environments) < f.environments {
 			f.problems[i].Message += " (in environment " + strings.Join(environments, ", ") + ")"

@@ -120,8 +120,8 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 			return err
 		}
 	}
-	r.Invalid, r.Denied = append(r.Invalid, invalid.list()...), append(r.Denied, denied.list()...)
-	for _, p := range unenforced.list() {
+	r.Invalid, r.Denied = append(r.Invalid, invalid.listProblems()...), append(r.Denied, denied.listProblems()...)
+	for _, p := range unenforced.listProblems() {
 		p.Message += "; the cluster does not refuse it, because spec.admission.enforce is none"
 		r.Unenforced = append(r.Unenforced, p)
 	}

@@ -82,15 +82,15 @@ func TestVetReportsPositions(t *testing.T) {
 			if err != nil || got.TrainJobs != 1 {
 				t.Fatalf("Vet() = %+v, %v, want one TrainJob", got, err)
 			}
-			if diff := cmp.Diff([]string{tc.invalid, tc.denied}, []string{summary(got.Invalid), summary(got.Denied)}); diff != "" {
+			if diff := cmp.Diff([]string{tc.invalid, tc.denied}, []string{summarize(got.Invalid), summarize(got.Denied)}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-// summary returns the positions and rules of problems, and checks that all messages are printable.
-func summary(problems problem.List) string {
+// summarize returns the positions and rules of problems, and checks that all messages are printable.
+func summarize(problems problem.List) string {
 	var all []string
 	for _, p := range problems {
 		if strings.ContainsAny(p.String(), "\x1b\n") {
@@ -127,7 +127,7 @@ func TestOneTrainJobWithoutRules(t *testing.T) {
 	if err != nil || got.TrainJobs != 2 {
 		t.Fatalf("Vet() = %+v, %v, want two TrainJobs", got, err)
 	}
-	if diff := cmp.Diff([]string{"3:1 wrong-namespace", "13:23 node-limit"}, []string{summary(got.Invalid), summary(got.Denied)}); diff != "" {
+	if diff := cmp.Diff([]string{"3:1 wrong-namespace", "13:23 node-limit"}, []string{summarize(got.Invalid), summarize(got.Denied)}); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
