@@ -15,8 +15,8 @@ const (
 	TrainJobKind = "TrainJob"
 )
 
-// somebody is the user who submits a TrainJob if the case names no user.
-const somebody = "somebody"
+// defaultUser is the user who submits a TrainJob if the case names no user.
+const defaultUser = "somebody"
 
 // Case is a TrainJob and its expected result.
 type Case struct {
@@ -43,12 +43,12 @@ type Case struct {
 // Completed returns the case with defaults for all optional fields, and with whole numbers as integers.
 func (c Case) Completed() Case {
 	if c.User == "" {
-		c.User = somebody
+		c.User = defaultUser
 	}
 	c.Before, _ = wholeNumbers(c.Before).(map[string]any)
 	c.TrainJob, _ = wholeNumbers(c.TrainJob).(map[string]any)
 	for _, job := range []map[string]any{c.Before, c.TrainJob} {
-		complete(job, c.Tenant)
+		setDefaults(job, c.Tenant)
 	}
 	return c
 }
@@ -72,8 +72,8 @@ func wholeNumbers(value any) any {
 	return value
 }
 
-// complete sets the defaults of the API server, and the fields that every TrainJob needs.
-func complete(job map[string]any, tenant string) {
+// setDefaults sets the defaults of the API server, and the fields that every TrainJob needs.
+func setDefaults(job map[string]any, tenant string) {
 	if job == nil {
 		return
 	}

@@ -10,22 +10,22 @@ type ruleCase struct {
 	rule             Rule
 	data             map[string]string // parameters, by default limits
 	only             string            // versions of Trainer, by default all
-	accepts, refuses []submitted
+	accepts, refuses []submittedJob
 	at, says         string // each denial has a path with the prefix at, and a message that contains says
 }
 
-func specs(texts ...string) []submitted {
-	var all []submitted
+func specs(texts ...string) []submittedJob {
+	var all []submittedJob
 	for _, text := range texts {
-		all = append(all, submitted{spec: text})
+		all = append(all, submittedJob{spec: text})
 	}
 	return all
 }
 
-func pods(texts ...string) []submitted {
-	var all []submitted
+func pods(texts ...string) []submittedJob {
+	var all []submittedJob
 	for _, text := range texts {
-		all = append(all, submitted{pod: text})
+		all = append(all, submittedJob{pod: text})
 	}
 	return all
 }
@@ -44,18 +44,18 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{runtimeRef: {name: mpi, kind: TrainingRuntime}}`, `{runtimeRef: {name: mpi, apiGroup: acme.example}}`),
 	},
 	"runtimes of the tenant with a grant": {
-		rule: RuleUnlistedRuntime, data: with("ownRuntimes", "true"), at: "spec.runtimeRef", says: "name",
+		rule: RuleUnlistedRuntime, data: limitsWith("ownRuntimes", "true"), at: "spec.runtimeRef", says: "name",
 		accepts: specs(`{runtimeRef: {name: own, kind: TrainingRuntime}, trainer: {image: any, numNodes: 3}}`),
 		refuses: specs(`{runtimeRef: {name: own}}`, `{runtimeRef: {name: own, kind: Other}}`, `{runtimeRef: {name: own, kind: TrainingRuntime, apiGroup: acme.example}}`),
 	},
 	"runtimes of the tenant have the platform's ceilings": {
-		rule: RuleNodeLimit, data: with("ownRuntimes", "true"), at: "spec.trainer.numNodes", says: "want 1 to 3",
+		rule: RuleNodeLimit, data: limitsWith("ownRuntimes", "true"), at: "spec.trainer.numNodes", says: "want 1 to 3",
 		refuses: specs(`{runtimeRef: {name: own, kind: TrainingRuntime}, trainer: {numNodes: 4}}`),
 	},
 	"length of names": {
 		rule: RuleJobNameLength, at: "metadata.name", says: "at most 44",
-		accepts: []submitted{{metadata: "{name: " + strings.Repeat("a", 44) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 39) + "}"}},
-		refuses: []submitted{{metadata: "{name: " + strings.Repeat("a", 45) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 90) + "}"}},
+		accepts: []submittedJob{{metadata: "{name: " + strings.Repeat("a", 44) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 39) + "}"}},
+		refuses: []submittedJob{{metadata: "{name: " + strings.Repeat("a", 45) + "}"}, {metadata: "{generateName: " + strings.Repeat("a", 90) + "}"}},
 	},
 	"allowed fields": {
 		rule: RuleDisallowedField, at: "spec", says: "leave it out",
@@ -89,13 +89,13 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{trainer: {numProcPerNode: auto}}`, `{trainer: {numProcPerNode: "2"}}`),
 	},
 	"default number of processes": {
-		rule: RuleProcessLimit, data: with("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got no number, so Trainer starts one process for each GPU, 5",
+		rule: RuleProcessLimit, data: limitsWith("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got no number, so Trainer starts one process for each GPU, 5",
 		accepts: specs(`{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 4}}}}`, `{trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 5000m}}}}`),
 	},
 	"number of processes of the runtime": {
-		rule: RuleProcessLimit, data: with("team-mpi.maxGPUsPerNode", "100"), at: "spec",
+		rule: RuleProcessLimit, data: limitsWith("team-mpi.maxGPUsPerNode", "100"), at: "spec",
 		accepts: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`),
 		refuses: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {numProcPerNode: 5}}`),
 	},
@@ -129,15 +129,15 @@ var cases = map[string]ruleCase{
 		refuses: append(specs(`{trainer: {args: ["`+strings.Repeat("x", 131070)+`"]}}`, `{trainer: {args: ["`+strings.Repeat(`\"`, 65530)+`"]}}`,
 			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}}`,
 			`{trainer: {args: ["`+strings.Repeat("<", 21900)+`"]}}`),
-			submitted{metadata: `{name: a, annotations: {a: ` + strings.Repeat("x", 131070) + `}}`}),
+			submittedJob{metadata: `{name: a, annotations: {a: ` + strings.Repeat("x", 131070) + `}}`}),
 	},
 	"many fields": {
 		rule: RuleOversizedJob, at: "spec", says: "1000 fields",
-		accepts: []submitted{{metadata: `{name: a, labels: {` + numbered(900, "a%d: b") + `}}`}},
-		refuses: append(specs(`{trainer: {resourcesPerNode: {limits: {`+numbered(1000, "a.io/a%d: 1")+`}}}}`),
-			submitted{metadata: `{name: a, labels: {` + numbered(1000, "a%d: b") + `}}`},
-			submitted{metadata: `{name: a, annotations: {` + numbered(1000, "a%d: b") + `}}`},
-			submitted{metadata: `{name: a, ownerReferences: [` + numbered(250, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`}),
+		accepts: []submittedJob{{metadata: `{name: a, labels: {` + joinNumbers(900, "a%d: b") + `}}`}},
+		refuses: append(specs(`{trainer: {resourcesPerNode: {limits: {`+joinNumbers(1000, "a.io/a%d: 1")+`}}}}`),
+			submittedJob{metadata: `{name: a, labels: {` + joinNumbers(1000, "a%d: b") + `}}`},
+			submittedJob{metadata: `{name: a, annotations: {` + joinNumbers(1000, "a%d: b") + `}}`},
+			submittedJob{metadata: `{name: a, ownerReferences: [` + joinNumbers(250, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`}),
 	},
 	"large patches": {
 		rule: RuleOversizedJob, at: "spec", says: "leave data out",
@@ -145,36 +145,36 @@ var cases = map[string]ruleCase{
 			`{spec: {volumes: [{name: a, configMap: {items: [`+strings.Repeat(`{key: a, path: b},`, 6600)+`]}}]}}`),
 	},
 	"queues": {
-		rule: RuleUnlistedQueue, data: with("queues", "fast slow"), at: "metadata.labels", says: "want fast or slow",
-		accepts: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: slow}}`}},
-		refuses: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: ""}}`}},
+		rule: RuleUnlistedQueue, data: limitsWith("queues", "fast slow"), at: "metadata.labels", says: "want fast or slow",
+		accepts: []submittedJob{{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: slow}}`}},
+		refuses: []submittedJob{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: ""}}`}},
 	},
 	"a default queue": {
-		rule: RuleUnlistedQueue, data: with("queues", "default slow"), at: "metadata.labels", says: "got fast",
-		accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}},
-		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: fast}}`}},
+		rule: RuleUnlistedQueue, data: limitsWith("queues", "default slow"), at: "metadata.labels", says: "got fast",
+		accepts: []submittedJob{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}},
+		refuses: []submittedJob{{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: fast}}`}},
 	},
-	"no queues": {rule: RuleUnlistedQueue, accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: any}}`}}},
+	"no queues": {rule: RuleUnlistedQueue, accepts: []submittedJob{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: any}}`}}},
 	"priority classes": {
-		rule: RuleUnlistedPriorityClass, data: with("priorityClasses", "high low"), at: "metadata.labels", says: "name one of: high, low",
-		accepts: []submitted{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: low}}`}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: default}}`}},
-		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
+		rule: RuleUnlistedPriorityClass, data: limitsWith("priorityClasses", "high low"), at: "metadata.labels", says: "name one of: high, low",
+		accepts: []submittedJob{{}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: low}}`}, {metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: default}}`}},
+		refuses: []submittedJob{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
 	},
 	"no priority classes": {
 		rule: RuleUnlistedPriorityClass, at: "metadata.labels", says: "urgent is not a priority class of this namespace: leave it out",
-		refuses: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
+		refuses: []submittedJob{{metadata: `{name: a, labels: {kueue.x-k8s.io/priority-class: urgent}}`}},
 	},
 	"settings of Kueue": {
 		rule: RuleUnlistedKueueSetting, at: "metadata.", says: "leave it out",
-		accepts: []submitted{{metadata: `{name: a, labels: {kueue.x-k8s.io/max-exec-time-seconds: "60", other: a}}`}},
-		refuses: []submitted{
+		accepts: []submittedJob{{metadata: `{name: a, labels: {kueue.x-k8s.io/max-exec-time-seconds: "60", other: a}}`}},
+		refuses: []submittedJob{
 			{metadata: `{name: a, labels: {kueue.x-k8s.io/prebuilt-workload-name: b}}`}, {metadata: `{name: a, annotations: {provreq.kueue.x-k8s.io/a: b}}`},
 		},
 	},
 	"metadata of controllers": {
 		rule: RuleReservedMetadata, at: "metadata.",
-		accepts: []submitted{{metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b}]}`}},
-		refuses: []submitted{{metadata: `{name: a, finalizers: [orphan]}`}, {metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b, controller: true}]}`}},
+		accepts: []submittedJob{{metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b}]}`}},
+		refuses: []submittedJob{{metadata: `{name: a, finalizers: [orphan]}`}, {metadata: `{name: a, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: b, controller: true}]}`}},
 	},
 	"patched jobs and containers": {
 		rule: RuleUnknownPatchTarget, at: "spec.", says: "cannot be patched",
@@ -182,15 +182,15 @@ var cases = map[string]ruleCase{
 		refuses: pods(`{spec: {containers: [{name: sidecar}]}}`, `{spec: {initContainers: [{name: setup}]}}`, `{spec: {containers: [{name: node, env: [{name: A, value: b}]}]}}`),
 	},
 	"patched jobs of a runtime of the tenant": {
-		rule: RuleUnknownPatchTarget, data: with("ownRuntimes", "true"),
-		accepts: []submitted{{spec: `{runtimeRef: {name: ours, kind: TrainingRuntime}}`, pod: `{spec: {containers: [{name: sidecar}]}}`}},
+		rule: RuleUnknownPatchTarget, data: limitsWith("ownRuntimes", "true"),
+		accepts: []submittedJob{{spec: `{runtimeRef: {name: ours, kind: TrainingRuntime}}`, pod: `{spec: {containers: [{name: sidecar}]}}`}},
 	},
 	"initializers": {
-		rule: RuleMissingInitializer, data: with("mpi.initializers", "dataset"), at: "spec.initializer.model", says: "leave it out",
+		rule: RuleMissingInitializer, data: limitsWith("mpi.initializers", "dataset"), at: "spec.initializer.model", says: "leave it out",
 		accepts: specs(`{initializer: {dataset: {storageUri: "hf://a/b"}}}`), refuses: specs(`{initializer: {model: {storageUri: "hf://a/b"}}}`),
 	},
 	"initializers of a runtime of the tenant": {
-		rule: RuleMissingInitializer, data: with("ownRuntimes", "true"),
+		rule: RuleMissingInitializer, data: limitsWith("ownRuntimes", "true"),
 		accepts: specs(`{runtimeRef: {name: ours, kind: TrainingRuntime}, initializer: {model: {}}}`),
 	},
 	"amounts of 0": {
@@ -209,17 +209,17 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 	},
 	"CPU and memory are required": {
-		rule: RuleMissingResources, only: "2.1 2.2", data: with("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
+		rule: RuleMissingResources, only: "2.1 2.2", data: limitsWith("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, memory: 1Gi}}}}`, `{trainer: {resourcesPerNode: {limits: {memory: 1Gi}, requests: {cpu: 1}}}}`,
 			`{trainer: {resourcesPerNode: null}}`, `{trainer: {resourcesPerNode: {limits: null}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`, `{trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}}`),
 	},
 	"CPU and memory of the runtime are kept": {
-		rule: RuleMissingResources, only: "2.3", data: with("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"),
+		rule: RuleMissingResources, only: "2.3", data: limitsWith("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"),
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`),
 	},
 	"RDMA with encryption": {
-		rule: RuleUnencryptedRDMA, data: with("encryption", "ipsec"), at: "spec.trainer.resourcesPerNode", says: "bypasses the pod network, which ipsec encrypts here",
+		rule: RuleUnencryptedRDMA, data: limitsWith("encryption", "ipsec"), at: "spec.trainer.resourcesPerNode", says: "bypasses the pod network, which ipsec encrypts here",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, nvidia.com/gpu: 1, acme.example/fibre: 1}}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {rdma/hca_shared: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {vpc.amazonaws.com/efa: 1}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {openshift.io/mlnx_ib: 0}}}}`),
@@ -248,7 +248,7 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{managedBy: trainer.kubeflow.org/trainjob-controller}`), refuses: specs(`{managedBy: kueue.x-k8s.io/multikueue}`, `{managedBy: ""}`),
 	},
 	"MultiKueue as manager": {
-		rule: RuleUnknownManager, data: with("managers", "trainer.kubeflow.org/trainjob-controller kueue.x-k8s.io/multikueue"), at: "spec.managedBy", says: " or ",
+		rule: RuleUnknownManager, data: limitsWith("managers", "trainer.kubeflow.org/trainjob-controller kueue.x-k8s.io/multikueue"), at: "spec.managedBy", says: " or ",
 		accepts: specs(`{managedBy: kueue.x-k8s.io/multikueue}`), refuses: specs(`{managedBy: acme.example/me}`),
 	},
 	"SSH keys of jobs": {
@@ -312,8 +312,8 @@ var cases = map[string]ruleCase{
 	},
 }
 
-// numbered formats the numbers from 1 to n, and joins the results with commas.
-func numbered(n int, format string) string {
+// joinNumbers formats the numbers from 1 to n, and joins the results with commas.
+func joinNumbers(n int, format string) string {
 	var items []string
 	for i := range n {
 		items = append(items, fmt.Sprintf(format, i+1))

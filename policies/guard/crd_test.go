@@ -91,7 +91,7 @@ func compareObject(t *testing.T, path string, guarded object, schema apiextensio
 	if diff := cmp.Diff(schema.Required, slices.Sorted(slices.Values(guarded.required)), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s: required fields: -Trainer +guard:\n%s", path, diff)
 	}
-	for _, key := range guarded.allowed() {
+	for _, key := range guarded.allowedNames() {
 		below, ok := schema.Properties[key]
 		if !ok {
 			t.Errorf("%s: this package allows the field %s, but Trainer has no such field", path, key)

@@ -8,13 +8,13 @@ import "maps"
 // given fields of one version.
 func trainJob(versionFields fields) object {
 	spec := fields{
-		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).requiring("name"),
+		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).withRequired("name"),
 		"initializer": jobObject(fields{"dataset": initializer(), "model": initializer()}),
 		"suspend":     boolean,
 		"managedBy":   text,
 	}
 	maps.Copy(spec, versionFields)
-	return jobObject(fields{"apiVersion": text, "kind": text, "metadata": jobMetadata(), "status": anything, "spec": jobObject(spec).requiring("runtimeRef")})
+	return jobObject(fields{"apiVersion": text, "kind": text, "metadata": jobMetadata(), "status": anything, "spec": jobObject(spec).withRequired("runtimeRef")})
 }
 
 func jobObject(f fields) object { return object{rule: RuleDisallowedField, fields: f} }
@@ -29,24 +29,25 @@ func jobMetadata() fieldSchema {
 }
 
 func initializer() fieldSchema {
-	return jobObject(fields{"storageUri": storageURI, "env": variables(RuleDisallowedField), "secretRef": jobObject(fields{"name": text})})
+	return jobObject(fields{"storageUri": storageURI, "env": variablesSchema(RuleDisallowedField), "secretRef": jobObject(fields{"name": text})})
 }
 
-// trainer returns the schema of spec.trainer, in which the type of numProcPerNode depends on the version of Trainer.
-func trainer(numProcPerNode fieldSchema) object {
+// trainerSchema returns the schema of spec.trainer, in which the type of numProcPerNode depends on the version of
+// Trainer.
+func trainerSchema(numProcPerNode fieldSchema) object {
 	return jobObject(fields{
-		"image": text, "command": list{of: text, max: 128}, "args": list{of: text, max: 128}, "env": variables(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
+		"image": text, "command": list{of: text, max: 128}, "args": list{of: text, max: 128}, "env": variablesSchema(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
-			"claims": forbidden("the GPU limit does not count devices that claims request: leave it out, and request the devices in limits"),
+			"claims": forbiddenField("the GPU limit does not count devices that claims request: leave it out, and request the devices in limits"),
 		}),
 	})
 }
 
-// variables returns the schema of a container's environment variables. Unknown fields of a variable break the given
-// rule. Unknown sources of a variable break RuleDisallowedVariableSource.
-func variables(rule Rule) fieldSchema {
-	key := object{rule: rule, fields: fields{"name": text, "key": text, "optional": boolean}}.requiring("key")
+// variablesSchema returns the schema of a container's environment variables. Unknown fields of a variable break the
+// given rule. Unknown sources of a variable break RuleDisallowedVariableSource.
+func variablesSchema(rule Rule) fieldSchema {
+	key := object{rule: rule, fields: fields{"name": text, "key": text, "optional": boolean}}.withRequired("key")
 	variable := object{rule: rule, fields: fields{
 		"name": text, "value": text,
 		"valueFrom": object{rule: RuleDisallowedVariableSource, fields: fields{
@@ -54,13 +55,13 @@ func variables(rule Rule) fieldSchema {
 			"fieldRef": podField(rule), "resourceFieldRef": containerResource(rule),
 		}},
 	}}
-	return list{of: variable.requiring("name"), key: "name", max: 128}
+	return list{of: variable.withRequired("name"), key: "name", max: 128}
 }
 
 func podField(rule Rule) fieldSchema {
-	return object{rule: rule, fields: fields{"apiVersion": text, "fieldPath": text}}.requiring("fieldPath")
+	return object{rule: rule, fields: fields{"apiVersion": text, "fieldPath": text}}.withRequired("fieldPath")
 }
 
 func containerResource(rule Rule) fieldSchema {
-	return object{rule: rule, fields: fields{"containerName": text, "resource": text, "divisor": quantity}}.requiring("resource")
+	return object{rule: rule, fields: fields{"containerName": text, "resource": text, "divisor": quantity}}.withRequired("resource")
 }

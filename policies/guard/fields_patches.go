@@ -10,52 +10,52 @@ const orOtherRuntime = ": leave it out, or use a runtime that has it"
 func patchMetadata() fieldSchema {
 	return patchObject(fields{
 		"labels": mapping{text}, "annotations": mapping{text},
-		"name":       forbidden("Trainer chooses the names: leave it out"),
-		"namespace":  forbidden("pods run in the namespace of the TrainJob: leave it out"),
-		"finalizers": forbidden("only Trainer sets finalizers: leave it out"),
+		"name":       forbiddenField("Trainer chooses the names: leave it out"),
+		"namespace":  forbiddenField("pods run in the namespace of the TrainJob: leave it out"),
+		"finalizers": forbiddenField("only Trainer sets finalizers: leave it out"),
 	})
 }
 
 // podSpec returns the schema of a patched pod spec. Some fields are forbidden only in some versions of Trainer.
 func podSpec(versionFields fields) fieldSchema {
 	spec := fields{
-		"volumes": list{of: volume(), key: "name", max: 128}, "containers": list{of: container(versionFields), key: "name", max: 64}, "initContainers": list{of: container(versionFields), key: "name", max: 64}, "nodeSelector": mapping{text},
-		"affinity":           forbidden("a patch would replace the whole affinity of the runtime" + orOtherRuntime),
-		"tolerations":        forbidden("a patch would replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
-		"schedulingGates":    forbidden("only Kueue sets scheduling gates: leave it out"),
-		"serviceAccountName": forbidden("another ServiceAccount would give the job other rights" + orOtherRuntime),
-		"imagePullSecrets":   forbidden("the runtime decides the image and how to pull it" + orOtherRuntime),
+		"volumes": list{of: volumeSchema(), key: "name", max: 128}, "containers": list{of: container(versionFields), key: "name", max: 64}, "initContainers": list{of: container(versionFields), key: "name", max: 64}, "nodeSelector": mapping{text},
+		"affinity":           forbiddenField("a patch would replace the whole affinity of the runtime" + orOtherRuntime),
+		"tolerations":        forbiddenField("a patch would replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
+		"schedulingGates":    forbiddenField("only Kueue sets scheduling gates: leave it out"),
+		"serviceAccountName": forbiddenField("another ServiceAccount would give the job other rights" + orOtherRuntime),
+		"imagePullSecrets":   forbiddenField("the runtime decides the image and how to pull it" + orOtherRuntime),
 	}
 	maps.Copy(spec, versionFields)
 	return patchObject(spec)
 }
 
 func container(versionFields fields) fieldSchema {
-	f := fields{"name": name, "env": variables(RuleDisallowedPatchField), "volumeMounts": list{of: volumeMount(), key: "name", max: 128}}
+	f := fields{"name": name, "env": variablesSchema(RuleDisallowedPatchField), "volumeMounts": list{of: volumeMount(), key: "name", max: 128}}
 	if schema, ok := versionFields["securityContext"]; ok {
 		f["securityContext"] = schema
 	}
-	return patchObject(f).requiring("name")
+	return patchObject(f).withRequired("name")
 }
 
 func volumeMount() fieldSchema {
 	return patchObject(fields{
 		"name": text, "mountPath": text, "subPath": text, "readOnly": boolean,
-		"mountPropagation":  forbidden("no training needs this field: leave it out"),
-		"subPathExpr":       forbidden("no training needs this field: write subPath, or leave it out"),
-		"recursiveReadOnly": forbidden("no training needs this field: leave it out"),
-	}).requiring("name", "mountPath")
+		"mountPropagation":  forbiddenField("no training needs this field: leave it out"),
+		"subPathExpr":       forbiddenField("no training needs this field: write subPath, or leave it out"),
+		"recursiveReadOnly": forbiddenField("no training needs this field: leave it out"),
+	}).withRequired("name", "mountPath")
 }
 
 const orClaim = ": use a persistentVolumeClaim, or ask an admin to add the volume to a runtime"
 
-// volume returns the schema of a volume. Only volumes from the TrainJob's own namespace are allowed.
-func volume() fieldSchema {
+// volumeSchema returns the schema of a volume. Only volumes from the TrainJob's own namespace are allowed.
+func volumeSchema() fieldSchema {
 	const defaultMode = "defaultMode" // a field that several types of volumes have
-	const noIdentity = forbidden("pods of runtimes have no identity in the cluster: leave it out")
+	const noIdentity = forbiddenField("pods of runtimes have no identity in the cluster: leave it out")
 	return object{rule: RuleDisallowedVolume, required: []string{"name"}, fields: fields{
 		"name":                  text,
-		"persistentVolumeClaim": patchObject(fields{"claimName": text, "readOnly": boolean}).requiring("claimName"),
+		"persistentVolumeClaim": patchObject(fields{"claimName": text, "readOnly": boolean}).withRequired("claimName"),
 		"configMap":             volumeFiles(fields{"name": text, defaultMode: integer32}),
 		"secret":                volumeFiles(fields{"secretName": text, defaultMode: integer32}),
 		"emptyDir":              patchObject(fields{"medium": text, "sizeLimit": quantity}),
@@ -67,16 +67,16 @@ func volume() fieldSchema {
 				"serviceAccountToken": noIdentity, "clusterTrustBundle": noIdentity, "podCertificate": noIdentity,
 			}}},
 		}},
-		"hostPath":  forbidden("this volume gives access to the cluster node and to files that others left there" + orClaim),
-		"nfs":       forbidden("this volume can give access to other teams' storage" + orClaim),
-		"csi":       forbidden("this volume can give access to other teams' storage" + orClaim),
-		"ephemeral": forbidden("this volume creates a claim that is not deleted in time" + orClaim),
+		"hostPath":  forbiddenField("this volume gives access to the cluster node and to files that others left there" + orClaim),
+		"nfs":       forbiddenField("this volume can give access to other teams' storage" + orClaim),
+		"csi":       forbiddenField("this volume can give access to other teams' storage" + orClaim),
+		"ephemeral": forbiddenField("this volume creates a claim that is not deleted in time" + orClaim),
 	}}
 }
 
 // volumeFiles returns the schema of a volume with the files of a ConfigMap or Secret.
 func volumeFiles(f fields) fieldSchema {
-	f["items"], f["optional"] = list{of: patchObject(fields{"key": text, "path": text, "mode": integer32}).requiring("key", "path")}, boolean
+	f["items"], f["optional"] = list{of: patchObject(fields{"key": text, "path": text, "mode": integer32}).withRequired("key", "path")}, boolean
 	return patchObject(f)
 }
 
@@ -84,5 +84,5 @@ func volumeFiles(f fields) fieldSchema {
 func podFieldFiles() fieldSchema {
 	return list{of: patchObject(fields{
 		"path": text, "mode": integer32, "fieldRef": podField(RuleDisallowedPatchField), "resourceFieldRef": containerResource(RuleDisallowedPatchField),
-	}).requiring("path")}
+	}).withRequired("path")}
 }

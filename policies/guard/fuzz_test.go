@@ -18,7 +18,7 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	}
-	p := parameters(f, limits)
+	p := parameters(f, defaultLimits)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var fields map[string]any
 		if json.Unmarshal(text, &fields) != nil {

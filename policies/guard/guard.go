@@ -57,11 +57,11 @@ type Definition struct {
 func Rules() []Definition {
 	return []Definition{
 		{RuleOversizedJob, "The spec, labels, annotations and owners of a TrainJob may have at most 131072 bytes and 1000 fields in total", oversizedJob},
-		{RuleInvalidQuantity, "A TrainJob may only contain quantities that are cheap to parse", disallowed(RuleInvalidQuantity)},
+		{RuleInvalidQuantity, "A TrainJob may only contain quantities that are cheap to parse", checkDisallowed(RuleInvalidQuantity)},
 		{RuleUnlistedRuntime, "A TrainJob may only use runtimes that its tenant lists", unlistedRuntime},
 		{RuleMissingInitializer, "A TrainJob may only configure initializers that its runtime has", withRuntime(missingInitializer)},
 		{RuleJobNameLength, "A TrainJob's name must be short enough for the names of its pods", withRuntime(jobNameLength)},
-		{RuleDisallowedField, "A TrainJob may only set fields that trainyard has reviewed", disallowed(RuleDisallowedField)},
+		{RuleDisallowedField, "A TrainJob may only set fields that trainyard has reviewed", checkDisallowed(RuleDisallowedField)},
 		{RuleNodeLimit, "A TrainJob may not request more nodes than its runtime allows", withRuntime(nodeLimit)},
 		{RuleProcessLimit, "A TrainJob may not request more processes per node than its runtime allows", withRuntime(processLimit)},
 		{RuleGPULimit, "A TrainJob may not request more GPUs per node than its runtime allows", withRuntime(gpuLimit)},
@@ -70,10 +70,10 @@ func Rules() []Definition {
 		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices if the network is encrypted, because RDMA traffic would not be encrypted", unencryptedRDMA},
 		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because its nodes run that image", withRuntime(imageMismatch)},
 		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},
-		{RuleDisallowedVariableSource, "Environment variables may only come from sources that trainyard has reviewed", disallowed(RuleDisallowedVariableSource)},
+		{RuleDisallowedVariableSource, "Environment variables may only come from sources that trainyard has reviewed", checkDisallowed(RuleDisallowedVariableSource)},
 		{RuleUnknownManager, "A TrainJob may only be managed by a controller that runs TrainJobs", unknownManager},
 		{RuleSSHKeyAccess, "A TrainJob may not read the SSH keys of jobs, because such a key gives access to all pods of a job", sshKeyAccess},
-		{RuleDisallowedPatchField, "Patches may only set fields that trainyard has reviewed", disallowed(RuleDisallowedPatchField)},
+		{RuleDisallowedPatchField, "Patches may only set fields that trainyard has reviewed", checkDisallowed(RuleDisallowedPatchField)},
 		{RuleUnknownPatchTarget, "Patches may only name jobs and containers that the runtime has", unknownPatchTarget},
 		{RuleDisallowedVolume, "Patches may only add volumes from the TrainJob's own namespace, under names that the runtime does not use", disallowedVolume},
 		{RuleRuntimeVolumeMount, "Patches may not mount the volumes of the runtime", runtimeVolumeMount},
@@ -126,9 +126,9 @@ func Check(job Job, p Parameters) []Denial {
 	return denials
 }
 
-// disallowed returns the check of a rule about disallowed fields. The check reports fields that Reader.Read has
+// checkDisallowed returns the check of a rule about disallowed fields. The check reports fields that Reader.Read has
 // found.
-func disallowed(rule Rule) func(Job, Parameters) field.ErrorList {
+func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	return func(job Job, _ Parameters) field.ErrorList {
 		var errs field.ErrorList
 		for _, f := range job.Disallowed {
@@ -144,7 +144,7 @@ func disallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 // tenant may not use, because RuleUnlistedRuntime already denies TrainJobs with these runtimes.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
-		runtime, listed := p.runtime(job.Runtime)
+		runtime, listed := p.runtimeLimits(job.Runtime)
 		if !listed {
 			return nil
 		}
@@ -152,8 +152,8 @@ func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters)
 	}
 }
 
-// forbid returns one violation.
-func forbid(path *field.Path, format string, args ...any) field.ErrorList {
+// newViolation returns one violation.
+func newViolation(path *field.Path, format string, args ...any) field.ErrorList {
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
@@ -163,7 +163,7 @@ func forbidEach(names []Named, violates func(name string) bool, format string) f
 	var errs field.ErrorList
 	for _, n := range names {
 		if violates(n.Name) {
-			errs = append(errs, field.Forbidden(n.Path, fmt.Sprintf(format, printable(n.Name))))
+			errs = append(errs, field.Forbidden(n.Path, fmt.Sprintf(format, printableName(n.Name))))
 		}
 	}
 	return errs

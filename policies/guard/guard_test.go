@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// limits are the default parameters of the tests.
-var limits = map[string]string{
+// defaultLimits are the default parameters of the tests.
+var defaultLimits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
 	"managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "",
 	"mpi.kind": "ClusterTrainingRuntime", "mpi.initializers": "dataset model", "team-mpi.initializers": "", "mpi.image": "quay.io/acme/mpi:1", "mpi.maxNodes": "8", "mpi.maxProcPerNode": "4",
@@ -23,10 +23,10 @@ var limits = map[string]string{
 	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.maxName": "44",
 }
 
-// with returns a copy of limits in which some keys have other values. The arguments are these keys, each followed by
-// its new value.
-func with(pairs ...string) map[string]string {
-	other := maps.Clone(limits)
+// limitsWith returns a copy of defaultLimits in which some keys have other values. The arguments are these keys, each
+// followed by its new value.
+func limitsWith(pairs ...string) map[string]string {
+	other := maps.Clone(defaultLimits)
 	for pair := range slices.Chunk(pairs, 2) {
 		other[pair[0]] = pair[1]
 	}
@@ -42,11 +42,11 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 	return p
 }
 
-// submitted contains parts of a TrainJob as YAML. Defaults replace empty metadata and a missing runtimeRef. The pod
+// submittedJob contains parts of a TrainJob as YAML. Defaults replace empty metadata and a missing runtimeRef. The pod
 // template becomes a patch, in the form that the tested version of Trainer uses.
-type submitted struct{ metadata, spec, pod, manager string }
+type submittedJob struct{ metadata, spec, pod, manager string }
 
-func (s submitted) job(t testing.TB, version string) map[string]any {
+func (s submittedJob) job(t testing.TB, version string) map[string]any {
 	t.Helper()
 	spec := parse(t, s.spec)
 	if _, ok := spec["runtimeRef"]; !ok {
@@ -112,12 +112,12 @@ func TestRules(t *testing.T) {
 			if tc.only != "" && !strings.Contains(tc.only, version) {
 				continue
 			}
-			data := limits
+			data := defaultLimits
 			if tc.data != nil {
 				data = tc.data
 			}
 			t.Run(name+" in Trainer "+version, func(t *testing.T) {
-				tc.check(t, version, parameters(t, data))
+				tc.testRule(t, version, parameters(t, data))
 			})
 		}
 		tested[tc.rule] = true
@@ -129,8 +129,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// check tests that the accepted TrainJobs have no denials, and that the refused TrainJobs have denials of one rule.
-func (tc ruleCase) check(t *testing.T, version string, p Parameters) {
+// testRule tests that the accepted TrainJobs have no denials, and that the refused TrainJobs have denials of one rule.
+func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
 		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {
 			t.Errorf("%+v is denied: %v", s, denials)
@@ -142,27 +142,27 @@ func (tc ruleCase) check(t *testing.T, version string, p Parameters) {
 			t.Errorf("%+v is allowed", s)
 		}
 		for _, d := range denials {
-			if d.Rule != tc.rule || !strings.HasPrefix(d.Path, tc.at) || !strings.Contains(d.Message, tc.says) || !advises(d.Message) {
+			if d.Rule != tc.rule || !strings.HasPrefix(d.Path, tc.at) || !strings.Contains(d.Message, tc.says) || !givesAdvice(d.Message) {
 				t.Errorf("%+v is denied with %v, want a denial by %s at %s that contains %q and what to change", s, d, tc.rule, tc.at, tc.says)
 			}
 		}
 	}
 }
 
-// advises reports whether a message advises the user what to change.
-func advises(message string) bool {
+// givesAdvice reports whether a message advises the user what to change.
+func givesAdvice(message string) bool {
 	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "it has none"}, func(word string) bool {
 		return strings.Contains(message, word)
 	})
 }
 
 func TestAllViolationsAreReported(t *testing.T) {
-	s := submitted{
+	s := submittedJob{
 		spec: `{runtimeRef: {name: mpi}, nodes: 3, trainer: {numNodes: 9, image: other, env: [{name: OMPI_MCA_plm_rsh_args, value: x}]}}`,
 		pod:  `{metadata: {labels: {app: x, app2: z}}, spec: {nodeSelector: {gpu: a}, affinity: {}, volumes: [{name: tmp, hostPath: {path: /}}]}}`,
 	}
 	var got []string
-	for _, d := range check(t, "2.1", s.job(t, "2.1"), parameters(t, limits)) {
+	for _, d := range check(t, "2.1", s.job(t, "2.1"), parameters(t, defaultLimits)) {
 		got = append(got, d.Path+" "+string(d.Rule))
 	}
 	want := []string{
@@ -205,7 +205,7 @@ func TestTypeErrorsAreNotDenials(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, errs := reader.Read(submitted{spec: tc.spec}.job(t, version))
+				_, errs := reader.Read(submittedJob{spec: tc.spec}.job(t, version))
 				if len(errs) != 1 || errs[0].Field != tc.want {
 					t.Errorf("Trainer %s: Read() finds %v, want one error at %s", version, errs, tc.want)
 				}
@@ -231,33 +231,33 @@ func TestReadRequiresAName(t *testing.T) {
 }
 
 func TestExemptRequests(t *testing.T) {
-	over := submitted{spec: `{trainer: {numNodes: 9}}`}
-	suspended := submitted{spec: `{suspend: true, trainer: {numNodes: 9}}`}
-	patched := submitted{pod: `{spec: {tolerations: [{operator: Exists}]}}`}
-	running := submitted{spec: `{trainer: {numNodes: 2}}`, pod: `{spec: {tolerations: [{operator: Exists}]}}`}
-	queued := submitted{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}
-	urgent := submitted{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default, kueue.x-k8s.io/priority-class: urgent}}`}
-	kueuePatched := submitted{pod: `{metadata: {labels: {kueue.x-k8s.io/podset: a}}}`, manager: "kueue.x-k8s.io/manager"}
-	prebuilt := submitted{metadata: `{name: train, labels: {kueue.x-k8s.io/prebuilt-workload-name: a}}`}
-	unqueued := submitted{metadata: `{name: a}`}
-	final := submitted{metadata: `{name: a, finalizers: [a]}`}
-	otherFinal := submitted{metadata: `{name: a, finalizers: [b]}`}
-	finalOver := submitted{metadata: `{name: a, finalizers: [a]}`, spec: over.spec}
+	over := submittedJob{spec: `{trainer: {numNodes: 9}}`}
+	suspended := submittedJob{spec: `{suspend: true, trainer: {numNodes: 9}}`}
+	patched := submittedJob{pod: `{spec: {tolerations: [{operator: Exists}]}}`}
+	running := submittedJob{spec: `{trainer: {numNodes: 2}}`, pod: `{spec: {tolerations: [{operator: Exists}]}}`}
+	queued := submittedJob{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default}}`}
+	urgent := submittedJob{metadata: `{name: a, labels: {kueue.x-k8s.io/queue-name: default, kueue.x-k8s.io/priority-class: urgent}}`}
+	kueuePatched := submittedJob{pod: `{metadata: {labels: {kueue.x-k8s.io/podset: a}}}`, manager: "kueue.x-k8s.io/manager"}
+	prebuilt := submittedJob{metadata: `{name: train, labels: {kueue.x-k8s.io/prebuilt-workload-name: a}}`}
+	unqueued := submittedJob{metadata: `{name: a}`}
+	final := submittedJob{metadata: `{name: a, finalizers: [a]}`}
+	otherFinal := submittedJob{metadata: `{name: a, finalizers: [b]}`}
+	finalOver := submittedJob{metadata: `{name: a, finalizers: [a]}`, spec: over.spec}
 	cases := map[string]struct {
 		user        string
-		before, now *submitted
+		before, now *submittedJob
 		want        []Rule
 	}{
 		"a new TrainJob":                          {"eve", nil, &over, []Rule{RuleNodeLimit}},
 		"a new TrainJob of an exempt user":        {"kueue", nil, &over, nil},
 		"suspending a TrainJob above its limits":  {"eve", &over, &suspended, nil},
-		"an update to more nodes":                 {"eve", &submitted{}, &over, []Rule{RuleNodeLimit}},
+		"an update to more nodes":                 {"eve", &submittedJob{}, &over, []Rule{RuleNodeLimit}},
 		"an existing patch":                       {"eve", &patched, &running, nil},
-		"a new patch":                             {"eve", &submitted{}, &running, []Rule{RuleDisallowedPatchField}},
-		"a new patch of an exempt user":           {"kueue", &submitted{}, &running, nil},
-		"an update that removes a patch of Kueue": {"eve", &kueuePatched, &submitted{}, []Rule{RuleRemovedQueuePatch}},
+		"a new patch":                             {"eve", &submittedJob{}, &running, []Rule{RuleDisallowedPatchField}},
+		"a new patch of an exempt user":           {"kueue", &submittedJob{}, &running, nil},
+		"an update that removes a patch of Kueue": {"eve", &kueuePatched, &submittedJob{}, []Rule{RuleRemovedQueuePatch}},
 		"an update that keeps a patch of Kueue":   {"eve", &kueuePatched, &kueuePatched, nil},
-		"an update that sets a label of Kueue":    {"eve", &submitted{}, &prebuilt, []Rule{RuleUnlistedKueueSetting}},
+		"an update that sets a label of Kueue":    {"eve", &submittedJob{}, &prebuilt, []Rule{RuleUnlistedKueueSetting}},
 		"an update that keeps a label of Kueue":   {"eve", &prebuilt, &prebuilt, nil},
 		"an update that removes the queue":        {"eve", &queued, &unqueued, []Rule{RuleUnlistedQueue}},
 		"an update of a TrainJob without queue":   {"eve", &unqueued, &final, []Rule{RuleReservedMetadata}},
@@ -267,7 +267,7 @@ func TestExemptRequests(t *testing.T) {
 		"an update that removes a finalizer":      {"eve", &final, &unqueued, []Rule{RuleReservedMetadata}},
 		"an update that keeps a finalizer":        {"eve", &final, &finalOver, []Rule{RuleNodeLimit}},
 	}
-	p := parameters(t, with("exempt", "trainer kueue", "queues", "default other"))
+	p := parameters(t, limitsWith("exempt", "trainer kueue", "queues", "default other"))
 	for name, tc := range cases {
 		for _, version := range versions {
 			t.Run(name+" in Trainer "+version, func(t *testing.T) {

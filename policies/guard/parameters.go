@@ -145,18 +145,18 @@ func (e *NoParametersError) Error() string {
 	return fmt.Sprintf("namespace %s has no rules for TrainJobs", e.Tenant)
 }
 
-// FindParameters finds a tenant's parameters among the objects of a platform. It also returns the reader for the platform's version
-// of Trainer. The error is a *NoParametersError if the tenant has no parameters.
+// FindParameters finds a tenant's parameters among the objects of a platform. It also returns the reader for the
+// platform's version of Trainer. The error is a *NoParametersError if the tenant has no parameters.
 func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader, error) {
 	for _, object := range objects {
 		v := value{content: object}
-		if v.get("kind").text() != "ConfigMap" || v.get("metadata", "namespace").text() != v1alpha1.SystemNamespace ||
-			v.get("metadata", "name").text() != v1alpha1.TenantObjectName(tenant) {
+		if v.get("kind").stringValue() != "ConfigMap" || v.get("metadata", "namespace").stringValue() != v1alpha1.SystemNamespace ||
+			v.get("metadata", "name").stringValue() != v1alpha1.TenantObjectName(tenant) {
 			continue
 		}
 		data := map[string]string{}
-		for _, key := range v.get("data").keys() {
-			data[key] = v.get("data", key).text()
+		for _, key := range v.get("data").sortedKeys() {
+			data[key] = v.get("data", key).stringValue()
 		}
 		parameters, err := ReadParameters(data)
 		if err != nil {
@@ -168,8 +168,8 @@ func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader
 	return Parameters{}, Reader{}, &NoParametersError{tenant}
 }
 
-// runtime returns the limits for the given runtime, and whether the tenant may use this runtime.
-func (p Parameters) runtime(ref RuntimeRef) (Runtime, bool) {
+// runtimeLimits returns the limits for the given runtime, and whether the tenant may use this runtime.
+func (p Parameters) runtimeLimits(ref RuntimeRef) (Runtime, bool) {
 	if ref.Group != v1alpha1.TrainerGroup {
 		return Runtime{}, false
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestReadParameters(t *testing.T) {
-	got := parameters(t, with("ownRuntimes", "true"))
+	got := parameters(t, limitsWith("ownRuntimes", "true"))
 	want := Parameters{
 		Runtimes: map[string]Runtime{
 			"mpi": {
@@ -43,7 +43,7 @@ func TestReadParametersRefusesInvalidValues(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadParameters(with(tc.key, tc.value))
+			_, err := ReadParameters(limitsWith(tc.key, tc.value))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("ReadParameters() = %v, want an error with %q", err, tc.want)
 			}

@@ -28,14 +28,14 @@ type Reader struct {
 // patches are the patched jobs and pod specs, and the patched metadata of pods, Jobs and the JobSet.
 type patches struct{ metadata, jobs, pods []value }
 
-// readers are the constructors of readers, by minor version of Trainer.
-var readers = map[string]func() Reader{"2.1": trainer21, "2.2": trainer22, "2.3": trainer23}
+// readerByMinor lists the constructors of readers, by minor version of Trainer.
+var readerByMinor = map[string]func() Reader{"2.1": trainer21, "2.2": trainer22, "2.3": trainer23}
 
 // ReaderFor returns the reader for a minor version of Trainer, such as 2.3.
 func ReaderFor(version string) (Reader, error) {
-	reader, ok := readers[version]
+	reader, ok := readerByMinor[version]
 	if !ok {
-		return Reader{}, fmt.Errorf("reading TrainJobs of Trainer %q: want one of %s", version, strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
+		return Reader{}, fmt.Errorf("reading TrainJobs of Trainer %q: want one of %s", version, strings.Join(slices.Sorted(maps.Keys(readerByMinor)), ", "))
 	}
 	return reader(), nil
 }
@@ -53,22 +53,22 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 		f.typeErrors = append(f.typeErrors, field.Required(field.NewPath("metadata", "name"), "the API server requires a name: write one"))
 	}
 	if managedBy := spec.get("managedBy"); is[string](managedBy.content) {
-		text := managedBy.text()
+		text := managedBy.stringValue()
 		job.ManagedBy = &text
 	}
 	job.readMetadata(root.get("metadata"))
 	job.readTrainer(spec.get("trainer"))
 	for _, name := range []string{"dataset", "model"} {
-		if initializer := spec.get("initializer", name); initializer.exists() {
+		if initializer := spec.get("initializer", name); initializer.isSet() {
 			job.Initializers = append(job.Initializers, Named{name, initializer.path})
 		}
 	}
-	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").exists() || resources.get("requests").exists() {
+	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").isSet() || resources.get("requests").isSet() {
 		job.Replaces = r.replaces
 	}
 	patches := r.patches(spec)
 	metadata := append([]value{spec}, patches.metadata...)
-	job.Labels, job.Annotations = keysOf(each(metadata, "labels")), keysOf(each(metadata, "annotations"))
+	job.Labels, job.Annotations = keysOf(lookUpEach(metadata, "labels")), keysOf(lookUpEach(metadata, "annotations"))
 	job.addTargets("job", patches.jobs)
 	job.readPods(patches.pods, spec)
 	return job, f.typeErrors
@@ -81,8 +81,8 @@ const (
 )
 
 func nameOf(metadata value) string {
-	generated := metadata.get("generateName").text()
-	if name := metadata.get("name").text(); name != "" || generated == "" {
+	generated := metadata.get("generateName").stringValue()
+	if name := metadata.get("name").stringValue(); name != "" || generated == "" {
 		return name
 	}
 	return GeneratedName(generated)
@@ -94,41 +94,41 @@ func GeneratedName(prefix string) string {
 }
 
 func runtimeOf(ref value) RuntimeRef {
-	r := RuntimeRef{Group: v1alpha1.TrainerGroup, Kind: "ClusterTrainingRuntime", Name: ref.get("name").text()}
-	if group := ref.get("apiGroup"); group.exists() {
-		r.Group = group.text()
+	r := RuntimeRef{Group: v1alpha1.TrainerGroup, Kind: "ClusterTrainingRuntime", Name: ref.get("name").stringValue()}
+	if group := ref.get("apiGroup"); group.isSet() {
+		r.Group = group.stringValue()
 	}
-	if kind := ref.get("kind"); kind.exists() {
-		r.Kind = kind.text()
+	if kind := ref.get("kind"); kind.isSet() {
+		r.Kind = kind.stringValue()
 	}
 	return r
 }
 
 func (j *Job) readTrainer(trainer value) {
-	j.Image = trainer.get("image").text()
+	j.Image = trainer.get("image").stringValue()
 	if n, ok := wholeNumber(trainer.get("numNodes").content); ok {
 		j.Nodes = &n
 	}
-	if processes := trainer.get("numProcPerNode"); processes.exists() {
+	if processes := trainer.get("numProcPerNode"); processes.isSet() {
 		j.Processes = numberOrWord(processes.content)
 	}
 	resources := trainer.get("resourcesPerNode")
-	j.Limits, j.Requests = j.amounts(resources.get("limits")), j.amounts(resources.get("requests"))
-	j.Env = namesIn(each(trainer.get("env").items(), "name"))
+	j.Limits, j.Requests = j.readAmounts(resources.get("limits")), j.readAmounts(resources.get("requests"))
+	j.Env = namedStrings(lookUpEach(trainer.get("env").listItems(), "name"))
 }
 
 // readMetadata reads the labels for Kueue, and the metadata that only controllers may set.
 func (j *Job) readMetadata(metadata value) {
-	j.Queue, j.PriorityClass = metadata.get("labels", queueLabel).text(), metadata.get("labels", priorityClassLabel).text()
+	j.Queue, j.PriorityClass = metadata.get("labels", queueLabel).stringValue(), metadata.get("labels", priorityClassLabel).stringValue()
 	for _, key := range keysOf([]value{metadata.get("labels"), metadata.get("annotations")}) {
 		if isKueueSetting(key.Name) {
 			j.KueueSettings = append(j.KueueSettings, key)
 		}
 	}
-	for _, finalizer := range metadata.get("finalizers").items() {
-		j.Reserved = append(j.Reserved, Named{finalizer.text(), finalizer.path})
+	for _, finalizer := range metadata.get("finalizers").listItems() {
+		j.Reserved = append(j.Reserved, Named{finalizer.stringValue(), finalizer.path})
 	}
-	for _, owner := range metadata.get("ownerReferences").items() {
+	for _, owner := range metadata.get("ownerReferences").listItems() {
 		if controller := owner.get("controller"); controller.content == true {
 			j.Reserved = append(j.Reserved, Named{fmt.Sprint(owner.content), controller.path})
 		}
@@ -146,10 +146,10 @@ func numberOrWord(v any) *intstr.IntOrString {
 	return &word
 }
 
-// amounts reads amounts by resource, and sets UnknownAmounts if it cannot read an amount.
-func (j *Job) amounts(v value) map[string]resource.Quantity {
+// readAmounts reads amounts by resource, and sets UnknownAmounts if it cannot read an amount.
+func (j *Job) readAmounts(v value) map[string]resource.Quantity {
 	found := map[string]resource.Quantity{}
-	for _, name := range v.keys() {
+	for _, name := range v.sortedKeys() {
 		amount, known := parseQuantity(v.get(name).content)
 		found[name], j.UnknownAmounts = amount, j.UnknownAmounts || !known
 	}
@@ -157,32 +157,32 @@ func (j *Job) amounts(v value) map[string]resource.Quantity {
 }
 
 func (j *Job) addTargets(kind string, targets []value) {
-	for _, name := range namesIn(each(targets, "name")) {
+	for _, name := range namedStrings(lookUpEach(targets, "name")) {
 		j.PatchTargets = append(j.PatchTargets, PatchTarget{name, kind})
 	}
 }
 
 // readPods reads the patched pod specs, and the Secrets of the trainer and the initializers.
 func (j *Job) readPods(pods []value, spec value) {
-	j.NodeLabels = keysOf(each(pods, "nodeSelector"))
-	volumes := itemsOf(each(pods, "volumes"))
-	j.Volumes = namesIn(each(volumes, "name"))
-	containers, initContainers := itemsOf(each(pods, "containers")), itemsOf(each(pods, "initContainers"))
+	j.NodeLabels = keysOf(lookUpEach(pods, "nodeSelector"))
+	volumes := itemsOf(lookUpEach(pods, "volumes"))
+	j.Volumes = namedStrings(lookUpEach(volumes, "name"))
+	containers, initContainers := itemsOf(lookUpEach(pods, "containers")), itemsOf(lookUpEach(pods, "initContainers"))
 	j.addTargets("container", containers)
 	j.addTargets("initContainer", initContainers)
 	for _, c := range containers {
-		if c.get("env").exists() {
-			j.PatchTargets = append(j.PatchTargets, PatchTarget{Named{c.get("name").text(), c.get("env").path}, "env of container"})
+		if c.get("env").isSet() {
+			j.PatchTargets = append(j.PatchTargets, PatchTarget{Named{c.get("name").stringValue(), c.get("env").path}, "env of container"})
 		}
 	}
-	initializers := append(each([]value{spec}, "initializer", "dataset"), each([]value{spec}, "initializer", "model")...)
+	initializers := append(lookUpEach([]value{spec}, "initializer", "dataset"), lookUpEach([]value{spec}, "initializer", "model")...)
 	patched := slices.Concat(initContainers, containers)
-	j.Mounts = namesIn(each(itemsOf(each(patched, "volumeMounts")), "name"))
-	variables := itemsOf(each(slices.Concat(initializers, each([]value{spec}, "trainer"), patched), "env"))
-	j.Secrets = namesIn(slices.Concat(
-		each(variables, "valueFrom", "secretKeyRef", "name"),
-		each(initializers, "secretRef", "name"),
-		each(volumes, "secret", "secretName"),
-		each(itemsOf(each(volumes, "projected", "sources")), "secret", "name"),
+	j.Mounts = namedStrings(lookUpEach(itemsOf(lookUpEach(patched, "volumeMounts")), "name"))
+	variables := itemsOf(lookUpEach(slices.Concat(initializers, lookUpEach([]value{spec}, "trainer"), patched), "env"))
+	j.Secrets = namedStrings(slices.Concat(
+		lookUpEach(variables, "valueFrom", "secretKeyRef", "name"),
+		lookUpEach(initializers, "secretRef", "name"),
+		lookUpEach(volumes, "secret", "secretName"),
+		lookUpEach(itemsOf(lookUpEach(volumes, "projected", "sources")), "secret", "name"),
 	))
 }

@@ -42,7 +42,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 		denials = append(denials, request.removedQueuePatches()...)
 		denials = append(denials, request.manualResume(p)...)
 		slices.SortStableFunc(denials, func(a, b Denial) int { return ruleOrder(a.Rule) - ruleOrder(b.Rule) })
-		denials = slices.DeleteFunc(denials, func(d Denial) bool { return !request.changes(d.Rule, before, job) })
+		denials = slices.DeleteFunc(denials, func(d Denial) bool { return !request.changesField(d.Rule, before, job) })
 	}
 	return denials, typeErrors
 }
@@ -51,7 +51,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 func (r Request) keepsSetting(setting Named) bool {
 	before, now := value{content: r.Before}.get("metadata"), value{content: r.TrainJob}.get("metadata")
 	for _, key := range []string{"labels", "annotations"} {
-		if was, is := before.get(key, setting.Name), now.get(key, setting.Name); is.exists() && was.content != is.content {
+		if was, is := before.get(key, setting.Name), now.get(key, setting.Name); is.isSet() && was.content != is.content {
 			return false
 		}
 	}
@@ -62,8 +62,8 @@ func ruleOrder(rule Rule) int {
 	return slices.IndexFunc(Rules(), func(d Definition) bool { return d.Rule == rule })
 }
 
-// changes reports whether an update changes a field that a rule is about.
-func (r Request) changes(rule Rule, before, job Job) bool {
+// changesField reports whether an update changes a field that a rule is about.
+func (r Request) changesField(rule Rule, before, job Job) bool {
 	switch rule {
 	case RuleUnlistedQueue:
 		return before.Queue != job.Queue

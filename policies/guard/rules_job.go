@@ -19,12 +19,12 @@ var (
 // unlistedRuntime denies runtimes that the tenant does not list. A tenant with the grant manage-runtimes may also use
 // its own TrainingRuntimes.
 func unlistedRuntime(job Job, p Parameters) field.ErrorList {
-	if _, ok := p.runtime(job.Runtime); ok {
+	if _, ok := p.runtimeLimits(job.Runtime); ok {
 		return nil
 	}
 	path := specPath.Child("runtimeRef")
 	if listed, ok := p.Runtimes[job.Runtime.Name]; ok {
-		return forbid(path, "%s is a %s of trainer.kubeflow.org: write that kind, and no other apiGroup", job.Runtime.Name, listed.Kind)
+		return newViolation(path, "%s is a %s of trainer.kubeflow.org: write that kind, and no other apiGroup", job.Runtime.Name, listed.Kind)
 	}
 	names := slices.Sorted(maps.Keys(p.Runtimes))
 	offer := "name one of: " + strings.Join(names, ", ")
@@ -34,7 +34,7 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	if meant := message.Nearest(job.Runtime.Name, names); meant != "" {
 		offer = fmt.Sprintf("did you mean %s? %s", meant, offer)
 	}
-	return forbid(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printable(job.Runtime.Kind), printable(job.Runtime.Name), offer)
+	return newViolation(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printableName(job.Runtime.Kind), printableName(job.Runtime.Name), offer)
 }
 
 // missingInitializer denies initializers that the runtime does not have. Trainer's webhook also refuses unknown
@@ -46,7 +46,7 @@ func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	var errs field.ErrorList
 	for _, initializer := range job.Initializers {
 		if !slices.Contains(runtime.Initializers, initializer.Name) {
-			errs = append(errs, field.Forbidden(initializer.Path, fmt.Sprintf("%s has no %s initializer: leave it out", printable(job.Runtime.Name), initializer.Name)))
+			errs = append(errs, field.Forbidden(initializer.Path, fmt.Sprintf("%s has no %s initializer: leave it out", printableName(job.Runtime.Name), initializer.Name)))
 		}
 	}
 	return errs
@@ -58,18 +58,18 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
 	}
-	return forbid(trainerPath.Child("image"), "nodes would still run %s: leave it out, or use a runtime with %s", runtime.Image, printable(job.Image))
+	return newViolation(trainerPath.Child("image"), "nodes would still run %s: leave it out, or use a runtime with %s", runtime.Image, printableName(job.Image))
 }
 
-// reserved are the variables that only Trainer and the runtime may set. If a TrainJob changed these variables, all
-// ranks could run in the launcher, or more ranks could run than the limits allow.
-var reserved = []string{
+// reservedVariables are the variables that only Trainer and the runtime may set. If a TrainJob changed these variables,
+// all ranks could run in the launcher, or more ranks could run than the limits allow.
+var reservedVariables = []string{
 	"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args",
 	"PRTE_MCA_prte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "I_MPI_PERHOST", "HYDRA_HOST_FILE",
 }
 
 func reservedVariable(job Job, _ Parameters) field.ErrorList {
-	isReserved := func(name string) bool { return slices.Contains(reserved, name) }
+	isReserved := func(name string) bool { return slices.Contains(reservedVariables, name) }
 	return forbidEach(job.Env, isReserved, "%s controls where ranks run, which the runtime decides: leave it out")
 }
 
@@ -78,7 +78,7 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 	if job.ManagedBy == nil || slices.Contains(p.Managers, *job.ManagedBy) {
 		return nil
 	}
-	return forbid(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), printable(*job.ManagedBy))
+	return newViolation(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), printableName(*job.ManagedBy))
 }
 
 // reservedMetadata denies finalizers and controlling owners. A finalizer can keep a TrainJob for ever, or orphan its

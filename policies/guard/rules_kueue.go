@@ -39,11 +39,11 @@ func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
 	for key, byKueue := range map[string]func(patch value) bool{
-		patchesKey:   func(patch value) bool { return patch.get("manager").text() == "kueue.x-k8s.io/manager" },
-		overridesKey: func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").exists() },
+		patchesKey:   func(patch value) bool { return patch.get("manager").stringValue() == "kueue.x-k8s.io/manager" },
+		overridesKey: func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").isSet() },
 	} {
 		now, _ := specOf(r.TrainJob)[key].([]any)
-		for _, patch := range (value{content: specOf(r.Before)}).get(key).items() {
+		for _, patch := range (value{content: specOf(r.Before)}).get(key).listItems() {
 			stays := slices.ContainsFunc(now, func(n any) bool { return reflect.DeepEqual(n, patch.content) })
 			if byKueue(patch) && !stays {
 				denials = append(denials, Denial{RuleRemovedQueuePatch, "spec." + key, "a patch of Kueue may not be changed or removed: put it back"})
@@ -84,13 +84,13 @@ func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	}
 	got := "no queue"
 	if job.Queue != "" {
-		got = printable(job.Queue)
+		got = printableName(job.Queue)
 	}
-	return forbid(labelsPath, "label %s: want %s, got %s", queueLabel, strings.Join(p.Queues, " or "), got)
+	return newViolation(labelsPath, "label %s: want %s, got %s", queueLabel, strings.Join(p.Queues, " or "), got)
 }
 
-// unlistedPriorityClass denies priority classes that the tenant does not list. A job of a higher priority can preempt the
-// jobs of other tenants.
+// unlistedPriorityClass denies priority classes that the tenant does not list. A job of a higher priority can preempt
+// the jobs of other tenants.
 func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
 	if job.PriorityClass == "" || job.PriorityClass == defaultPriorityClass || slices.Contains(p.PriorityClasses, job.PriorityClass) {
 		return nil
@@ -99,7 +99,7 @@ func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
 	if len(p.PriorityClasses) > 0 {
 		offer = ", or name one of: " + strings.Join(p.PriorityClasses, ", ")
 	}
-	return forbid(labelsPath, "label %s: %s is not a priority class of this namespace: leave it out%s", priorityClassLabel, printable(job.PriorityClass), offer)
+	return newViolation(labelsPath, "label %s: %s is not a priority class of this namespace: leave it out%s", priorityClassLabel, printableName(job.PriorityClass), offer)
 }
 
 // unmanagedNamespace denies TrainJobs in a namespace without the label that Red Hat's build of Kueue requires.
@@ -108,5 +108,5 @@ func unmanagedNamespace(job Job, p Parameters) field.ErrorList {
 	if got, found := job.NamespaceLabels[key]; !required || job.NamespaceLabels == nil || found && got == value {
 		return nil
 	}
-	return forbid(field.NewPath("metadata", "namespace"), "the namespace lacks the label %s, without which Kueue ignores its jobs: ask an admin to add the label", p.NamespaceLabel)
+	return newViolation(field.NewPath("metadata", "namespace"), "the namespace lacks the label %s, without which Kueue ignores its jobs: ask an admin to add the label", p.NamespaceLabel)
 }

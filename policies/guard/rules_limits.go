@@ -17,7 +17,7 @@ import (
 // pods, so the job never starts.
 func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	if got := int64(len(job.Name)); got > runtime.MaxName {
-		return forbid(field.NewPath("metadata", "name"), "want at most %d characters, got %d, because the names of the pods begin with the name of the TrainJob", runtime.MaxName, got)
+		return newViolation(field.NewPath("metadata", "name"), "want at most %d characters, got %d, because the names of the pods begin with the name of the TrainJob", runtime.MaxName, got)
 	}
 	return nil
 }
@@ -27,7 +27,7 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
 	}
-	return forbid(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printable(job.Runtime.Name), *job.Nodes)
+	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printableName(job.Runtime.Name), *job.Nodes)
 }
 
 // processLimit limits the number of processes per node. For runtimes without MPI, Trainer 2.1 also accepts words such
@@ -35,18 +35,18 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 // process for each GPU.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
-	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printable(job.Runtime.Name))
+	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
 	if job.Processes == nil {
-		processes := highest(job, func(amounts map[string]resource.Quantity) resource.Quantity {
+		processes := higherAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
 			return defaultProcesses(amounts, runtime)
 		})
 		if processes.CmpInt64(runtime.MaxProcPerNode) > 0 {
-			return forbid(path, "%s, got no number, so Trainer starts one process for each GPU, %s: write a number", want, processes.String())
+			return newViolation(path, "%s, got no number, so Trainer starts one process for each GPU, %s: write a number", want, processes.String())
 		}
 		return nil
 	}
 	if n := int64(job.Processes.IntValue()); job.Processes.Type == intstr.String || n < 1 || n > runtime.MaxProcPerNode {
-		return forbid(path, "%s, got %s", want, printable(job.Processes.String()))
+		return newViolation(path, "%s, got %s", want, printableName(job.Processes.String()))
 	}
 	return nil
 }
@@ -64,23 +64,23 @@ func defaultProcesses(amounts map[string]resource.Quantity, runtime Runtime) res
 }
 
 func gpuLimit(job Job, runtime Runtime) field.ErrorList {
-	got := highest(job, func(amounts map[string]resource.Quantity) resource.Quantity {
-		return gpus(amounts, runtime, job.Replaces != "")
+	got := higherAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
+		return countGPUs(amounts, runtime, job.Replaces != "")
 	})
 	if got.CmpInt64(runtime.MaxGPUsPerNode) <= 0 {
 		return nil
 	}
-	return forbid(trainerPath.Child("resourcesPerNode"), "want at most %d GPUs per node, the limit of runtime %s, got %s",
-		runtime.MaxGPUsPerNode, printable(job.Runtime.Name), got.String())
+	return newViolation(trainerPath.Child("resourcesPerNode"), "want at most %d GPUs per node, the limit of runtime %s, got %s",
+		runtime.MaxGPUsPerNode, printableName(job.Runtime.Name), got.String())
 }
 
 // gpuNames matches the names of resources that are GPUs or slices of GPUs.
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
-// gpus counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace only the runtime's GPUs of the same
+// countGPUs counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace only the runtime's GPUs of the same
 // resource name, and the node keeps all other GPUs of the runtime. In earlier versions, the TrainJob's GPUs replace
 // all GPUs of the runtime.
-func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
+func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
 		if gpuNames().MatchString(name) {
@@ -95,9 +95,9 @@ func gpus(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) 
 	return sum
 }
 
-// highest computes one amount from the limits and one from the requests, and returns the higher amount. If some
-// amounts are unknown, highest returns 0.
-func highest(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
+// higherAmount computes one amount from the limits and one from the requests, and returns the higher amount. If some
+// amounts are unknown, higherAmount returns 0.
+func higherAmount(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
 	if job.UnknownAmounts {
 		return resource.Quantity{}
 	}
@@ -125,7 +125,7 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if len(missing) == 0 {
 		return nil
 	}
-	return forbid(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: write %s too, or other amounts",
+	return newViolation(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: write %s too, or other amounts",
 		job.Replaces, strings.Join(missing, ", "))
 }
 
@@ -163,7 +163,7 @@ func unencryptedRDMA(job Job, p Parameters) field.ErrorList {
 	slices.Sort(names)
 	for _, name := range names {
 		if rdmaNames().MatchString(name) {
-			return forbid(trainerPath.Child("resourcesPerNode"), "%s bypasses the pod network, which %s encrypts here: leave it out", printable(name), p.Encryption)
+			return newViolation(trainerPath.Child("resourcesPerNode"), "%s bypasses the pod network, which %s encrypts here: leave it out", printableName(name), p.Encryption)
 		}
 	}
 	return nil

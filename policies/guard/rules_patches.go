@@ -23,7 +23,7 @@ func isRuntimeVolume(volume string) bool {
 }
 
 func disallowedVolume(job Job, p Parameters) field.ErrorList {
-	return append(disallowed(RuleDisallowedVolume)(job, p), forbidEach(job.Volumes, isRuntimeVolume,
+	return append(checkDisallowed(RuleDisallowedVolume)(job, p), forbidEach(job.Volumes, isRuntimeVolume,
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
@@ -45,7 +45,7 @@ func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	for _, target := range job.PatchTargets {
 		if !slices.Contains(patchTargets[target.Kind], target.Name) {
 			errs = append(errs, field.Forbidden(target.Path, fmt.Sprintf("%s %s cannot be patched: leave it out, and use a name of the runtime (jobs %s; containers %s; "+
-				"initContainers %s) and spec.trainer.env", target.Kind, printable(target.Name), strings.Join(patchTargets["job"], ", "),
+				"initContainers %s) and spec.trainer.env", target.Kind, printableName(target.Name), strings.Join(patchTargets["job"], ", "),
 				strings.Join(patchTargets["container"], ", "), strings.Join(patchTargets["initContainer"], ", "))))
 		}
 	}

@@ -26,16 +26,16 @@ func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields {
 		return nil
 	}
-	return forbid(specPath, "want at most %d bytes and %d fields in the spec, labels, annotations and owners, got about %d bytes and %d fields: leave data out, and use a volume or the image",
+	return newViolation(specPath, "want at most %d bytes and %d fields in the spec, labels, annotations and owners, got about %d bytes and %d fields: leave data out, and use a volume or the image",
 		maxBytes, maxFields, job.Size.Bytes, job.Size.Fields)
 }
 
 // sizedParts returns the parts of a TrainJob that RuleOversizedJob counts.
 func sizedParts(trainJob map[string]any) []any {
 	metadata := value{content: trainJob}.get("metadata")
-	parts := []any{value{content: trainJob}.get("spec").entries()}
+	parts := []any{value{content: trainJob}.get("spec").mappingEntries()}
 	for _, name := range []string{"labels", "annotations", "ownerReferences"} {
-		if part := metadata.get(name); part.exists() {
+		if part := metadata.get(name); part.isSet() {
 			parts = append(parts, part.content)
 		} else {
 			parts = append(parts, []any{})
@@ -50,13 +50,13 @@ func sizedParts(trainJob map[string]any) []any {
 func sizeOf(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
-		size := Size{Bytes: len("{}") + separators(len(v))}
+		size := Size{Bytes: len("{}") + separatorSize(len(v))}
 		for key, below := range v {
 			size = size.plus(quotedSize(key)).plus(Size{len(":"), 1}).plus(sizeOf(below))
 		}
 		return size
 	case []any:
-		size := Size{Bytes: len("[]") + separators(len(v))}
+		size := Size{Bytes: len("[]") + separatorSize(len(v))}
 		for _, item := range v {
 			size = size.plus(sizeOf(item))
 		}
@@ -79,5 +79,5 @@ func quotedSize(text string) Size {
 
 func (s Size) plus(other Size) Size { return Size{s.Bytes + other.Bytes, s.Fields + other.Fields} }
 
-// separators returns the number of bytes between n items.
-func separators(n int) int { return max(0, n-1) * len(", ") }
+// separatorSize returns the number of bytes between n items.
+func separatorSize(n int) int { return max(0, n-1) * len(", ") }

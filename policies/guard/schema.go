@@ -41,8 +41,8 @@ type object struct {
 	required []string // the fields without which the API server refuses the object
 }
 
-// requiring returns the object with required fields.
-func (o object) requiring(fields ...string) object {
+// withRequired returns the object with required fields.
+func (o object) withRequired(fields ...string) object {
 	o.required = fields
 	return o
 }
@@ -53,19 +53,19 @@ func (o object) check(v value, f *findings) {
 		return
 	}
 	for _, key := range o.required {
-		if below := v.get(key); !below.exists() {
+		if below := v.get(key); !below.isSet() {
 			f.typeErrors = append(f.typeErrors, field.Required(below.path, "Kubernetes requires this field: add it"))
 		}
 	}
-	for _, key := range v.keys() {
+	for _, key := range v.sortedKeys() {
 		below := v.get(key)
-		if !below.exists() {
+		if !below.isSet() {
 			continue
 		}
 		switch schema := o.fields[key].(type) {
 		case nil:
-			f.disallow(below, o.rule, "a field that TrainJobs may not set here: "+o.advice(key))
-		case forbidden:
+			f.disallow(below, o.rule, "a field that TrainJobs may not set here: "+o.adviseUnknown(key))
+		case forbiddenField:
 			f.disallow(below, o.rule, string(schema))
 		default:
 			schema.check(below, f)
@@ -73,23 +73,24 @@ func (o object) check(v value, f *findings) {
 	}
 }
 
-// advice returns what to do about an unknown field.
-func (o object) advice(key string) string {
-	if meant := message.Nearest(key, o.allowed()); meant != "" {
+// adviseUnknown returns what to do about an unknown field.
+func (o object) adviseUnknown(key string) string {
+	if meant := message.Nearest(key, o.allowedNames()); meant != "" {
 		return "write " + meant + ", or leave it out"
 	}
 	return "leave it out"
 }
 
-// allowed returns the names of the fields that can be set.
-func (o object) allowed() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.fields)), func(key string) bool { return is[forbidden](o.fields[key]) })
+// allowedNames returns the names of the fields that can be set.
+func (o object) allowedNames() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.fields)), func(key string) bool { return is[forbiddenField](o.fields[key]) })
 }
 
-// forbidden describes a field of Trainer that must not be set. The text gives the reason, and says what to do instead.
-type forbidden string
+// forbiddenField describes a field of Trainer that must not be set. The text gives the reason, and says what to do
+// instead.
+type forbiddenField string
 
-func (forbidden) check(value, *findings) {}
+func (forbiddenField) check(value, *findings) {}
 
 // list describes a list in which all items have the same schema.
 type list struct {
@@ -102,24 +103,24 @@ func (l list) check(v value, f *findings) {
 	if !is[[]any](v.content) {
 		f.typeError(v, "a list")
 	}
-	if n := len(v.items()); f.limitsItems && l.max > 0 && n > l.max {
+	if n := len(v.listItems()); f.limitsItems && l.max > 0 && n > l.max {
 		f.typeErrors = append(f.typeErrors, field.TooMany(v.path, n, l.max))
 	}
 	seen := map[string]bool{}
-	for _, item := range v.items() {
-		if !item.exists() {
+	for _, item := range v.listItems() {
+		if !item.isSet() {
 			f.typeError(item, "a value, or remove the item")
 			continue
 		}
 		l.of.check(item, f)
 		if name := item.get(l.key); l.key != "" && is[string](name.content) {
-			if seen[name.text()] {
+			if seen[name.stringValue()] {
 				f.typeErrors = append(f.typeErrors, &field.Error{
-					Type: field.ErrorTypeDuplicate, Field: name.path.String(), BadValue: name.text(),
-					Detail: fmt.Sprintf("the API server refuses a second item with the %s %s: rename or remove it", l.key, printable(name.text())),
+					Type: field.ErrorTypeDuplicate, Field: name.path.String(), BadValue: name.stringValue(),
+					Detail: fmt.Sprintf("the API server refuses a second item with the %s %s: rename or remove it", l.key, printableName(name.stringValue())),
 				})
 			}
-			seen[name.text()] = true
+			seen[name.stringValue()] = true
 		}
 	}
 }
@@ -131,8 +132,8 @@ func (m mapping) check(v value, f *findings) {
 	if !is[map[string]any](v.content) {
 		f.typeError(v, "a mapping")
 	}
-	for _, key := range v.keys() {
-		if below := (value{v.get(key).content, v.path.Key(printable(key))}); below.exists() {
+	for _, key := range v.sortedKeys() {
+		if below := (value{v.get(key).content, v.path.Key(printableName(key))}); below.isSet() {
 			m.of.check(below, f)
 		}
 	}

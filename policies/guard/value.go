@@ -21,16 +21,16 @@ type value struct {
 // get returns the value at a path of keys.
 func (v value) get(keys ...string) value {
 	for _, key := range keys {
-		v = value{v.entries()[key], v.child(key)}
+		v = value{v.mappingEntries()[key], v.childPath(key)}
 	}
 	return v
 }
 
-// child returns the path of a field. Users can misspell field names in any way, so an unusual name is quoted.
-func (v value) child(key string) *field.Path {
+// childPath returns the path of a field. Users can misspell field names in any way, so an unusual name is quoted.
+func (v value) childPath(key string) *field.Path {
 	switch {
 	case !message.Plain(key):
-		return v.path.Key(printable(key))
+		return v.path.Key(printableName(key))
 	case v.path == nil:
 		return field.NewPath(key)
 	}
@@ -40,26 +40,26 @@ func (v value) child(key string) *field.Path {
 // plainName matches names of Kubernetes objects and of images.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:@-]{1,200}$`) })
 
-// printable returns a name for a message. Names that are not plain are quoted, because they can contain line breaks
+// printableName returns a name for a message. Names that are not plain are quoted, because they can contain line breaks
 // or terminal control sequences.
-func printable(text string) string {
+func printableName(text string) string {
 	if plainName().MatchString(text) {
 		return text
 	}
 	return message.Quote(text)
 }
 
-// exists reports whether the value is set. The API server treats null as unset.
-func (v value) exists() bool { return v.content != nil }
+// isSet reports whether the value is set. The API server treats null as unset.
+func (v value) isSet() bool { return v.content != nil }
 
-// text returns a string value, or "" for other types.
-func (v value) text() string {
+// stringValue returns a string value, or "" for other types.
+func (v value) stringValue() string {
 	text, _ := v.content.(string)
 	return text
 }
 
-// items returns the items of a list.
-func (v value) items() []value {
+// listItems returns the items of a list.
+func (v value) listItems() []value {
 	list, _ := v.content.([]any)
 	items := make([]value, len(list))
 	for i, item := range list {
@@ -68,20 +68,20 @@ func (v value) items() []value {
 	return items
 }
 
-// entries returns a mapping, or an empty mapping for other types.
-func (v value) entries() map[string]any {
+// mappingEntries returns a mapping, or an empty mapping for other types.
+func (v value) mappingEntries() map[string]any {
 	entries, _ := v.content.(map[string]any)
 	return entries
 }
 
-// keys returns the keys of a mapping in alphabetical order.
-func (v value) keys() []string { return slices.Sorted(maps.Keys(v.entries())) }
+// sortedKeys returns the keys of a mapping in alphabetical order.
+func (v value) sortedKeys() []string { return slices.Sorted(maps.Keys(v.mappingEntries())) }
 
-// each looks up a path of keys in several values, and returns the values that exist.
-func each(in []value, keys ...string) []value {
+// lookUpEach looks up a path of keys in several values, and returns the values that exist.
+func lookUpEach(in []value, keys ...string) []value {
 	var found []value
 	for _, v := range in {
-		if below := v.get(keys...); below.exists() {
+		if below := v.get(keys...); below.isSet() {
 			found = append(found, below)
 		}
 	}
@@ -91,16 +91,16 @@ func each(in []value, keys ...string) []value {
 func itemsOf(lists []value) []value {
 	var found []value
 	for _, list := range lists {
-		found = append(found, list.items()...)
+		found = append(found, list.listItems()...)
 	}
 	return found
 }
 
-// namesIn returns the strings among some values, with their paths. Empty strings are left out.
-func namesIn(values []value) []Named {
+// namedStrings returns the strings among some values, with their paths. Empty strings are left out.
+func namedStrings(values []value) []Named {
 	var found []Named
 	for _, v := range values {
-		if name := v.text(); name != "" {
+		if name := v.stringValue(); name != "" {
 			found = append(found, Named{name, v.path})
 		}
 	}
@@ -111,8 +111,8 @@ func namesIn(values []value) []Named {
 func keysOf(mappings []value) []Named {
 	var found []Named
 	for _, v := range mappings {
-		for _, key := range v.keys() {
-			found = append(found, Named{key, v.path.Key(printable(key))})
+		for _, key := range v.sortedKeys() {
+			found = append(found, Named{key, v.path.Key(printableName(key))})
 		}
 	}
 	return found

@@ -13,16 +13,16 @@ func trainer21() Reader {
 	return Reader{
 		replaces: "2.1",
 		trainJob: trainJob(fields{
-			"trainer": trainer(intOrString), "labels": mapping{text}, "annotations": mapping{text},
+			"trainer": trainerSchema(intOrString), "labels": mapping{text}, "annotations": mapping{text},
 			overridesKey: list{of: patchObject(fields{
-				"targetJobs": list{of: patchObject(fields{"name": name}).requiring("name")}, "metadata": patchMetadata(), "spec": podSpec(nil),
-			}).requiring("targetJobs")},
-			patchesKey:              forbidden("Trainer has this field since 2.2: write podTemplateOverrides"),
-			"activeDeadlineSeconds": forbidden("Trainer has this field since 2.2: leave it out"),
+				"targetJobs": list{of: patchObject(fields{"name": name}).withRequired("name")}, "metadata": patchMetadata(), "spec": podSpec(nil),
+			}).withRequired("targetJobs")},
+			patchesKey:              forbiddenField("Trainer has this field since 2.2: write podTemplateOverrides"),
+			"activeDeadlineSeconds": forbiddenField("Trainer has this field since 2.2: leave it out"),
 		}),
 		patches: func(spec value) patches {
-			overrides := spec.get(overridesKey).items()
-			return patches{metadata: each(overrides, "metadata"), jobs: itemsOf(each(overrides, "targetJobs")), pods: each(overrides, "spec")}
+			overrides := spec.get(overridesKey).listItems()
+			return patches{metadata: lookUpEach(overrides, "metadata"), jobs: itemsOf(lookUpEach(overrides, "targetJobs")), pods: lookUpEach(overrides, "spec")}
 		},
 	}
 }
@@ -43,39 +43,39 @@ func trainer23() Reader {
 		limitsItems: true,
 		trainJob: patchedTrainJob(fields{
 			"securityContext":               runtimesSecurityContext,
-			"terminationGracePeriodSeconds": forbidden("with a long grace period, pods would outlive their job and occupy its GPUs: leave it out"),
+			"terminationGracePeriodSeconds": forbiddenField("with a long grace period, pods would outlive their job and occupy its GPUs: leave it out"),
 		}),
 		patches: runtimePatches,
 	}
 }
 
-const runtimesSecurityContext = forbidden("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
+const runtimesSecurityContext = forbiddenField("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
 
 // patchedTrainJob returns the schema of a TrainJob that patches its runtime. podFields are the fields of pod specs that
 // differ between versions of Trainer.
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})
-	jobs := list{of: patchObject(fields{"name": name, "template": job}).requiring("name"), key: "name", max: 100}
+	jobs := list{of: patchObject(fields{"name": name, "template": job}).withRequired("name"), key: "name", max: 100}
 	jobSet := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"replicatedJobs": jobs})})
-	const removed = forbidden("Trainer removed this field in 2.2: write it into runtimePatches")
+	const removed = forbiddenField("Trainer removed this field in 2.2: write it into runtimePatches")
 	return trainJob(fields{
-		"trainer": trainer(integer32), "activeDeadlineSeconds": positive,
+		"trainer": trainerSchema(integer32), "activeDeadlineSeconds": positive,
 		patchesKey: list{of: patchObject(fields{
 			"manager": manager, "time": timestamp, "trainingRuntimeSpec": patchObject(fields{"template": jobSet}),
-		}).requiring("manager"), key: "manager", max: 16},
+		}).withRequired("manager"), key: "manager", max: 16},
 		overridesKey: removed, "labels": removed, "annotations": removed,
 	})
 }
 
 func runtimePatches(spec value) patches {
-	jobSets := each(spec.get(patchesKey).items(), "trainingRuntimeSpec", "template")
-	replicated := itemsOf(each(jobSets, "spec", "replicatedJobs"))
-	jobs := each(replicated, "template")
-	pods := each(jobs, "spec", "template")
+	jobSets := lookUpEach(spec.get(patchesKey).listItems(), "trainingRuntimeSpec", "template")
+	replicated := itemsOf(lookUpEach(jobSets, "spec", "replicatedJobs"))
+	jobs := lookUpEach(replicated, "template")
+	pods := lookUpEach(jobs, "spec", "template")
 	var metadata []value
 	for _, level := range [][]value{jobSets, jobs, pods} {
-		metadata = append(metadata, each(level, "metadata")...)
+		metadata = append(metadata, lookUpEach(level, "metadata")...)
 	}
-	return patches{metadata: metadata, jobs: replicated, pods: each(pods, "spec")}
+	return patches{metadata: metadata, jobs: replicated, pods: lookUpEach(pods, "spec")}
 }

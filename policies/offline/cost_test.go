@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// room is the minimum ratio of the API server's cost limit to the cost of a large TrainJob.
-const room = 10
+// minCostRatio is the minimum ratio of the API server's cost limit to the cost of a large TrainJob.
+const minCostRatio = 10
 
 // TestCostLeavesRoom evaluates a large TrainJob with two cost budgets. With a tenth of the API server's budget, the
 // policy must admit the TrainJob. With a tiny budget, the policy must refuse it.
@@ -44,7 +44,7 @@ func TestCostLeavesRoom(t *testing.T) {
 	for _, tc := range []struct {
 		budget   int64
 		admitted bool
-	}{{celconfig.RuntimeCELCostBudget / room, true}, {1000, false}} {
+	}{{celconfig.RuntimeCELCostBudget / minCostRatio, true}, {1000, false}} {
 		for _, p := range policies.compiled {
 			p.budget = tc.budget
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// later holds specs of TrainJobs with an unknown field named LATER, and for each spec the rule that refuses this field.
-var later = map[string]struct{ rule, spec string }{
+// laterSpecs holds specs of TrainJobs with an unknown field named LATER, and for each spec the rule that refuses this
+// field.
+var laterSpecs = map[string]struct{ rule, spec string }{
 	"a job":                        {"disallowed-field", `LATER: a`},
 	"a reference":                  {"disallowed-field", `runtimeRef: {name: mpi-openmpi-cpu, LATER: a}`},
 	"a trainer":                    {"disallowed-field", `trainer: {LATER: a}`},
@@ -74,10 +75,10 @@ func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, tc := range later {
+	for name, tc := range laterSpecs {
 		t.Run(name, func(t *testing.T) {
 			for field, refused := range map[string]bool{"brandNew": true, "": false} {
-				if got := broken(t, policies, tc.spec, field); strings.Contains(got, tc.rule) != refused || !refused && got != "" {
+				if got := brokenRules(t, policies, tc.spec, field); strings.Contains(got, tc.rule) != refused || !refused && got != "" {
 					t.Errorf("with the field %q, %s breaks the rules %q, want the rule %s among them: %t", field, tc.spec, got, tc.rule, refused)
 				}
 			}
@@ -85,14 +86,14 @@ func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	}
 }
 
-// broken returns the rules that a TrainJob breaks if LATER is replaced with another field name, or removed.
-func broken(t *testing.T, policies *offline.Policies, spec, field string) string {
+// brokenRules returns the rules that a TrainJob breaks if LATER is replaced with another field name, or removed.
+func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) string {
 	t.Helper()
 	c := cases.Case{Name: spec, Tenant: "team-vision"}
 	if err := yaml.Unmarshal([]byte("{spec: {"+spec+"}}"), &c.TrainJob); err != nil {
 		t.Fatal(err)
 	}
-	rename(c.TrainJob, field)
+	renameLater(c.TrainJob, field)
 	ref := map[string]any{"name": "mpi-openmpi-gpu-data", "kind": "TrainingRuntime"} // a runtime with both initializers
 	if inner := c.TrainJob["spec"].(map[string]any); inner["runtimeRef"] == nil {
 		inner["runtimeRef"] = ref
@@ -104,8 +105,8 @@ func broken(t *testing.T, policies *offline.Policies, spec, field string) string
 	return strings.Join(outcome.Rules, " ")
 }
 
-// rename gives all keys LATER another name, or removes these keys if the name is empty.
-func rename(value any, name string) {
+// renameLater gives all keys LATER another name, or removes these keys if the name is empty.
+func renameLater(value any, name string) {
 	switch value := value.(type) {
 	case map[string]any:
 		if later, found := value["LATER"]; found {
@@ -115,11 +116,11 @@ func rename(value any, name string) {
 			}
 		}
 		for _, inner := range value {
-			rename(inner, name)
+			renameLater(inner, name)
 		}
 	case []any:
 		for _, inner := range value {
-			rename(inner, name)
+			renameLater(inner, name)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (p *Policies) addPolicy(fields map[string]any) error {
 // Bound reports whether a policy is bound to a namespace.
 func (p *Policies) Bound(namespace string) bool {
 	for _, binding := range p.bindings {
-		if selected, err := selects(binding, namespace); err == nil && selected {
+		if selected, err := selectsNamespace(binding, namespace); err == nil && selected {
 			return true
 		}
 	}
@@ -92,7 +92,7 @@ func (p *Policies) Evaluate(ctx context.Context, r Request) ([]Denial, error) {
 	attributes := attributesOf(r)
 	var denials []Denial
 	for _, binding := range p.bindings {
-		selected, err := selects(binding, attributes.GetNamespace())
+		selected, err := selectsNamespace(binding, attributes.GetNamespace())
 		if err != nil {
 			return nil, fmt.Errorf("reading binding %s: %w", binding.Name, err)
 		}
@@ -117,7 +117,7 @@ func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.Validating
 	if !found {
 		return nil, fmt.Errorf("no policy %s", binding.Spec.PolicyName)
 	}
-	if !policy.matches(attributes) {
+	if !policy.appliesTo(attributes) {
 		return nil, nil
 	}
 	var parameters runtime.Object
@@ -146,10 +146,10 @@ func requiredLabels(parameters runtime.Object) map[string]string {
 	return map[string]string{key: value}
 }
 
-// selects reports whether a binding selects a namespace. The labels of the namespace are unknown, except for
+// selectsNamespace reports whether a binding selects a namespace. The labels of the namespace are unknown, except for
 // kubernetes.io/metadata.name, which contains the name of the namespace. A selector of a binding can therefore match
 // only the label kubernetes.io/metadata.name.
-func selects(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace string) (bool, error) {
+func selectsNamespace(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace string) (bool, error) {
 	if binding.Spec.MatchResources == nil {
 		return true, nil
 	}

@@ -20,8 +20,9 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// tenant is an authorizer that grants nothing: users of tenants have none of the rights that the policy checks.
-var tenant = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+// tenantAuthorizer is an authorizer that grants nothing: users of tenants have none of the rights that the policy
+// checks.
+var tenantAuthorizer = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionNoOpinion, "", nil
 })
 
@@ -82,8 +83,8 @@ func compile(source *admissionv1.ValidatingAdmissionPolicy) (*policy, error) {
 	return p, errors.Join(errs...)
 }
 
-// matches reports whether the policy applies to the resource and operation of a request.
-func (p *policy) matches(attributes *admission.VersionedAttributes) bool {
+// appliesTo reports whether the policy applies to the resource and operation of a request.
+func (p *policy) appliesTo(attributes *admission.VersionedAttributes) bool {
 	resource, operation := attributes.GetResource(), admissionv1.OperationType(attributes.GetOperation())
 	return slices.ContainsFunc(p.source.Spec.MatchConstraints.ResourceRules, func(rule admissionv1.NamedRuleWithOperations) bool {
 		return slices.Contains(rule.APIGroups, resource.Group) && slices.Contains(rule.APIVersions, resource.Version) &&
@@ -96,7 +97,7 @@ func (p *policy) matches(attributes *admission.VersionedAttributes) bool {
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object, namespace *corev1.Namespace) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
-	inputs := cel.OptionalVariableBindings{VersionedParams: parameters, Authorizer: tenant}
+	inputs := cel.OptionalVariableBindings{VersionedParams: parameters, Authorizer: tenantAuthorizer}
 	budget := int64(celconfig.RuntimeCELCostBudgetMatchConditions)
 	run := func(expressions cel.ConditionEvaluator) []cel.EvaluationResult {
 		results, left, err := expressions.ForInput(ctx, attributes, request, inputs, namespace, budget)
@@ -127,15 +128,15 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 		case result.Error != nil:
 			denials = append(denials, result.Error.Error())
 		case result.EvalResult != types.True:
-			denials = append(denials, p.message(i, messages))
+			denials = append(denials, p.denialMessage(i, messages))
 		}
 	}
 	return denials
 }
 
-// message returns the message of a validation. Like the API server, it ignores a message expression if the result is
-// empty, too long, or has several lines.
-func (p *policy) message(i int, messages []cel.EvaluationResult) string {
+// denialMessage returns the message of a validation. Like the API server, it ignores a message expression if the result
+// is empty, too long, or has several lines.
+func (p *policy) denialMessage(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)
 		if text = strings.TrimSpace(text); text != "" && !strings.Contains(text, "\n") && len(text) <= celconfig.MaxEvaluatedMessageExpressionSizeBytes {
