@@ -38,13 +38,13 @@ func newForge(t *testing.T, host string) forge {
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	proxy := httptest.NewServer(connector(host+":443", server.Listener.Addr().String()))
+	proxy := httptest.NewServer(newConnector(host+":443", server.Listener.Addr().String()))
 	t.Cleanup(proxy.Close)
 	return forge{proxy: proxy.URL, certificate: certificate}
 }
 
-// connector returns a proxy that connects clients to one server, and refuses requests for other host names.
-func connector(name, address string) http.HandlerFunc {
+// newConnector returns a proxy that connects clients to one server, and refuses requests for other host names.
+func newConnector(name, address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect || r.Host != name {
 			http.Error(w, r.Host+" is not reachable through this proxy", http.StatusBadGateway)

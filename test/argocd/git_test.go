@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// backend is the path of git-http-backend, Git's own HTTP server.
-const backend = "/usr/lib/git-core/git-http-backend"
+// backendPath is the path of git-http-backend, Git's own HTTP server.
+const backendPath = "/usr/lib/git-core/git-http-backend"
 
 // repository is a Git repository on a server, with a working copy.
 type repository struct {
@@ -36,7 +36,7 @@ func newBare(t *testing.T, served string) http.Handler {
 	bare := filepath.Join(served, "platform.git")
 	git(t, filepath.Dir(served), "init", "-q", "--bare", "-b", "main", bare)
 	git(t, bare, "config", "http.receivepack", "true")
-	return &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + served, "GIT_HTTP_EXPORT_ALL=1"}}
+	return &cgi.Handler{Path: backendPath, Env: []string{"GIT_PROJECT_ROOT=" + served, "GIT_HTTP_EXPORT_ALL=1"}}
 }
 
 // push commits and pushes the working copy.

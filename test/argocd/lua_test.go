@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// settings is the path of the ConfigMap argocd-cm in the bundle of an example.
-const settings = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
+// settingsPath is the path of the ConfigMap argocd-cm in the bundle of an example.
+const settingsPath = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
 
 // withLibraries contains settings that let Lua scripts use Lua's standard libraries.
 const withLibraries = `
@@ -19,8 +19,8 @@ const withLibraries = `
   resource.customizations.useOpenLibs.jobset.x-k8s.io_JobSet: "true"
 `
 
-// health lists test cases: an object, and the health that Argo CD must report for the object.
-var health = map[string]struct{ object, status, message string }{
+// healthCases lists test cases: an object, and the health that Argo CD must report for the object.
+var healthCases = map[string]struct{ object, status, message string }{
 	"a TrainJob without a status": {trainJob(""), "Progressing", "Waiting for Trainer"},
 	"a TrainJob without pods":     {trainJob("{conditions: []}"), "Progressing", "Waiting for its pods"},
 	"a TrainJob that runs": {
@@ -63,7 +63,7 @@ func jobSet(status string) string {
 // Lua's standard libraries, because admins can enable these libraries.
 func TestHealth(t *testing.T) {
 	for libraries, more := range map[string]string{"without libraries": "", "with libraries": withLibraries} {
-		for name, tc := range health {
+		for name, tc := range healthCases {
 			t.Run(name+" "+libraries, func(t *testing.T) {
 				output := runArgoCD(t, more, tc.object, "health")
 				if want := "STATUS: " + tc.status + "\nMESSAGE: " + tc.message + "\n"; output != want {
@@ -126,7 +126,7 @@ func runArgoCD(t *testing.T, more, object string, question ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	file, cm := filepath.Join(dir, "object.yaml"), filepath.Join(dir, "argocd-cm.yaml")
-	text, err := os.ReadFile(repo.Path(t, settings))
+	text, err := os.ReadFile(repo.Path(t, settingsPath))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// person is a Git configuration with a user name and a proxy.
-const person = `[user]
+// personConfig is a Git configuration with a user name and a proxy.
+const personConfig = `[user]
 	name = newcomer
 	email = newcomer@acme.example
 [http]
@@ -34,23 +34,23 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone("newcomer"))
 	reader, forge := doctest.NewReader(t, t.TempDir()), newForge(t, "git.acme.example")
 	w := &world{ControlPlane: cp, repository: repository{dir: reader.Private("/tmp/argocd")}}
-	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: argocdNamespace}}); err != nil {
 		t.Fatal(err)
 	}
 	w.install(t)
-	w.host(t, reader, forge)
+	w.startFromForge(t, reader, forge)
 	for _, step := range doctest.Parse(t, string(text)) {
 		reader.Follow(t, step)
 	}
 	w.expectDelivered(t, "dev")
 }
 
-// host starts Argo CD, which reads from the forge, and lets the reader use Git and kubectl.
-func (w *world) host(t *testing.T, reader *doctest.Reader, forge forge) {
+// startFromForge starts Argo CD, which reads from the forge, and lets the reader use Git and kubectl.
+func (w *world) startFromForge(t *testing.T, reader *doctest.Reader, forge forge) {
 	t.Helper()
 	startArgoCD(t, w.ControlPlane, "HTTPS_PROXY="+forge.proxy, "https_proxy="+forge.proxy, "SSL_CERT_FILE="+forge.certificate, "GIT_SSL_CAINFO="+forge.certificate)
 	config := filepath.Join(t.TempDir(), "gitconfig")
-	write(t, config, fmt.Sprintf(person, forge.proxy))
+	write(t, config, fmt.Sprintf(personConfig, forge.proxy))
 	reader.Environment = []string{
 		"PATH=" + filepath.Dir(w.Tool("kubectl")) + ":" + os.Getenv("PATH"), "KUBECONFIG=" + w.Kubeconfig(),
 		"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_SYSTEM=/dev/null", "GIT_SSL_CAINFO=" + forge.certificate,
@@ -60,14 +60,14 @@ func (w *world) host(t *testing.T, reader *doctest.Reader, forge forge) {
 // expectDelivered checks that Argo CD has applied the pushed commit and tracks all objects of an environment.
 func (w *world) expectDelivered(t *testing.T, environment string) {
 	t.Helper()
-	delivered := w.inSync(w.head(t))
+	delivered := w.inSync(w.headCommit(t))
 	w.eventuallyNamed(t, "acme-"+environment, "the platform is applied", func(app *unstructured.Unstructured) error {
 		if got, want := len(resources(app)), w.objectFiles(t, environment); got != want {
 			return fmt.Errorf("Argo CD has %d objects, and the bundle has %d objects", got, want)
 		}
 		return delivered(app)
 	})
-	if !w.has(t.Context(), runtimeKind, client.ObjectKey{Name: "mpi"}) {
+	if !w.hasObject(t.Context(), runtimeKind, client.ObjectKey{Name: "mpi"}) {
 		t.Error("the runtime is not in the cluster")
 	}
 }

@@ -24,7 +24,7 @@ func TestObjectsAreTaken(t *testing.T) {
 	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: crds, ErrorIfPathMissing: true, MaxTime: timeout}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{namespace, "openshift-gitops"} {
+	for _, name := range []string{argocdNamespace, "openshift-gitops"} {
 		err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // removeQueueInUse removes a ClusterQueue in which a TrainJob runs. Argo CD then applies newer commits, although the
 // ClusterQueue remains.
 func (o *operator) removeQueueInUse(t *testing.T) {
-	o.change(t, "s/products: {groups/shared: {groups/; s/queues: {default: products, products: products}/queues: {shared: shared}/",
+	o.changeDocument(t, "s/products: {groups/shared: {groups/; s/queues: {default: products, products: products}/queues: {shared: shared}/",
 		"--remove queue/products --remove queue/team-alpha/default --remove queue/team-alpha/products")
 	o.expectTerminating(t, clusterQueueKind, "products")
 	o.setQuota(t, 7)
@@ -36,7 +36,7 @@ func (o *operator) endLastJob(t *testing.T) {
 func (o *operator) expectSynced(t *testing.T) {
 	t.Helper()
 	o.refresh(t)
-	o.eventually(t, "the platform equals the commit in Git", o.inSync(o.head(t)))
+	o.eventually(t, "the platform equals the commit in Git", o.inSync(o.headCommit(t)))
 }
 
 // expectTerminating waits until an object is being deleted, and the sync has ended.
@@ -60,7 +60,7 @@ func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind,
 // setQuota pushes a commit that changes the number of TrainJobs of the tenant team-alpha.
 func (o *operator) setQuota(t *testing.T, trainJobs int) {
 	t.Helper()
-	o.change(t, fmt.Sprintf("s/team-alpha: {\\(quota: {trainJobs: [0-9]*}, \\)*/team-alpha: {quota: {trainJobs: %d}, /", trainJobs), "")
+	o.changeDocument(t, fmt.Sprintf("s/team-alpha: {\\(quota: {trainJobs: [0-9]*}, \\)*/team-alpha: {quota: {trainJobs: %d}, /", trainJobs), "")
 }
 
 func (o *operator) expectQuota(t *testing.T, want int64) {
@@ -86,11 +86,11 @@ func (o *operator) quota(t *testing.T) int64 {
 // restoreRuntime removes a runtime, and restores it before the confirmation. Argo CD must not apply the newer commit.
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
-	o.change(t, add, "")
+	o.changeDocument(t, add, "")
 	o.expectSynced(t)
-	o.change(t, "/^    unused:/d", "--remove runtime/unused")
+	o.changeDocument(t, "/^    unused:/d", "--remove runtime/unused")
 	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
-	o.change(t, add, "")
+	o.changeDocument(t, add, "")
 	o.setQuota(t, 8)
 	time.Sleep(20 * time.Second) // long enough for Argo CD to apply a commit
 	if got := o.quota(t); got != 7 {
@@ -112,7 +112,7 @@ func expectOperation(text string) func(app *unstructured.Unstructured) error {
 func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectRunning(t, "kept")
 	o.expectRunning(t, "moved")
-	o.change(t, "/^    mpi:/d; s/runtimes: \\[mpi\\]/runtimes: [unused]/", "--remove runtime/mpi")
+	o.changeDocument(t, "/^    mpi:/d; s/runtimes: \\[mpi\\]/runtimes: [unused]/", "--remove runtime/mpi")
 	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
 	o.annotate(t, "argocd.argoproj.io/deletion-approved", time.Now().UTC().Format(time.RFC3339))
 	if o.keepsRuntimes {
@@ -128,7 +128,8 @@ func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
 }
 
-// changeImmutableField moves a LocalQueue to another ClusterQueue, which trainyard does not notice without the old bundle.
+// changeImmutableField moves a LocalQueue to another ClusterQueue, which trainyard does not notice without the old
+// bundle.
 func (o *operator) changeImmutableField(t *testing.T) {
 	o.namespace = "team-alpha"
 	o.submit(t, "kept", "mpi")
@@ -136,7 +137,7 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.submit(t, "moved", "mpi")
 	o.expectWaiting(t, "moved")
 	o.reader.Run(t, "rm -r /tmp/operations/deploy")
-	o.change(t, "s/^      shared: \\(.*\\)/      shared: \\1\\n      other: \\1/; s/queues: {shared: shared}/queues: {shared: other}/", "")
+	o.changeDocument(t, "s/^      shared: \\(.*\\)/      shared: \\1\\n      other: \\1/; s/queues: {shared: shared}/queues: {shared: other}/", "")
 	o.eventually(t, "Argo CD cannot change the queue", func(app *unstructured.Unstructured) error {
 		conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
 		if text := fmt.Sprint(conditions) + statusOf(app); !strings.Contains(text, "field is immutable") {
@@ -152,7 +153,7 @@ func (o *operator) changeImmutableField(t *testing.T) {
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.eventually(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {
-		if o.has(t.Context(), runtimeKind, client.ObjectKey{Name: "mpi"}) {
+		if o.hasObject(t.Context(), runtimeKind, client.ObjectKey{Name: "mpi"}) {
 			return errors.New("the runtime is not being deleted")
 		}
 		return expectOperation("Waiting for pruning confirmation")(app)

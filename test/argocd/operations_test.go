@@ -57,11 +57,11 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	cp := controlplane.Start(t, append(options, controlplane.Queueing(), controlplane.Pods(), controlplane.Alone(t.Name()))...)
 	reader, forge := doctest.NewReader(t, t.TempDir()), newForge(t, "git.acme.example")
 	w := &world{ControlPlane: cp, repository: repository{dir: reader.Private("/tmp/operations")}, app: "acme"}
-	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: argocdNamespace}}); err != nil {
 		t.Fatal(err)
 	}
 	w.install(t)
-	w.host(t, reader, forge)
+	w.startFromForge(t, reader, forge)
 	o := &operator{w, reader, "team-a", keepsRuntimes, map[string]string{}}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -180,7 +180,7 @@ func (o *operator) checks() []check {
 		{"after", "status.admission.clusterQueue", o.endLastJob},
 		{"before", "Terminating", o.restoreRuntime},
 		{"after", "Terminating", func(t *testing.T) {
-			if !o.has(t.Context(), runtimeKind, client.ObjectKey{Name: "unused"}) {
+			if !o.hasObject(t.Context(), runtimeKind, client.ObjectKey{Name: "unused"}) {
 				t.Error("Argo CD has deleted the runtime")
 			}
 		}},
@@ -189,8 +189,8 @@ func (o *operator) checks() []check {
 	}
 }
 
-// change edits the document, generates the bundle with flags, and delivers it.
-func (o *operator) change(t *testing.T, sed, flags string) {
+// changeDocument edits the document, generates the bundle with flags, and delivers it.
+func (o *operator) changeDocument(t *testing.T, sed, flags string) {
 	t.Helper()
 	o.reader.Run(t, fmt.Sprintf("sed -i %q /tmp/operations/platform.yaml", sed))
 	o.reader.Run(t, "/tmp/trainyard generate -f /tmp/operations/platform.yaml --format argocd -o /tmp/operations/deploy "+flags)
@@ -255,8 +255,8 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 	return strings.Join(ids, " ")
 }
 
-// expectKept makes Argo CD compare Git and the cluster, and checks that Argo CD keeps the stop policy of the ClusterQueue
-// research.
+// expectKept makes Argo CD compare Git and the cluster, and checks that Argo CD keeps the stop policy of the
+// ClusterQueue research.
 func (o *operator) expectKept(t *testing.T, policy string) {
 	t.Helper()
 	o.expectRest(t)
@@ -278,7 +278,7 @@ func (o *operator) expectStopPolicy(t *testing.T, policy string) {
 
 func (o *operator) expectGone(t *testing.T, kind schema.GroupVersionKind, key client.ObjectKey) {
 	t.Helper()
-	if o.has(t.Context(), kind, key) {
+	if o.hasObject(t.Context(), kind, key) {
 		t.Errorf("%s %s still exists", kind.Kind, key)
 	}
 }

@@ -25,7 +25,7 @@ func TestPluginFitsArgoCD(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "install.yaml"), string(install))
 	write(t, filepath.Join(dir, "kustomization.yaml"), "namespace: argocd\nresources: [install.yaml]\ncomponents: [plugin]\n")
-	run(t, dir, "cp", "-r", repo.Path(t, plugin), "plugin")
+	run(t, dir, "cp", "-r", repo.Path(t, pluginFolder), "plugin")
 	write(t, filepath.Join(dir, "built.yaml"), run(t, dir, repo.Tool(t, "kustomize"), "build", "."))
 	all, err := controlplane.ReadObjects(filepath.Join(dir, "built.yaml"))
 	if err != nil {
@@ -41,7 +41,7 @@ func TestPluginFitsArgoCD(t *testing.T) {
 		t.Fatalf("%d objects, want the repo-server and the plugin's ConfigMap", len(changed))
 	}
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
-	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: argocdNamespace}}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	if err := cp.Apply(t.Context(), changed...); err != nil {

@@ -32,12 +32,12 @@ func startArgoCD(t *testing.T, cp *controlplane.ControlPlane, environment ...str
 	t.Helper()
 	s := servers{cp: cp, logs: t.TempDir(), plugins: t.TempDir(), redis: freePort(t), repoServer: freePort(t), environment: environment}
 	s.serve(t, "redis", port(s.redis), exec.Command("redis-server", "--bind", "127.0.0.1", "--port", s.redis, "--save", "", "--appendonly", "no", "--dir", s.logs))
-	s.serve(t, "repo-server", port(s.repoServer), s.component(t, "argocd-repo-server",
+	s.serve(t, "repo-server", port(s.repoServer), s.componentCommand(t, "argocd-repo-server",
 		"--address", "127.0.0.1", "--port", s.repoServer, "--metrics-address", "127.0.0.1", "--metrics-port", freePort(t),
 		"--redis", "127.0.0.1:"+s.redis, "--disable-tls"))
 	metrics := freePort(t)
-	s.serve(t, "application-controller", port(metrics), s.component(t, "argocd-application-controller",
-		"--kubeconfig", cp.Kubeconfig(), "--namespace", namespace, "--metrics-port", metrics,
+	s.serve(t, "application-controller", port(metrics), s.componentCommand(t, "argocd-application-controller",
+		"--kubeconfig", cp.Kubeconfig(), "--namespace", argocdNamespace, "--metrics-port", metrics,
 		"--redis", "127.0.0.1:"+s.redis, "--repo-server", "127.0.0.1:"+s.repoServer, "--repo-server-plaintext"))
 	return s
 }
@@ -46,8 +46,8 @@ func startArgoCD(t *testing.T, cp *controlplane.ControlPlane, environment ...str
 func (s servers) startSets(t *testing.T) {
 	t.Helper()
 	probes := freePort(t)
-	s.serve(t, "applicationset-controller", port(probes), s.component(t, "argocd-applicationset-controller",
-		"--kubeconfig", s.cp.Kubeconfig(), "--namespace", namespace, "--argocd-repo-server", "127.0.0.1:"+s.repoServer, "--repo-server-plaintext",
+	s.serve(t, "applicationset-controller", port(probes), s.componentCommand(t, "argocd-applicationset-controller",
+		"--kubeconfig", s.cp.Kubeconfig(), "--namespace", argocdNamespace, "--argocd-repo-server", "127.0.0.1:"+s.repoServer, "--repo-server-plaintext",
 		"--probe-addr", "127.0.0.1:"+probes, "--metrics-addr", "127.0.0.1:"+freePort(t), "--webhook-addr", "127.0.0.1:"+freePort(t)))
 }
 
@@ -55,19 +55,19 @@ func (s servers) startSets(t *testing.T) {
 // The parameter programs is a folder that is added to PATH.
 func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	t.Helper()
-	cmd := s.component(t, "argocd-cmp-server", "--config-dir-path", settings)
+	cmd := s.componentCommand(t, "argocd-cmp-server", "--config-dir-path", settings)
 	cmd.Env = append(cmd.Env, "PATH="+programs+":"+os.Getenv("PATH"), "ARGOCD_CMP_WORKDIR="+t.TempDir())
 	s.serve(t, "plugin", address{"unix", filepath.Join(s.plugins, name+".sock")}, cmd)
 }
 
-// component returns the command of one of Argo CD's servers. One program contains all servers, and the variable
+// componentCommand returns the command of one of Argo CD's servers. One program contains all servers, and the variable
 // ARGOCD_BINARY_NAME selects one of them.
-func (s servers) component(t *testing.T, name string, args ...string) *exec.Cmd {
+func (s servers) componentCommand(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "argocd"), args...)
 	cmd.Env = append(os.Environ(),
 		"ARGOCD_BINARY_NAME="+name, "HOME="+t.TempDir(), "ARGOCD_GPG_ENABLED=false", "ARGOCD_PLUGINSOCKFILEPATH="+s.plugins,
-		"ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+s.cp.Kubeconfig(), "ARGOCD_APPLICATION_CONTROLLER_NAMESPACE="+namespace,
+		"ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG="+s.cp.Kubeconfig(), "ARGOCD_APPLICATION_CONTROLLER_NAMESPACE="+argocdNamespace,
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	cmd.Env = append(cmd.Env, s.environment...)
 	return cmd

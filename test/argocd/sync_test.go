@@ -38,7 +38,7 @@ var (
 // exceptions: namespaces stay, and runtimes are deleted only after a confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
-	w.eventually(t, "the platform is applied", w.inSync(w.head(t)))
+	w.eventually(t, "the platform is applied", w.inSync(w.headCommit(t)))
 	w.expectAllObjects(t)
 	w.expectRest(t)
 	w.expectHealing(t)
@@ -49,7 +49,7 @@ func TestArgoCDKeepsThePlatform(t *testing.T) {
 // expectAllObjects compares the objects that Argo CD tracks with the objects of the bundle.
 func (w *world) expectAllObjects(t *testing.T) {
 	t.Helper()
-	app, err := w.application(t.Context())
+	app, err := w.readApplication(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func (w *world) expectAllObjects(t *testing.T) {
 func (w *world) expectRest(t *testing.T) {
 	t.Helper()
 	finished := func() string {
-		app, err := w.application(t.Context())
+		app, err := w.readApplication(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func (w *world) expectRest(t *testing.T) {
 	before := finished()
 	for range 3 {
 		w.refresh(t)
-		w.eventually(t, "nothing differs", w.inSync(w.head(t)))
+		w.eventually(t, "nothing differs", w.inSync(w.headCommit(t)))
 	}
 	if after := finished(); after != before {
 		t.Errorf("Argo CD applied the platform again at %s, although nothing had changed since %s", after, before)
@@ -118,13 +118,13 @@ func (w *world) expectTenantGoes(t *testing.T) {
 		if err := w.Client().List(t.Context(), bindings, client.InNamespace("team-new")); err != nil || len(bindings.Items) > 0 {
 			return errors.Join(err, fmt.Errorf("%d role bindings", len(bindings.Items)))
 		}
-		if w.has(t.Context(), quotaKind, client.ObjectKey{Namespace: "team-new", Name: "trainyard"}) {
+		if w.hasObject(t.Context(), quotaKind, client.ObjectKey{Namespace: "team-new", Name: "trainyard"}) {
 			return errors.New("the quota still exists")
 		}
 		return nil
 	})
-	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.head(t)))
-	if !w.has(t.Context(), spaceKind, client.ObjectKey{Name: "team-new"}) {
+	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.headCommit(t)))
+	if !w.hasObject(t.Context(), spaceKind, client.ObjectKey{Name: "team-new"}) {
 		t.Error("the team's namespace was deleted, with all objects in it")
 	}
 }
@@ -146,15 +146,15 @@ func (w *world) expectRuntimeStays(t *testing.T) {
 		return nil
 	})
 	time.Sleep(20 * time.Second) // in this time, Argo CD would delete the runtime if it needed no confirmation
-	if !w.has(t.Context(), runtimeKind, key) {
+	if !w.hasObject(t.Context(), runtimeKind, key) {
 		t.Fatal("the runtime was deleted without a confirmation")
 	}
 	w.annotate(t, "argocd.argoproj.io/deletion-approved", time.Now().UTC().Format(time.RFC3339))
 	w.eventually(t, "the runtime is deleted", func(*unstructured.Unstructured) error {
-		if w.has(t.Context(), runtimeKind, key) {
+		if w.hasObject(t.Context(), runtimeKind, key) {
 			return errors.New("the runtime still exists")
 		}
 		return nil
 	})
-	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.head(t)))
+	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.headCommit(t)))
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// operators is the file name of settings for the OpenShift GitOps operator. The test skips files with this name,
+// operatorSettings is the file name of settings for the OpenShift GitOps operator. The test skips files with this name,
 // because Argo CD's Go types do not include the operator's types.
-const operators = "argocd.yaml"
+const operatorSettings = "argocd.yaml"
 
 // TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set. Programs of
 // admins can use these types to decode bundles.
@@ -20,7 +20,7 @@ func TestTypesOfTwoHoldEverything(t *testing.T) {
 	var files []string
 	for _, file := range repo.Files(t) {
 		folder, name := filepath.Split(file)
-		if strings.HasPrefix(file, "bundles/rendered/") && filepath.Base(folder) == "argocd" && name != operators && filepath.Ext(name) == ".yaml" {
+		if strings.HasPrefix(file, "bundles/rendered/") && filepath.Base(folder) == "argocd" && name != operatorSettings && filepath.Ext(name) == ".yaml" {
 			files = append(files, repo.Path(t, file))
 		}
 	}

@@ -22,9 +22,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// ways is a platform with a different way of delivery in each environment. Argo CD compares the objects with the
-// cluster but does not apply them, because the field automated is false.
-const ways = `
+// waysPlatform is a platform with a different way of delivery in each environment. Argo CD compares the objects with
+// the cluster but does not apply them, because the field automated is false.
+const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: acme}
@@ -47,19 +47,19 @@ func newWays(t *testing.T) (w *world, s servers, team repository, registry strin
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
 	w = &world{ControlPlane: cp, repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
 	team, registry = newRepository(t), newRegistry(t)
-	write(t, filepath.Join(w.dir, "platform", "platform.yaml"), fmt.Sprintf(ways, w.url, team.url, registry))
-	w.trainyard(t)
+	write(t, filepath.Join(w.dir, "platform", "platform.yaml"), fmt.Sprintf(waysPlatform, w.url, team.url, registry))
+	w.writeBundles(t)
 	w.push(t, "Deliver the platform")
 	for _, name := range []string{"jobs/Bert 2", "jobs/{{.values.repoURL}}", "jobs/nested/deeper", "data"} {
 		write(t, filepath.Join(team.dir, name, "job.yaml"), trainJob(""))
 	}
 	team.push(t, "Train")
-	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: argocdNamespace}}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	w.install(t)
-	w.secret(t, "cluster", map[string]string{"name": "elsewhere", "server": "https://127.0.0.1:1", "config": "{}"})
-	w.secret(t, "repository", map[string]string{"type": "oci", "url": "oci://" + registry, "insecureOCIForceHttp": "true"})
+	w.createSecret(t, "cluster", map[string]string{"name": "elsewhere", "server": "https://127.0.0.1:1", "config": "{}"})
+	w.createSecret(t, "repository", map[string]string{"type": "oci", "url": "oci://" + registry, "insecureOCIForceHttp": "true"})
 	s = startArgoCD(t, cp)
 	s.startSets(t)
 	return w, s, team, registry
@@ -72,8 +72,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// trainyard writes the bundles of all environments.
-func (w *world) trainyard(t *testing.T) {
+// writeBundles writes the bundles of all environments.
+func (w *world) writeBundles(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command(w.program, "generate", "-f", "platform/platform.yaml", "--format", "argocd", "-o", "deploy")
 	cmd.Dir = w.dir
@@ -82,18 +82,18 @@ func (w *world) trainyard(t *testing.T) {
 	}
 }
 
-// secret creates a Secret that registers a cluster or a repository with Argo CD.
-func (w *world) secret(t *testing.T, about string, data map[string]string) {
+// createSecret creates a Secret that registers a cluster or a repository with Argo CD.
+func (w *world) createSecret(t *testing.T, about string, data map[string]string) {
 	t.Helper()
-	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: about, Labels: map[string]string{"argocd.argoproj.io/secret-type": about}}
+	meta := metav1.ObjectMeta{Namespace: argocdNamespace, GenerateName: about, Labels: map[string]string{"argocd.argoproj.io/secret-type": about}}
 	if err := w.Client().Create(t.Context(), &corev1.Secret{ObjectMeta: meta, StringData: data}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// sees returns a condition for the function eventually. The condition is true if Argo CD has found n objects and the
-// Application reports no errors.
-func sees(n int) func(app *unstructured.Unstructured) error {
+// seesObjects returns a condition for the function eventually. The condition is true if Argo CD has found n objects and
+// the Application reports no errors.
+func seesObjects(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {
 			return fmt.Errorf("%d objects, want %d", got, n)
@@ -117,17 +117,17 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 	w.expectPlugin(t, s)
 }
 
-// made contains the fields that an ApplicationSet sets in an Application.
-type made struct{ Project, Source, Path, Revision, Cluster, Namespace string }
+// generatedApp contains the fields that an ApplicationSet sets in an Application.
+type generatedApp struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
 // expectSets checks the Applications that ApplicationSets create. Fields that grant rights must not depend on the names
 // of folders, because teams choose these names.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
-	job := func(path string) made {
-		return made{"acme-folders.team-a", team.url, path, "HEAD", "https://kubernetes.default.svc", "team-a"}
+	job := func(path string) generatedApp {
+		return generatedApp{"acme-folders.team-a", team.url, path, "HEAD", "https://kubernetes.default.svc", "team-a"}
 	}
-	want := map[string]made{
+	want := map[string]generatedApp{
 		"acme-folders":                       {"acme-folders", w.url, "deploy/folders/objects", "HEAD", "https://kubernetes.default.svc", v1alpha1.SystemNamespace},
 		"acme-folders.team-a.bert-2":         job("jobs/Bert 2"),
 		"acme-folders.team-a.nested":         job("jobs/nested"),
@@ -136,8 +136,8 @@ func (w *world) expectSets(t *testing.T, team repository) {
 		"acme-clusters.there":                {"acme-clusters", w.url, "deploy/clusters/objects", "next", "elsewhere", v1alpha1.SystemNamespace},
 	}
 	w.eventuallyMade(t, want)
-	w.eventuallyNamed(t, "acme-clusters.here", "Argo CD has all objects", sees(w.objectFiles(t, "clusters")))
-	w.eventuallyNamed(t, "acme-folders.team-a.bert-2", "Argo CD has the job", sees(1))
+	w.eventuallyNamed(t, "acme-clusters.here", "Argo CD has all objects", seesObjects(w.objectFiles(t, "clusters")))
+	w.eventuallyNamed(t, "acme-folders.team-a.bert-2", "Argo CD has the job", seesObjects(1))
 
 	if err := os.RemoveAll(filepath.Join(team.dir, "jobs", "nested")); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func (w *world) expectSets(t *testing.T, team repository) {
 
 // eventuallyMade waits until exactly the wanted Applications exist. The Applications must have no finalizers, so that
 // Argo CD keeps an Application's objects when the Application is deleted.
-func (w *world) eventuallyMade(t *testing.T, want map[string]made) {
+func (w *world) eventuallyMade(t *testing.T, want map[string]generatedApp) {
 	t.Helper()
 	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
 		diff := cmp.Diff(want, w.made(t))
@@ -163,15 +163,15 @@ func (w *world) eventuallyMade(t *testing.T, want map[string]made) {
 	}
 }
 
-func (w *world) made(t *testing.T) map[string]made {
+func (w *world) made(t *testing.T) map[string]generatedApp {
 	t.Helper()
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("argoproj.io/v1alpha1")
 	list.SetKind("ApplicationList")
-	if err := w.Client().List(t.Context(), list, client.InNamespace(namespace)); err != nil {
+	if err := w.Client().List(t.Context(), list, client.InNamespace(argocdNamespace)); err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]made{}
+	all := map[string]generatedApp{}
 	for _, app := range list.Items {
 		if len(app.GetFinalizers()) > 0 {
 			t.Errorf("the deletion of %s would delete its objects", app.GetName())
@@ -180,7 +180,7 @@ func (w *world) made(t *testing.T) map[string]made {
 			text, _, _ := unstructured.NestedString(app.Object, append([]string{"spec"}, path...)...)
 			return text
 		}
-		all[app.GetName()] = made{
+		all[app.GetName()] = generatedApp{
 			get("project"), get("source", "repoURL"), get("source", "path"), get("source", "targetRevision"),
 			get("destination", "server") + get("destination", "name"), get("destination", "namespace"),
 		}
@@ -193,8 +193,8 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 	t.Helper()
 	run(t, w.dir, w.program, "publish", "oci", "oci://"+registry, "-f", "platform/platform.yaml", "--env", "artifact")
 	w.applyFiles(t, filepath.Join(w.dir, "deploy", "artifact", "argocd", "*.yaml"))
-	w.eventuallyNamed(t, "acme-artifact", "Argo CD has all objects", sees(w.objectFiles(t, "artifact")))
-	app, err := w.named(t.Context(), "Application", "acme-artifact")
+	w.eventuallyNamed(t, "acme-artifact", "Argo CD has all objects", seesObjects(w.objectFiles(t, "artifact")))
+	app, err := w.readResource(t.Context(), "Application", "acme-artifact")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,22 +204,22 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 	}
 }
 
-// plugin is the folder of the example plugin.
-const plugin = "examples/argocd-plugin"
+// pluginFolder is the folder of the example plugin.
+const pluginFolder = "examples/argocd-plugin"
 
 // expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. The
 // plugin must fail instead of printing only some objects, because Argo CD would delete the missing objects.
 func (w *world) expectPlugin(t *testing.T, s servers) {
 	t.Helper()
-	s.startPlugin(t, "trainyard", repo.Path(t, plugin), filepath.Dir(w.program))
+	s.startPlugin(t, "trainyard", repo.Path(t, pluginFolder), filepath.Dir(w.program))
 	dir := t.TempDir()
-	run(t, dir, "cp", "-r", filepath.Join(w.dir, "deploy", "prod", "argocd"), repo.Path(t, plugin, "source.yaml"), dir)
+	run(t, dir, "cp", "-r", filepath.Join(w.dir, "deploy", "prod", "argocd"), repo.Path(t, pluginFolder, "source.yaml"), dir)
 	write(t, filepath.Join(dir, "kustomization.yaml"), "resources: [argocd/application-acme-prod.yaml, argocd/appproject-acme-prod.yaml, argocd/argocd-cm.yaml]\npatches: [{path: source.yaml}]\n")
 	for i, text := range strings.Split(run(t, dir, repo.Tool(t, "kustomize"), "build", "."), "\n---\n") {
 		write(t, filepath.Join(dir, "built", fmt.Sprintf("%d.yaml", i)), text)
 	}
 	w.applyFiles(t, filepath.Join(dir, "built", "*.yaml"))
-	w.eventually(t, "the plugin prints all objects", sees(w.objectFiles(t, "prod")))
+	w.eventually(t, "the plugin prints all objects", seesObjects(w.objectFiles(t, "prod")))
 
 	run(t, w.dir, "sed", "-i", "s/openmpi-cpu/openmpi-cqu/", "platform/platform.yaml")
 	w.push(t, "Mistake something")

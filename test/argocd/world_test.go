@@ -24,12 +24,12 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// namespace is the namespace of Argo CD.
-const namespace = "argocd"
+// argocdNamespace is the namespace of Argo CD.
+const argocdNamespace = "argocd"
 
-// local is a layer over the example acme. The layer delivers the platform to the cluster in which Argo CD runs, and
-// adds a team with its namespace.
-const local = `
+// localLayer is a layer over the example acme. The layer delivers the platform to the cluster in which Argo CD runs,
+// and adds a team with its namespace.
+const localLayer = `
 spec:
   target: {openshift: false}
   grafana: {delivery: sidecar}
@@ -48,17 +48,17 @@ type world struct {
 	app             string // the name of the platform's Application; empty for acme-prod
 }
 
-// name returns the name of the platform's Application.
-func (w *world) name() string { return cmp.Or(w.app, "acme-prod") }
+// applicationName returns the name of the platform's Application.
+func (w *world) applicationName() string { return cmp.Or(w.app, "acme-prod") }
 
 // newWorld sets up Argo CD as an admin does, and makes Argo CD apply the example acme.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{ControlPlane: controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name())), repository: newRepository(t), program: repo.Build(t), layers: t.TempDir()}
-	w.layer(t, "local.yaml", fmt.Sprintf(local, w.url))
+	w.layer(t, "local.yaml", fmt.Sprintf(localLayer, w.url))
 	w.generate(t)
 	w.push(t, "Deliver the platform")
-	w.namespaces(t)
+	w.createNamespaces(t)
 	w.install(t)
 	startArgoCD(t, w.ControlPlane)
 	w.applyFiles(t, filepath.Join(w.dir, "deploy", "prod", "argocd", "*.yaml"))
@@ -89,10 +89,10 @@ func (w *world) generate(t *testing.T, args ...string) {
 	}
 }
 
-// namespaces creates the namespaces that must exist before Argo CD applies the platform.
-func (w *world) namespaces(t *testing.T) {
+// createNamespaces creates the namespaces that must exist before Argo CD applies the platform.
+func (w *world) createNamespaces(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{namespace, "team-vision", "team-speech", "team-physics"} {
+	for _, name := range []string{argocdNamespace, "team-vision", "team-speech", "team-physics"} {
 		if err := w.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func (w *world) install(t *testing.T) {
 	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true, MaxTime: timeout}); err != nil {
 		t.Fatal(err)
 	}
-	ours := metav1.ObjectMeta{Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"}}
+	ours := metav1.ObjectMeta{Namespace: argocdNamespace, Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"}}
 	for _, name := range []string{"argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm"} {
 		ours.Name = name
 		if err := w.Client().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: *ours.DeepCopy()}); err != nil {
@@ -151,28 +151,28 @@ func (w *world) applyFiles(t *testing.T, pattern string) {
 	}
 }
 
-// application reads the Application of the platform.
-func (w *world) application(ctx context.Context) (*unstructured.Unstructured, error) {
-	return w.named(ctx, "Application", w.name())
+// readApplication reads the Application of the platform.
+func (w *world) readApplication(ctx context.Context) (*unstructured.Unstructured, error) {
+	return w.readResource(ctx, "Application", w.applicationName())
 }
 
-// named reads the Argo CD resource with this kind and name.
-func (w *world) named(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
+// readResource reads the Argo CD resource with this kind and name.
+func (w *world) readResource(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	app := &unstructured.Unstructured{}
 	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: kind})
-	err := w.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, app)
+	err := w.Client().Get(ctx, client.ObjectKey{Namespace: argocdNamespace, Name: name}, app)
 	return app, err
 }
 
 // annotate sets an annotation of the platform's Application, for example the annotation that requests a refresh.
 func (w *world) annotate(t *testing.T, key, value string) {
 	t.Helper()
-	w.annotateNamed(t, "Application", w.name(), key, value)
+	w.annotateNamed(t, "Application", w.applicationName(), key, value)
 }
 
 func (w *world) annotateNamed(t *testing.T, kind, name, key, value string) {
 	t.Helper()
-	app, err := w.named(t.Context(), kind, name)
+	app, err := w.readResource(t.Context(), kind, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,14 +197,14 @@ func (w *world) refresh(t *testing.T) {
 // eventually waits until the Application of the platform meets a condition.
 func (w *world) eventually(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
-	w.eventuallyNamed(t, w.name(), what, holds)
+	w.eventuallyNamed(t, w.applicationName(), what, holds)
 }
 
 // eventuallyNamed waits until the Application with this name meets a condition.
 func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
-		app, err := w.named(t.Context(), "Application", name)
+		app, err := w.readResource(t.Context(), "Application", name)
 		if err == nil {
 			err = holds(app)
 		}
@@ -260,8 +260,8 @@ func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error
 	}
 }
 
-// head returns the hash of the last commit.
-func (w *world) head(t *testing.T) string {
+// headCommit returns the hash of the last commit.
+func (w *world) headCommit(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("git", "rev-parse", "HEAD")
 	cmd.Dir = w.dir
@@ -272,8 +272,8 @@ func (w *world) head(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// has reports whether the cluster has an object.
-func (w *world) has(ctx context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) bool {
+// hasObject reports whether the cluster has an object.
+func (w *world) hasObject(ctx context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) bool {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk)
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil

@@ -27,8 +27,8 @@ type hierarchy struct {
 	controllers []string
 }
 
-// hierarchies lists the control group trees that this machine mounts.
-func hierarchies() ([]hierarchy, error) {
+// listHierarchies lists the control group trees that this machine mounts.
+func listHierarchies() ([]hierarchy, error) {
 	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
 		return m.FSType != "cgroup" && m.FSType != "cgroup2", false
 	})
@@ -52,7 +52,7 @@ func hierarchies() ([]hierarchy, error) {
 
 // createCgroup creates a control group in every hierarchy. The kubelet does not start if its control group is missing.
 func createCgroup(group string) error {
-	all, err := hierarchies()
+	all, err := listHierarchies()
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (h hierarchy) create(group string) error {
 // removeCgroup kills all processes in a control group and its subgroups, and removes the group from every
 // hierarchy.
 func removeCgroup(group string) error {
-	all, err := hierarchies()
+	all, err := listHierarchies()
 	if err != nil {
 		return err
 	}

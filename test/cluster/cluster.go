@@ -69,7 +69,7 @@ func (c *cluster) steps() []step {
 // program or a capability, Up fails before it changes anything. If Up fails later, everything stays in place for
 // inspection. After such a failure, a second call of Up continues the start, and a call of Down removes everything.
 func Up(ctx context.Context, o Options) (err error) {
-	o, err = o.complete()
+	o, err = o.setDefaults()
 	if err != nil {
 		return err
 	}
@@ -108,30 +108,31 @@ func (c *cluster) prepare() error {
 		return err
 	}
 	for _, folder := range []string{"logs", "records"} {
-		if err := os.MkdirAll(c.path(folder), 0o700); err != nil {
+		if err := os.MkdirAll(c.filePath(folder), 0o700); err != nil {
 			return fmt.Errorf("creating the folder of the cluster: %w", err)
 		}
 	}
 	return nil
 }
 
-// path returns the path of a file of the cluster.
-func (c *cluster) path(elements ...string) string {
+// filePath returns the path of a file of the cluster.
+func (c *cluster) filePath(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// address is the address of the API server. At level Pods, pods must be able to reach the API server at this address.
-func (c *cluster) address() string {
+// serverAddress is the address of the API server. At level Pods, pods must be able to reach the API server at this
+// address.
+func (c *cluster) serverAddress() string {
 	if c.Level == Pods {
 		return gateway
 	}
 	return c.state.loopback()
 }
 
-func (c *cluster) url() string { return "https://" + net.JoinHostPort(c.address(), "6443") }
+func (c *cluster) url() string { return "https://" + net.JoinHostPort(c.serverAddress(), "6443") }
 
-// kubeconfig returns the path of a client's kubeconfig.
-func (c *cluster) kubeconfig(name string) string { return c.path("pki", name+".kubeconfig") }
+// kubeconfigPath returns the path of a client's kubeconfig.
+func (c *cluster) kubeconfigPath(name string) string { return c.filePath("pki", name+".kubeconfig") }
 
 // Kubeconfig returns the path of the administrator's kubeconfig of the cluster in dir.
 func Kubeconfig(dir string) string { return filepath.Join(dir, "pki", "admin.kubeconfig") }
@@ -139,7 +140,7 @@ func Kubeconfig(dir string) string { return filepath.Join(dir, "pki", "admin.kub
 // connect creates the administrator's client.
 func (c *cluster) connect() error {
 	var err error
-	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig("admin")); err != nil {
+	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfigPath("admin")); err != nil {
 		return err
 	}
 	c.config.QPS = -1 // no client-side limit, which would make the creation of many nodes too slow
@@ -147,8 +148,8 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// daemon describes a server of the cluster in dir, even if the server does not run.
-func daemon(dir, name string) process.Daemon {
+// newDaemon describes a server of the cluster in dir, even if the server does not run.
+func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),
 	}

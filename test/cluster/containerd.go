@@ -40,20 +40,20 @@ state = "$DIR/state"
       Root = "$DIR/runc"
 `
 
-// socket is the path of the socket on which the node's containerd listens.
-func (n node) socket() string { return n.dir + "/containerd/containerd.sock" }
+// socketPath is the path of the socket on which the node's containerd listens.
+func (n node) socketPath() string { return n.dir + "/containerd/containerd.sock" }
 
 func (c *cluster) startContainerd(ctx context.Context, n node) error {
 	dir := n.dir + "/containerd"
 	if err := n.writePodNetwork(dir); err != nil {
 		return err
 	}
-	values := map[string]string{"DIR": dir, "SOCKET": n.socket(), "PAUSE": images.PauseName, "LOOPBACK": n.loopback()}
+	values := map[string]string{"DIR": dir, "SOCKET": n.socketPath(), "PAUSE": images.PauseName, "LOOPBACK": n.loopback()}
 	text := os.Expand(containerdConfig, func(key string) string { return values[key] })
 	if err := os.WriteFile(dir+"/config.toml", []byte(text), 0o600); err != nil {
 		return err
 	}
-	ready := func(ctx context.Context) error { return n.ctr(ctx, "version") }
+	ready := func(ctx context.Context) error { return n.runCtr(ctx, "version") }
 	if err := c.run(ctx, n.containerd(), exec.Command("containerd", "-c", dir+"/config.toml"), ready); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *cluster) startContainerd(ctx context.Context, n node) error {
 	if err := images.Pause(c.tools.Path("pause"), pause); err != nil {
 		return err
 	}
-	return n.load(ctx, pause)
+	return n.loadImages(ctx, pause)
 }
 
 // writePodNetwork configures containerd to connect pods to the node's bridge. Pods have no route out of the
@@ -70,10 +70,10 @@ func (n node) writePodNetwork(dir string) error {
 	if err := os.MkdirAll(dir+"/cni", 0o700); err != nil {
 		return err
 	}
-	first, last := n.pods()
+	first, last := n.podRange()
 	return writeJSON(dir+"/cni/10-sandbox.conflist", object{
 		"cniVersion": "1.0.0", "name": "sandbox", "plugins": []object{{
-			"type": "bridge", "bridge": n.bridge(), "ipMasq": false, "hairpinMode": true,
+			"type": "bridge", "bridge": n.bridgeName(), "ipMasq": false, "hairpinMode": true,
 			"ipam": object{
 				"type": "host-local", "dataDir": dir + "/addresses",
 				"ranges": [][]object{{{"subnet": subnet, "rangeStart": first, "rangeEnd": last, "gateway": gateway}}},
@@ -93,10 +93,10 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 		return fmt.Errorf("the cluster in %s has level %s: images can be loaded at level pods only", dir, saved.Level)
 	}
 	all, ctx := errgroup.WithContext(ctx)
-	for _, n := range saved.nodes(dir) {
+	for _, n := range saved.listNodes(dir) {
 		all.Go(func() error {
 			for _, archive := range archives {
-				if err := n.load(ctx, archive); err != nil {
+				if err := n.loadImages(ctx, archive); err != nil {
 					return err
 				}
 			}
@@ -106,9 +106,9 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 	return all.Wait()
 }
 
-// load loads the images of an archive on the node. load skips an archive that the node already has. Unpacking all
-// archives again would take most of a test run's startup time.
-func (n node) load(ctx context.Context, archive string) error {
+// loadImages loads the images of an archive on the node. loadImages skips an archive that the node already has.
+// Unpacking all archives again would take most of a test run's startup time.
+func (n node) loadImages(ctx context.Context, archive string) error {
 	stat, err := os.Stat(archive)
 	if err != nil {
 		return fmt.Errorf("loading an image: %w", err)
@@ -118,16 +118,16 @@ func (n node) load(ctx context.Context, archive string) error {
 	if recorded, err := os.ReadFile(loaded); err == nil && string(recorded) == version {
 		return nil
 	}
-	if err := n.ctr(ctx, "images", "import", archive); err != nil {
+	if err := n.runCtr(ctx, "images", "import", archive); err != nil {
 		return fmt.Errorf("loading %s on %s: %w", archive, n.name, err)
 	}
 	return os.WriteFile(loaded, []byte(version), 0o600)
 }
 
-// ctr runs the ctr command on the node's containerd. ctr uses containerd's namespace k8s.io, which contains the images
-// of Kubernetes.
-func (n node) ctr(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", n.socket(), "--namespace", "k8s.io"}, args...)...)
+// runCtr runs the ctr command on the node's containerd. runCtr uses containerd's namespace k8s.io, which contains the
+// images of Kubernetes.
+func (n node) runCtr(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", n.socketPath(), "--namespace", "k8s.io"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ctr %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
 	}

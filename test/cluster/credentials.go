@@ -11,33 +11,33 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// masters is the group of administrators (see "Using RBAC Authorization" in the documentation of Kubernetes).
-const masters = "system:masters"
+// mastersGroup is the group of administrators (see "Using RBAC Authorization" in the documentation of Kubernetes).
+const mastersGroup = "system:masters"
 
-// clients maps each client of the API server to the subject of its certificate. Kubernetes prescribes the
+// clientSubjects maps each client of the API server to the subject of its certificate. Kubernetes prescribes the
 // names of its own clients (see "Using RBAC Authorization" and "Node Authorization" in its documentation).
-var clients = map[string]pkix.Name{
-	"admin":              {CommonName: "admin", Organization: []string{masters}},
+var clientSubjects = map[string]pkix.Name{
+	"admin":              {CommonName: "admin", Organization: []string{mastersGroup}},
 	"controller-manager": {CommonName: "system:kube-controller-manager"},
 	"scheduler":          {CommonName: "system:kube-scheduler"},
-	"dns":                {CommonName: "dns", Organization: []string{masters}},
-	"kwok":               {CommonName: "kwok", Organization: []string{masters}},
+	"dns":                {CommonName: "dns", Organization: []string{mastersGroup}},
+	"kwok":               {CommonName: "kwok", Organization: []string{mastersGroup}},
 
 	// Admission policies identify each controller by the service account of its standard installation.
-	"jobset":                     {CommonName: "system:serviceaccount:jobset-system:jobset-controller-manager", Organization: []string{masters}},
-	"kueue":                      {CommonName: "system:serviceaccount:kueue-system:kueue-controller-manager", Organization: []string{masters}},
-	"trainer-controller-manager": {CommonName: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager", Organization: []string{masters}},
+	"jobset":                     {CommonName: "system:serviceaccount:jobset-system:jobset-controller-manager", Organization: []string{mastersGroup}},
+	"kueue":                      {CommonName: "system:serviceaccount:kueue-system:kueue-controller-manager", Organization: []string{mastersGroup}},
+	"trainer-controller-manager": {CommonName: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager", Organization: []string{mastersGroup}},
 }
 
 // writeCredentials writes all certificates, keys and kubeconfigs, unless an earlier call wrote them.
 func (c *cluster) writeCredentials() error {
-	if _, err := os.Stat(c.path("pki", "complete")); err == nil {
+	if _, err := os.Stat(c.filePath("pki", "complete")); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(c.path("pki"), 0o700); err != nil {
+	if err := os.MkdirAll(c.filePath("pki"), 0o700); err != nil {
 		return err
 	}
-	ca, err := newAuthority(c.path("pki"))
+	ca, err := newAuthority(c.filePath("pki"))
 	if err != nil {
 		return err
 	}
@@ -45,10 +45,10 @@ func (c *cluster) writeCredentials() error {
 		return err
 	}
 	all := map[string]pkix.Name{}
-	for name, subject := range clients {
+	for name, subject := range clientSubjects {
 		all[name] = subject
 	}
-	for _, n := range c.state.nodes(c.Dir) {
+	for _, n := range c.state.listNodes(c.Dir) {
 		all[n.name] = n.subject()
 	}
 	for name, subject := range all {
@@ -59,7 +59,7 @@ func (c *cluster) writeCredentials() error {
 			return err
 		}
 	}
-	return os.WriteFile(c.path("pki", "complete"), nil, 0o600)
+	return os.WriteFile(c.filePath("pki", "complete"), nil, 0o600)
 }
 
 // writeServerCertificates writes the certificates and keys that servers use.
@@ -67,16 +67,16 @@ func (c *cluster) writeServerCertificates(ca authority) error {
 	if err := ca.writeSigningKey("service-accounts"); err != nil {
 		return err
 	}
-	if err := ca.writeCertificate("apiserver", pkix.Name{CommonName: apiServer}, c.address(), c.state.loopback(),
+	if err := ca.writeCertificate("apiserver", pkix.Name{CommonName: apiServer}, c.serverAddress(), c.state.loopback(),
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+domain); err != nil {
 		return err
 	}
 	// The API server uses the certificate apiserver-kubelet when it requests logs from kubelets.
-	if err := ca.writeCertificate("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{masters}}); err != nil {
+	if err := ca.writeCertificate("apiserver-kubelet", pkix.Name{CommonName: "apiserver", Organization: []string{mastersGroup}}); err != nil {
 		return err
 	}
-	for _, n := range c.state.nodes(c.Dir) {
-		if err := ca.writeCertificate(n.name+"-serving", n.subject(), n.address()); err != nil {
+	for _, n := range c.state.listNodes(c.Dir) {
+		if err := ca.writeCertificate(n.name+"-serving", n.subject(), n.nodeAddress()); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (c *cluster) writeKubeconfig(ca authority, name string) error {
 		Contexts:       map[string]*api.Context{"sandbox": {Cluster: "sandbox", AuthInfo: name}},
 		CurrentContext: "sandbox",
 	}
-	if err := clientcmd.WriteToFile(config, c.kubeconfig(name)); err != nil {
+	if err := clientcmd.WriteToFile(config, c.kubeconfigPath(name)); err != nil {
 		return fmt.Errorf("writing the kubeconfig of %s: %w", name, err)
 	}
 	return nil

@@ -29,11 +29,11 @@ const corefile = `.:53 {
 
 func (c *cluster) startDNS(ctx context.Context) error {
 	values := map[string]string{
-		"ADDRESS": gateway, "LOOPBACK": c.state.loopback(), "DOMAIN": domain, "KUBECONFIG": c.kubeconfig("dns"),
+		"ADDRESS": gateway, "LOOPBACK": c.state.loopback(), "DOMAIN": domain, "KUBECONFIG": c.kubeconfigPath("dns"),
 	}
 	text := os.Expand(corefile, func(key string) string { return values[key] })
-	if err := os.WriteFile(c.path("Corefile"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(c.filePath("Corefile"), []byte(text), 0o600); err != nil {
 		return err
 	}
-	return c.run(ctx, "dns", exec.Command(c.tools.Path("coredns"), "-conf", c.path("Corefile")), upstream.OK("http://"+c.state.loopback()+":8181/ready"))
+	return c.run(ctx, "dns", exec.Command(c.tools.Path("coredns"), "-conf", c.filePath("Corefile")), upstream.OK("http://"+c.state.loopback()+":8181/ready"))
 }

@@ -39,9 +39,9 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	var errs []error
 	// Every server stops before the servers on which it depends. containerd is an exception: removePods stops it
 	// later, after the pods.
-	for _, name := range slices.Backward(saved.servers(dir)) {
+	for _, name := range slices.Backward(saved.listServers(dir)) {
 		if !strings.HasPrefix(name, "containerd-") {
-			errs = append(errs, daemon(dir, name).Stop())
+			errs = append(errs, newDaemon(dir, name).Stop())
 		}
 	}
 	if saved.Level == Pods {
@@ -61,9 +61,9 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 // changed for them.
 func removePods(ctx context.Context, dir string, saved state) error {
 	errs := []error{removeCgroup(cgroupRoot)}
-	all := saved.nodes(dir)
+	all := saved.listNodes(dir)
 	for _, n := range all {
-		errs = append(errs, n.stopShims(10*time.Second), daemon(dir, n.containerd()).Stop())
+		errs = append(errs, n.stopShims(10*time.Second), newDaemon(dir, n.containerd()).Stop())
 	}
 	errs = append(errs, unmountBelow(dir), removeNetwork(all), restoreSysctls(saved.Sysctls))
 	errs = append(errs, removeLinks(dir), removeNetworkResults(dir))
@@ -104,7 +104,7 @@ func (n node) shims() ([]int, error) {
 			continue // the process has just ended
 		}
 		args := strings.Split(string(bytes.TrimRight(text, "\x00")), "\x00")
-		if !strings.Contains(filepath.Base(args[0]), "containerd-shim") || !slices.Contains(args, n.socket()) {
+		if !strings.Contains(filepath.Base(args[0]), "containerd-shim") || !slices.Contains(args, n.socketPath()) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))

@@ -125,7 +125,7 @@ func requireOverlay() error {
 
 // requireControllers fails if a control group controller that enforces the limits of pods is missing.
 func requireControllers() error {
-	all, err := hierarchies()
+	all, err := listHierarchies()
 	if err != nil {
 		return err
 	}

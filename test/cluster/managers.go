@@ -32,7 +32,7 @@ func (c *cluster) startKueue(ctx context.Context) error {
 // startManager returns a step that installs an upstream project and runs its controller.
 func (c *cluster) startManager(tools upstream.Toolbox, m upstream.Manager) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if !daemon(c.Dir, m.Name).Ended() {
+		if !newDaemon(c.Dir, m.Name).Ended() {
 			return nil
 		}
 		manifests, err := tools.Manifests(m)
@@ -43,7 +43,7 @@ func (c *cluster) startManager(tools upstream.Toolbox, m upstream.Manager) func(
 			return fmt.Errorf("installing CRDs: %w", err)
 		}
 		options := upstream.ManagerOptions{
-			Program: tools.ManagerPath(m), Dir: c.path(m.Name), Config: c.config, Kubeconfig: c.kubeconfig(m.Name),
+			Program: tools.ManagerPath(m), Dir: c.filePath(m.Name), Config: c.config, Kubeconfig: c.kubeconfigPath(m.Name),
 		}
 		if err := os.MkdirAll(options.Dir, 0o700); err != nil {
 			return err

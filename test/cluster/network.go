@@ -29,16 +29,16 @@ const (
 	cniPlugins = "/usr/lib/cni"
 )
 
-// address is the address of a node on the common bridge.
-func (n node) address() string { return fmt.Sprintf("198.18.0.%d", 10+n.number) }
+// nodeAddress is the address of a node on the common bridge.
+func (n node) nodeAddress() string { return fmt.Sprintf("198.18.0.%d", 10+n.number) }
 
-// pods returns the first and the last address of a node's pods.
-func (n node) pods() (first, last string) {
+// podRange returns the first and the last address of a node's pods.
+func (n node) podRange() (first, last string) {
 	return fmt.Sprintf("198.18.%d.1", n.number), fmt.Sprintf("198.18.%d.254", n.number)
 }
 
-// bridge is the name of the network device that connects the pods of a node.
-func (n node) bridge() string { return fmt.Sprintf("trainyard%d", n.number) }
+// bridgeName is the name of the network device that connects the pods of a node.
+func (n node) bridgeName() string { return fmt.Sprintf("trainyard%d", n.number) }
 
 // vethPair returns the names of both ends of the link between the common bridge and the node's bridge.
 func (n node) vethPair() (common, own string) {
@@ -57,7 +57,7 @@ func (c *cluster) createNetwork() error {
 	}); err != nil {
 		return err
 	}
-	for _, n := range c.state.nodes(c.Dir) {
+	for _, n := range c.state.listNodes(c.Dir) {
 		if err := n.connect(); err != nil {
 			return err
 		}
@@ -69,17 +69,17 @@ func (c *cluster) createNetwork() error {
 func (n node) connect() error {
 	common, own := n.vethPair()
 	var missing [][]string
-	if !isDevice(n.bridge()) {
-		missing = append(missing, []string{"link", "add", n.bridge(), "type", "bridge"})
+	if !isDevice(n.bridgeName()) {
+		missing = append(missing, []string{"link", "add", n.bridgeName(), "type", "bridge"})
 	}
 	if !isDevice(own) {
 		missing = append(missing, []string{"link", "add", own, "type", "veth", "peer", "name", common})
 	}
 	return ipAll(append(missing,
-		[]string{"link", "set", n.bridge(), "up"},
-		[]string{"link", "set", own, "master", n.bridge(), "up"},
+		[]string{"link", "set", n.bridgeName(), "up"},
+		[]string{"link", "set", own, "master", n.bridgeName(), "up"},
 		[]string{"link", "set", common, "master", bridge, "up"},
-		[]string{"address", "replace", n.address() + "/32", "dev", bridge},
+		[]string{"address", "replace", n.nodeAddress() + "/32", "dev", bridge},
 	))
 }
 
@@ -87,10 +87,10 @@ func (n node) connect() error {
 func (n node) disconnect() error {
 	_, own := n.vethPair()
 	var commands [][]string
-	if hasAddress(n.address()) {
-		commands = append(commands, []string{"address", "delete", n.address() + "/32", "dev", bridge})
+	if hasAddress(n.nodeAddress()) {
+		commands = append(commands, []string{"address", "delete", n.nodeAddress() + "/32", "dev", bridge})
 	}
-	for _, device := range []string{own, n.bridge()} {
+	for _, device := range []string{own, n.bridgeName()} {
 		if isDevice(device) {
 			commands = append(commands, []string{"link", "delete", device})
 		}

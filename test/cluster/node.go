@@ -29,8 +29,8 @@ type node struct {
 	dir    string // the folder of its files
 }
 
-// nodes lists the nodes of the cluster in dir that run pods.
-func (s state) nodes(dir string) []node {
+// listNodes lists the nodes of the cluster in dir that run pods.
+func (s state) listNodes(dir string) []node {
 	if s.Level != Pods {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (s state) nodes(dir string) []node {
 // eachNode returns a step that calls the function do for each node in turn.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for _, n := range c.state.nodes(c.Dir) {
+		for _, n := range c.state.listNodes(c.Dir) {
 			if err := do(ctx, n); err != nil {
 				return fmt.Errorf("starting %s: %w", n.name, err)
 			}
@@ -89,9 +89,9 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 		return err
 	}
 	return c.run(ctx, n.kubelet(), exec.Command(c.tools.Path("kubelet"),
-		"--config="+config, "--kubeconfig="+c.kubeconfig(n.name),
+		"--config="+config, "--kubeconfig="+c.kubeconfigPath(n.name),
 		"--root-dir="+dir, "--cert-dir="+filepath.Join(dir, "pki"),
-		"--hostname-override="+n.name, "--node-ip="+n.address(),
+		"--hostname-override="+n.name, "--node-ip="+n.nodeAddress(),
 	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
@@ -101,16 +101,16 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-		"address": n.address(), "port": 10250, "healthzBindAddress": n.loopback(), "healthzPort": 10248,
+		"address": n.nodeAddress(), "port": 10250, "healthzBindAddress": n.loopback(), "healthzPort": 10248,
 		"tlsCertFile": c.pki(n.name + "-serving.crt"), "tlsPrivateKeyFile": c.pki(n.name + "-serving.key"),
 		"authentication": object{
 			"anonymous": object{"enabled": false}, "webhook": object{"enabled": true}, "x509": object{"clientCAFile": c.pki("ca.crt")},
 		},
 		"authorization":            object{"mode": "Webhook"},
-		"containerRuntimeEndpoint": "unix://" + n.socket(),
+		"containerRuntimeEndpoint": "unix://" + n.socketPath(),
 		"cgroupDriver":             "cgroupfs", "cgroupRoot": n.cgroup(), "failCgroupV1": false,
 		"clusterDNS": []string{gateway}, "clusterDomain": domain, "resolvConf": resolver,
-		"podLogsDir": c.path("logs", "pods", n.name), "volumePluginDir": filepath.Join(dir, "volume-plugins"),
+		"podLogsDir": c.filePath("logs", "pods", n.name), "volumePluginDir": filepath.Join(dir, "volume-plugins"),
 		"oomScoreAdj": 0, "failSwapOn": false, "makeIPTablesUtilChains": false,
 		"imageGCHighThresholdPercent": 100, // never remove images, because they cannot be pulled again
 		"evictionHard":                object{"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},

@@ -28,26 +28,26 @@ import (
 // failure of the other, and that the failed node comes back.
 func expectNodeFailureIsContained(t *testing.T, o Options) {
 	t.Helper()
-	c := connected(t, o.Dir)
+	c := newClient(t, o.Dir)
 	pod1, pod2 := runPod(t, c, "node1"), runPod(t, c, "node2")
 	for node, address := range map[string]string{"node1": pod2, "node2": pod1} {
 		if err := dialFrom(t, node, address); !errors.Is(err, unix.ECONNREFUSED) {
 			t.Errorf("connecting to a closed port of %s from a pod of %s: %v, want connection refused", address, node, err)
 		}
 	}
-	before := running(t, o.Dir)
+	before := runningServers(t, o.Dir)
 	if err := StopNode(t.Context(), o.Dir, "node2"); err != nil {
 		t.Fatal(err)
 	}
 	delete(before, "kubelet-node2")
 	delete(before, "containerd-node2")
-	if diff := cmp.Diff(before, running(t, o.Dir)); diff != "" {
+	if diff := cmp.Diff(before, runningServers(t, o.Dir)); diff != "" {
 		t.Errorf("servers after a node stopped: -want +got:\n%s", diff)
 	}
 	if err := dialFrom(t, "node1", pod2); err == nil || errors.Is(err, unix.ECONNREFUSED) {
 		t.Errorf("connecting to a pod of a stopped node: %v, want a timeout", err)
 	}
-	if pids := processesOf(t, "node2"); len(pids) > 0 {
+	if pids := listProcesses(t, "node2"); len(pids) > 0 {
 		t.Errorf("processes %v of the stopped node still run", pids)
 	}
 	awaitNode(t, c, "node2", corev1.ConditionUnknown)
@@ -61,7 +61,7 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 // "connection refused".
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
-	pids := processesOf(t, node)
+	pids := listProcesses(t, node)
 	if len(pids) == 0 {
 		t.Fatalf("%s runs no processes", node)
 	}
@@ -87,10 +87,10 @@ func dialFrom(t *testing.T, node, address string) error {
 	return <-result
 }
 
-// processesOf lists the processes of all pods on a node.
-func processesOf(t *testing.T, node string) []int {
+// listProcesses lists the processes of all pods on a node.
+func listProcesses(t *testing.T, node string) []int {
 	t.Helper()
-	all, err := hierarchies()
+	all, err := listHierarchies()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,8 +74,8 @@ func DefaultDir() (string, error) {
 // documentation).
 const maxNodes, maxFakeNodes = 9, 5000
 
-// complete fills in defaults, except for the number of nodes.
-func (o Options) complete() (Options, error) {
+// setDefaults fills in defaults, except for the number of nodes.
+func (o Options) setDefaults() (Options, error) {
 	if o.Level == "" {
 		o.Level = Pods
 	}

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// lifetime is how long certificates are valid. Certificates are valid for much longer than a cluster usually exists,
-// which is less than a day.
-const lifetime = 365 * 24 * time.Hour
+// certificateLifetime is how long certificates are valid. Certificates are valid for much longer than a cluster usually
+// exists, which is less than a day.
+const certificateLifetime = 365 * 24 * time.Hour
 
 // authority signs the certificates of one cluster.
 type authority struct {
@@ -41,7 +41,7 @@ func newAuthority(dir string) (authority, error) {
 		Subject: pkix.Name{CommonName: "sandbox"}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
-	der, err := issue(template, template, key.Public(), key)
+	der, err := signTemplate(template, template, key.Public(), key)
 	if err != nil {
 		return ca, err
 	}
@@ -74,7 +74,7 @@ func (ca authority) writeCertificate(name string, subject pkix.Name, addresses .
 			template.DNSNames = append(template.DNSNames, address)
 		}
 	}
-	der, err := issue(template, ca.cert, key.Public(), ca.key)
+	der, err := signTemplate(template, ca.cert, key.Public(), ca.key)
 	if err != nil {
 		return fmt.Errorf("signing the certificate of %s: %w", name, err)
 	}
@@ -100,16 +100,16 @@ func (ca authority) writeSigningKey(name string) error {
 	return writeKey(ca.path(name+".key"), key)
 }
 
-// issue signs the template of a certificate. To tolerate clock differences, the certificate is already valid
+// signTemplate signs the template of a certificate. To tolerate clock differences, the certificate is already valid
 // one minute before now.
-func issue(template, parent *x509.Certificate, public crypto.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
+func signTemplate(template, parent *x509.Certificate, public crypto.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err
 	}
 	template.SerialNumber = serial
 	template.NotBefore = time.Now().Add(-time.Minute)
-	template.NotAfter = template.NotBefore.Add(lifetime)
+	template.NotAfter = template.NotBefore.Add(certificateLifetime)
 	return x509.CreateCertificate(rand.Reader, template, parent, public, key)
 }
 

@@ -36,12 +36,12 @@ func (c *cluster) startKwok(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.path("stages.yaml"), stages, 0o600); err != nil {
+	if err := os.WriteFile(c.filePath("stages.yaml"), stages, 0o600); err != nil {
 		return err
 	}
 	at := c.state.loopback() + ":10247"
 	return c.run(ctx, "kwok", exec.Command(c.tools.Path("kwok"),
-		"--kubeconfig="+c.kubeconfig("kwok"), "--config="+c.path("stages.yaml"), "--server-address="+at,
+		"--kubeconfig="+c.kubeconfigPath("kwok"), "--config="+c.filePath("stages.yaml"), "--server-address="+at,
 		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
 		"--cidr="+subnet, // the addresses of simulated pods, which receive no packets
 	), upstream.OK("http://"+at+"/healthz"))
@@ -56,7 +56,7 @@ func (c *cluster) createFakeNodes(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return process.WaitFor(ctx, daemon(c.Dir, "kwok"), c.fakeNodesReady)
+	return process.WaitFor(ctx, newDaemon(c.Dir, "kwok"), c.fakeNodesReady)
 }
 
 func fakeNode(number int) *corev1.Node {

@@ -28,7 +28,7 @@ const apiQPS, apiBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
 // run starts a server unless it already runs, and waits until the server is ready.
 func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...func(context.Context) error) error {
-	d := daemon(c.Dir, name)
+	d := newDaemon(c.Dir, name)
 	if d.Ended() {
 		if err := d.Start(cmd); err != nil {
 			return err
@@ -36,11 +36,11 @@ func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return process.WaitFor(ctx, d, allOf(ready))
+	return process.WaitFor(ctx, d, allConditions(ready))
 }
 
-// allOf returns a condition that succeeds when all of the given conditions succeed.
-func allOf(conditions []func(context.Context) error) func(context.Context) error {
+// allConditions returns a condition that succeeds when all of the given conditions succeed.
+func allConditions(conditions []func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var errs []error
 		for _, condition := range conditions {
@@ -53,7 +53,7 @@ func allOf(conditions []func(context.Context) error) func(context.Context) error
 func (c *cluster) startEtcd(ctx context.Context) error {
 	clients, peers := c.etcdURL(), "http://"+c.state.loopback()+":2380"
 	return c.run(ctx, "etcd", exec.Command(c.tools.Path("etcd"),
-		"--name=sandbox", "--data-dir="+c.path("etcd"),
+		"--name=sandbox", "--data-dir="+c.filePath("etcd"),
 		"--listen-client-urls="+clients, "--advertise-client-urls="+clients,
 		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=sandbox="+peers,
 		"--unsafe-no-fsync", // test data need not survive a power failure
@@ -65,7 +65,7 @@ func (c *cluster) etcdURL() string { return "http://" + c.state.loopback() + ":2
 func (c *cluster) startAPIServer(ctx context.Context) error {
 	args := []string{
 		"--etcd-servers=" + c.etcdURL(),
-		"--bind-address=" + c.address(), "--secure-port=6443",
+		"--bind-address=" + c.serverAddress(), "--secure-port=6443",
 		"--service-cluster-ip-range=" + services,
 		"--client-ca-file=" + c.pki("ca.crt"),
 		"--tls-cert-file=" + c.pki("apiserver.crt"), "--tls-private-key-file=" + c.pki("apiserver.key"),
@@ -92,7 +92,7 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 
 func (c *cluster) startControllerManager(ctx context.Context) error {
 	return c.run(ctx, controllerManager, exec.Command(c.tools.Path(controllerManager),
-		"--kubeconfig="+c.kubeconfig("controller-manager"), "--use-service-account-credentials=true",
+		"--kubeconfig="+c.kubeconfigPath("controller-manager"), "--use-service-account-credentials=true",
 		"--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false", apiQPS, apiBurst,
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--service-account-private-key-file="+c.pki("service-accounts.key"),
@@ -112,9 +112,9 @@ func (c *cluster) admitsPods(ctx context.Context) error {
 
 func (c *cluster) startScheduler(ctx context.Context) error {
 	return c.run(ctx, scheduler, exec.Command(c.tools.Path(scheduler),
-		"--kubeconfig="+c.kubeconfig("scheduler"), "--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false",
+		"--kubeconfig="+c.kubeconfigPath("scheduler"), "--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false",
 		apiQPS, apiBurst,
 	), upstream.OK("https://"+c.state.loopback()+":10259/healthz"))
 }
 
-func (c *cluster) pki(name string) string { return c.path("pki", name) }
+func (c *cluster) pki(name string) string { return c.filePath("pki", name) }

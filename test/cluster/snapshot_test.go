@@ -27,9 +27,9 @@ func takeSnapshot(t *testing.T, dir string) snapshot {
 		"addresses":      outputLines("ip", "-o", "address"),
 		"routes":         outputLines("ip", "route", "show", "table", "all"),
 		"firewall":       append(outputLines("iptables-save"), outputLines("nft", "list", "ruleset")...),
-		"settings":       settings(t),
+		"settings":       listKernelSettings(t),
 		"control groups": controlGroups(t),
-		"folders":        listing("/var/lib", "/var/log", "/var/log/containers", "/var/lib/cni/results", "/run", "/run/netns", "/run/containerd", "/etc", "/opt", "/usr/libexec"),
+		"folders":        listContents("/var/lib", "/var/log", "/var/log/containers", "/var/lib/cni/results", "/run", "/run/netns", "/run/containerd", "/etc", "/opt", "/usr/libexec"),
 	}
 }
 
@@ -79,8 +79,8 @@ func outputLines(name string, args ...string) []string {
 	return lines
 }
 
-// settings lists the kernel's settings, except counters.
-func settings(t *testing.T) []string {
+// listKernelSettings lists the kernel's settings, except counters.
+func listKernelSettings(t *testing.T) []string {
 	t.Helper()
 	counters := []string{"fs/", "kernel/random/", "kernel/ns_last_pid", "kernel/pty/nr", "net/netfilter/nf_conntrack_count"}
 	var found []string
@@ -103,7 +103,7 @@ func settings(t *testing.T) []string {
 
 func controlGroups(t *testing.T) []string {
 	t.Helper()
-	all, err := hierarchies()
+	all, err := listHierarchies()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,14 +111,14 @@ func controlGroups(t *testing.T) []string {
 	for _, h := range all {
 		roots = append(roots, h.path)
 	}
-	return slices.DeleteFunc(listing(roots...), func(path string) bool {
+	return slices.DeleteFunc(listContents(roots...), func(path string) bool {
 		info, err := os.Stat(path)
 		return err != nil || !info.IsDir()
 	})
 }
 
-// listing lists the contents of folders, and ignores folders that do not exist.
-func listing(folders ...string) []string {
+// listContents lists the contents of folders, and ignores folders that do not exist.
+func listContents(folders ...string) []string {
 	var found []string
 	for _, folder := range folders {
 		entries, _ := os.ReadDir(folder)

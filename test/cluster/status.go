@@ -31,20 +31,20 @@ func Status(dir string) ([]Server, error) {
 		return nil, fmt.Errorf("reading the state of the cluster: %w", err)
 	}
 	var found []Server
-	for _, name := range saved.servers(dir) {
-		d := daemon(dir, name)
+	for _, name := range saved.listServers(dir) {
+		d := newDaemon(dir, name)
 		found = append(found, Server{Name: name, PID: d.PID(), Log: d.Log})
 	}
 	return found, nil
 }
 
-// servers lists the daemons of a cluster in the order in which they start.
-func (s state) servers(dir string) []string {
+// listServers lists the daemons of a cluster in the order in which they start.
+func (s state) listServers(dir string) []string {
 	all := []string{"etcd", apiServer, controllerManager, scheduler}
 	switch s.Level {
 	case Pods:
 		all = append(all, "dns")
-		for _, n := range s.nodes(dir) {
+		for _, n := range s.listNodes(dir) {
 			all = append(all, n.containerd(), n.kubelet())
 		}
 	case Scale:

@@ -24,7 +24,7 @@ func StopNode(ctx context.Context, dir, name string) error {
 	defer lockFile.Close()
 	// The network is cut off first, so that a dying process cannot send anything.
 	errs := []error{
-		n.disconnect(), daemon(dir, n.kubelet()).Kill(), daemon(dir, n.containerd()).Kill(),
+		n.disconnect(), newDaemon(dir, n.kubelet()).Kill(), newDaemon(dir, n.containerd()).Kill(),
 		removeCgroup(n.cgroup()), n.stopShims(0), ctx.Err(),
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -42,7 +42,7 @@ func findNode(dir, name string) (node, error) {
 		return node{}, fmt.Errorf("the cluster in %s is of level %s, which has no nodes to stop", dir, saved.Level)
 	}
 	var names []string
-	for _, n := range saved.nodes(dir) {
+	for _, n := range saved.listNodes(dir) {
 		if n.name == name {
 			return n, nil
 		}

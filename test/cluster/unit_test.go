@@ -38,7 +38,7 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 		"a folder too long for sockets":       {Options{Dir: "/" + strings.Repeat("x", 70)}, "at most 60 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := tc.options.complete(); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := tc.options.setDefaults(); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("complete() = %v, want an error with %q", err, tc.want)
 			}
 		})
@@ -48,11 +48,11 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 // TestNodesShareNoResources checks that names, files and addresses of all nodes differ.
 func TestNodesShareNoResources(t *testing.T) {
 	seen := map[string]string{}
-	for _, n := range (state{Level: Pods, Nodes: maxNodes}).nodes("/cluster") {
-		first, last := n.pods()
+	for _, n := range (state{Level: Pods, Nodes: maxNodes}).listNodes("/cluster") {
+		first, last := n.podRange()
 		common, own := n.vethPair()
 		for _, resource := range []string{
-			n.name, n.dir, n.socket(), n.cgroup(), n.loopback(), n.address(), n.bridge(), n.kubelet(), n.containerd(), first, last, common, own,
+			n.name, n.dir, n.socketPath(), n.cgroup(), n.loopback(), n.nodeAddress(), n.bridgeName(), n.kubelet(), n.containerd(), first, last, common, own,
 		} {
 			if other, taken := seen[resource]; taken {
 				t.Errorf("%s and %s both have %s", other, n.name, resource)

@@ -43,16 +43,16 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	up(t, o)
 	expectAllServersRun(t, o.Dir)
 	expectNodeFailureIsContained(t, o)
-	first := running(t, o.Dir)
+	first := runningServers(t, o.Dir)
 	up(t, o)
-	if diff := cmp.Diff(first, running(t, o.Dir)); diff != "" {
+	if diff := cmp.Diff(first, runningServers(t, o.Dir)); diff != "" {
 		t.Errorf("processes after another Up: -first +second:\n%s", diff)
 	}
 	if err := syscall.Kill(first["kube-scheduler"], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	up(t, o)
-	second := running(t, o.Dir)
+	second := runningServers(t, o.Dir)
 	if second["kube-scheduler"] == first["kube-scheduler"] || second["etcd"] != first["etcd"] {
 		t.Errorf("Up() after the scheduler was killed: got processes %v, want those before (%v) with a new scheduler", second, first)
 	}
@@ -69,7 +69,7 @@ func newClusterOptions(t *testing.T) Options {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root and takes minutes: run `make e2e`")
 	}
-	if dir, err := DefaultDir(); err != nil || len(running(t, dir)) > 0 {
+	if dir, err := DefaultDir(); err != nil || len(runningServers(t, dir)) > 0 {
 		t.Fatalf("a cluster is up in %s: take it down first (%v)", dir, err)
 	}
 	dir, err := os.MkdirTemp("/var/tmp", "cluster-")
@@ -86,8 +86,8 @@ func up(t *testing.T, o Options) {
 	}
 }
 
-// running maps the name of each running server to its process id.
-func running(t *testing.T, dir string) map[string]int {
+// runningServers maps the name of each running server to its process id.
+func runningServers(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	servers, err := Status(dir)
 	if err != nil {
@@ -108,13 +108,13 @@ func expectAllServersRun(t *testing.T, dir string) {
 		"containerd-node1", "containerd-node2", "dns", "etcd", "jobset", "kube-apiserver", "kube-controller-manager",
 		"kube-scheduler", "kubelet-node1", "kubelet-node2", "trainer-controller-manager",
 	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(running(t, dir)))); diff != "" {
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(runningServers(t, dir)))); diff != "" {
 		t.Errorf("running servers: -want +got:\n%s", diff)
 	}
 }
 
-// connected returns a client of the cluster in dir.
-func connected(t *testing.T, dir string) client.Client {
+// newClient returns a client of the cluster in dir.
+func newClient(t *testing.T, dir string) client.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", Kubeconfig(dir))
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestEvaluatorsAgreeOnEveryField submits TrainJobs that set one field of Trainer's API each, with right and wrong values.
-// The fields come from Trainer's CRD. The API server, the offline evaluator and guard must agree on each TrainJob.
+// TestEvaluatorsAgreeOnEveryField submits TrainJobs that set one field of Trainer's API each, with right and wrong
+// values. The fields come from Trainer's CRD. The API server, the offline evaluator and guard must agree on each
+// TrainJob.
 func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	skipUnlessAllTrainers(t) // thousands of TrainJobs
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
@@ -64,7 +65,7 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	case err != nil:
 		verdict = invalid
 	}
-	reader, parameters := e.guard(t, c.Tenant)
+	reader, parameters := e.guardFor(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
 		// Trainer's webhook writes unset strings of patches as empty strings. So the API server admits the TrainJob,
@@ -90,7 +91,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	return verdict
 }
 
-// ruleIn returns the rule in a message of the policy. If the message would be too long, the API server uses the default message.
+// ruleIn returns the rule in a message of the policy. If the message would be too long, the API server uses the default
+// message.
 func ruleIn(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
 		rule, _, _ := strings.Cut(rest, " ")
@@ -111,7 +113,7 @@ type fieldSample struct {
 func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldSample) bool) {
 	return func(yield func(fieldSample) bool) {
 		w := fieldWalker{yield: yield}
-		w.fields("spec", schema, func(spec any) any { return spec }, map[string]any{})
+		w.walkFields("spec", schema, func(spec any) any { return spec }, map[string]any{})
 	}
 }
 
@@ -127,8 +129,8 @@ func (w fieldWalker) put(path string, value any, place placement) {
 	}
 }
 
-// fields walks through the fields of an object. The parameter base is an object with all required fields.
-func (w fieldWalker) fields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
+// walkFields walks through the fields of an object. The parameter base is an object with all required fields.
+func (w fieldWalker) walkFields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
 		w.value(path+"."+key, schema.Properties[key], func(v any) any {
 			object := maps.Clone(base)
@@ -151,12 +153,12 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 		base, _ := rightValue(path, schema).(map[string]any)
 		w.put(path, base, place)
 		w.put(path+" as text", "a", place)
-		w.fields(path, schema, place, base)
+		w.walkFields(path, schema, place, base)
 	case schema.Items != nil:
 		items := *schema.Items.Schema
 		item := rightValue(path+"[]", items)
 		w.put(path+" twice", []any{item, item}, place)
-		w.put(path+" with many items", many(item, schema.XListMapKeys), place)
+		w.put(path+" with many items", manyItems(item, schema.XListMapKeys), place)
 		w.put(path+" as text", "a", place)
 		w.value(path+"[]", items, func(v any) any { return place([]any{v}) })
 	case schema.AdditionalProperties != nil:
@@ -179,9 +181,9 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	}
 }
 
-// many returns more items than a TrainJob may have in most lists. The items differ in the given keys, which identify
-// the items of the list.
-func many(item any, keys []string) []any {
+// manyItems returns more items than a TrainJob may have in most lists. The items differ in the given keys, which
+// identify the items of the list.
+func manyItems(item any, keys []string) []any {
 	var items []any
 	for i := range 200 {
 		next := runtime.DeepCopyJSONValue(item)

@@ -2,8 +2,9 @@ package controlplane_test
 
 import "strings"
 
-// patches returns random patches of a TrainJob, in the form of this version of Trainer. Most patches violate no rule.
-func (d dice) patches() string {
+// randomPatches returns random patches of a TrainJob, in the form of this version of Trainer. Most patches violate no
+// rule.
+func (d dice) randomPatches() string {
 	if d.overrides {
 		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"
 	}
@@ -45,7 +46,7 @@ func (d dice) podSpec() string {
 
 func (d dice) volumes() []string {
 	var all []string
-	for _, name := range d.some("data", "settings", "tmp", "storage-data") {
+	for _, name := range d.someOf("data", "settings", "tmp", "storage-data") {
 		if name != "data" && name != "settings" && d.usually() {
 			continue
 		}

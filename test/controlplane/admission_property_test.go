@@ -94,8 +94,8 @@ func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer
 	return e
 }
 
-// guard returns the reader and the parameters of package guard for a tenant.
-func (e evaluators) guard(t *testing.T, tenant string) (guard.Reader, guard.Parameters) {
+// guardFor returns the reader and the parameters of package guard for a tenant.
+func (e evaluators) guardFor(t *testing.T, tenant string) (guard.Reader, guard.Parameters) {
 	t.Helper()
 	parameters, reader, err := guard.FindParameters(e.objects, tenant)
 	if err != nil {
@@ -112,7 +112,7 @@ func (e evaluators) expectSameRules(t *testing.T, c cases.Case) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, parameters := e.guard(t, c.Tenant)
+	reader, parameters := e.guardFor(t, c.Tenant)
 	if diff := cmp.Diff(outcome.Rules, guardtest.Rules(t, reader, parameters, c)); diff != "" {
 		t.Fatalf("%s: -offline +guard:\n%s\n%s", c.Name, diff, text)
 	}
@@ -148,7 +148,7 @@ func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 		fields = append(fields, "labels: "+d.keys(), "annotations: "+d.keys())
 	}
 	if d.IntN(3) == 0 {
-		fields = append(fields, d.patches())
+		fields = append(fields, d.randomPatches())
 	}
 	size := 5
 	if d.rarely() {
@@ -187,8 +187,8 @@ func (d dice) rarely() bool               { return d.IntN(8) == 0 }
 func (d dice) usually() bool              { return d.IntN(8) != 0 }
 func (d dice) of(values ...string) string { return values[d.IntN(len(values))] }
 
-// some returns at most two of the values, each once.
-func (d dice) some(values ...string) []string {
+// someOf returns at most two of the values, each once.
+func (d dice) someOf(values ...string) []string {
 	d.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	return values[:d.IntN(3)]
 }
@@ -227,7 +227,7 @@ func (d dice) amounts() string {
 	if d.IntN(4) > 0 {
 		fields = append(fields, "cpu: "+d.of("1", "1", "1", "1", "1", "0"), "memory: "+d.of("1Gi", "1Gi", "1Gi", "1Gi", `"1e999"`)) // required by Trainer up to 2.2
 	}
-	for _, name := range d.some("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "nvidia.com/mig-1g.5gb", "example.com/myGPU") {
+	for _, name := range d.someOf("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "nvidia.com/mig-1g.5gb", "example.com/myGPU") {
 		fields = append(fields, name+": "+d.of("0", "1", "2", `"4"`, "500m", "8000m", "8001m", "9", "-4", "1e1", "1Ki", "16", "17"))
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
@@ -235,7 +235,7 @@ func (d dice) amounts() string {
 
 func (d dice) env() string {
 	var items []string
-	for _, name := range d.some("EPOCHS", "NCCL_DEBUG", "OMPI_MCA_orte_default_hostfile", "I_MPI_PERHOST", "ORTE") {
+	for _, name := range d.someOf("EPOCHS", "NCCL_DEBUG", "OMPI_MCA_orte_default_hostfile", "I_MPI_PERHOST", "ORTE") {
 		source := "value: a"
 		if d.rarely() {
 			source = d.of("valueFrom: {secretKeyRef: {name: "+d.secret()+", key: a}}", "valueFrom: {fieldRef: {fieldPath: metadata.name}}", "valueFrom: {fileKeyRef: {volumeName: a, path: a, key: a}}")
@@ -252,7 +252,7 @@ func (d dice) secret() string { return d.of("hub", "token", "mpi-ssh-auth", "oth
 
 func (d dice) keys() string {
 	var fields []string
-	for _, name := range d.some("kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-group-name", "a", v1alpha1.RoleLabel, `""`) {
+	for _, name := range d.someOf("kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-group-name", "a", v1alpha1.RoleLabel, `""`) {
 		fields = append(fields, name+": b")
 	}
 	return "{" + strings.Join(fields, ", ") + "}"

@@ -31,8 +31,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// exempt is a user whose requests the policy does not check.
-const exempt = "system:serviceaccount:openshift-kueue-operator:kueue-controller-manager"
+// exemptAccount is a user whose requests the policy does not check.
+const exemptAccount = "system:serviceaccount:openshift-kueue-operator:kueue-controller-manager"
 
 // TestTrainJobsAreAdmittedOrRefused submits the cases of policies/testdata to the API server. Each case specifies
 // whether the TrainJob is admitted, or which rule refuses it with which message.
@@ -95,7 +95,7 @@ func applyPlatform(t *testing.T, cp *controlplane.ControlPlane, v version, layer
 	if layer != "" {
 		layers = append(layers, generator.Input{Name: "layer.yaml", Text: []byte(layer)})
 	}
-	objs := generatedWith(t, "acme", v, layers...)["prod"]
+	objs := generateWithLayers(t, "acme", v, layers...)["prod"]
 	createNamespaces(t, cp, objs)
 	apply(t, cp, objs...)
 	for _, obj := range matrix.Runtimes(objs) {
@@ -165,7 +165,7 @@ func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client
 	live := (&unstructured.Unstructured{Object: c.Before}).DeepCopy()
 	live.SetName("")
 	live.SetGenerateName("before-")
-	if err := clientAs(t, cp, exempt, "system:masters").Create(t.Context(), live); err != nil {
+	if err := clientAs(t, cp, exemptAccount, "system:masters").Create(t.Context(), live); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

@@ -34,7 +34,7 @@ func (cp *ControlPlane) Apply(ctx context.Context, objs ...client.Object) error 
 func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) ([]string, error) {
 	var changes []string
 	for _, obj := range objs {
-		before, err := cp.manifest(obj)
+		before, err := cp.withoutServerFields(obj)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) (
 // apply applies one object and returns the server's result. Server-side apply always rejects unknown
 // fields.
 func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {
-	u, err := cp.manifest(obj)
+	u, err := cp.withoutServerFields(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstruct
 	return u, nil
 }
 
-// manifest returns an object without the fields that only the server sets.
-func (cp *ControlPlane) manifest(obj client.Object) (*unstructured.Unstructured, error) {
+// withoutServerFields returns an object without the fields that only the server sets.
+func (cp *ControlPlane) withoutServerFields(obj client.Object) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u.DeepCopy(), nil
 	}

@@ -41,8 +41,8 @@ spec:
 func TestArgoCDMayApplyThePlatform(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone(t.Name()))
 	installSCCs(t, cp)
-	delivery, fixed := deliveredBy(t, "")
-	argocd := clientOf(t, cp, tokenOf(t, cp, applicationController), rest.ImpersonationConfig{})
+	delivery, fixed := deliverWith(t, "")
+	argocd := impersonatingClient(t, cp, requestToken(t, cp, applicationController), rest.ImpersonationConfig{})
 	if err := applyAs(t, argocd, fixed[0]); !apierrors.IsForbidden(err) {
 		t.Fatalf("applying without the rights of the bundle: %v, want it forbidden", err)
 	}
@@ -86,7 +86,7 @@ func applyAs(t *testing.T, c client.Client, obj client.Object) error {
 func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone("TestArgoCDMayApplyThePlatform"))
 	installSCCs(t, cp)
-	delivery, _ := deliveredBy(t, "")
+	delivery, _ := deliverWith(t, "")
 	grantAccess(t, cp, delivery)
 	account := fmt.Sprintf("system:serviceaccount:%s:%s", applicationController.Namespace, applicationController.Name)
 	for name, kind := range delivery.Kinds {
@@ -98,7 +98,7 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 		for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
 			permission := verb + " " + mapping.Resource.GroupResource().String()
 			controlplane.Eventually(t, func(context.Context) error {
-				if !allowed(t, cp, account, "", namespace, permission) {
+				if !isAllowed(t, cp, account, "", namespace, permission) {
 					return fmt.Errorf("Argo CD may not %s", permission)
 				}
 				return nil
@@ -115,10 +115,10 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 		"list persistentvolumeclaims", "list pods", "list trainingruntimes.trainer.kubeflow.org", "list trainjobs.trainer.kubeflow.org",
 		"list workloads.kueue.x-k8s.io", "patch namespaces", "patch trainingruntimes.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org",
 	}
-	if diff := cmp.Diff(want, allowedOf(t, cp, account, "", "scc-team-a")); diff != "" {
+	if diff := cmp.Diff(want, listPermissions(t, cp, account, "", "scc-team-a")); diff != "" {
 		t.Errorf("permissions of Argo CD: -want +got:\n%s", diff)
 	}
-	argocd := clientOf(t, cp, tokenOf(t, cp, applicationController), rest.ImpersonationConfig{})
+	argocd := impersonatingClient(t, cp, requestToken(t, cp, applicationController), rest.ImpersonationConfig{})
 	administrators := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "administrators"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
@@ -135,14 +135,14 @@ func TestOtherClustersNeedNoAccess(t *testing.T) {
 		"": 2, ", cluster: in-cluster": 2, ", clusters: {a: {cluster: north}, b: {cluster: in-cluster}}": 2,
 		", cluster: north": 0, ", clusters: {a: {cluster: north}}": 0,
 	} {
-		if delivery, _ := deliveredBy(t, settings); len(delivery.Access) != want {
+		if delivery, _ := deliverWith(t, settings); len(delivery.Access) != want {
 			t.Errorf("delivery.argocd with %q: %d objects give rights, want %d", settings, len(delivery.Access), want)
 		}
 	}
 }
 
-// deliveredBy generates the platform of byOpenShiftGitOps with further settings of delivery.argocd.
-func deliveredBy(t *testing.T, settings string) (object.Delivery, []client.Object) {
+// deliverWith generates the platform of byOpenShiftGitOps with further settings of delivery.argocd.
+func deliverWith(t *testing.T, settings string) (object.Delivery, []client.Object) {
 	t.Helper()
 	layers := []generator.Input{
 		{Name: "fixed.yaml", Text: []byte(fixedUsers)}, {Name: "argocd.yaml", Text: fmt.Appendf(nil, byOpenShiftGitOps, settings)},

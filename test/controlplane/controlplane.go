@@ -96,7 +96,7 @@ func (cp *ControlPlane) startAPI() error {
 
 // readManifests reads the CRDs and webhooks of all projects that the control plane installs.
 func (cp *ControlPlane) readManifests() error {
-	for _, m := range cp.options.upstream() {
+	for _, m := range cp.options.listProjects() {
 		read, err := cp.tools.Manifests(m)
 		if err != nil {
 			return fmt.Errorf("reading the manifests of %s: %w", m.Name, err)
@@ -160,7 +160,7 @@ func (cp *ControlPlane) startManagers() error {
 	if cp.options.crdsOnly {
 		return nil
 	}
-	managers, tools := cp.options.upstream(), cp.tools
+	managers, tools := cp.options.listProjects(), cp.tools
 	if cp.options.queueing {
 		managers = append(managers, upstream.Kueue)
 	}

@@ -36,13 +36,13 @@ func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRunti
 	expectHostfile(t, created, asNode, nodes, *job.Spec.Trainer.NumProcPerNode)
 	expectSSHKeys(t, &created.sshAuth)
 	for role, child := range map[string]*batchv1.Job{"launcher": &created.launcher, "node": &created.node} {
-		template := templateOf(t, runtime, role)
+		template := podTemplate(t, runtime, role)
 		pod := child.Spec.Template
 		expectLabels(t, role, template.Labels, pod.Labels)
 		expectVolumes(t, v, role, created, pod.Spec)
-		expectMounts(t, role, runtime, container(t, role, template.Spec), container(t, role, pod.Spec))
-		expectSettings(t, v, role, asNode, job, container(t, role, template.Spec), container(t, role, pod.Spec))
-		expectReferences(t, role, container(t, role, pod.Spec))
+		expectMounts(t, role, runtime, mpiContainer(t, role, template.Spec), mpiContainer(t, role, pod.Spec))
+		expectSettings(t, v, role, asNode, job, mpiContainer(t, role, template.Spec), mpiContainer(t, role, pod.Spec))
+		expectReferences(t, role, mpiContainer(t, role, pod.Spec))
 	}
 }
 
@@ -249,8 +249,8 @@ func variables(c corev1.Container) map[string]corev1.EnvVar {
 	return byName
 }
 
-// templateOf returns the pod template of one role of a runtime.
-func templateOf(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role string) corev1.PodTemplateSpec {
+// podTemplate returns the pod template of one role of a runtime.
+func podTemplate(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role string) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, r := range runtime.Spec.Template.Spec.ReplicatedJobs {
 		if r.Name == role {
@@ -261,8 +261,8 @@ func templateOf(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role stri
 	return corev1.PodTemplateSpec{}
 }
 
-// container returns the container that runs MPI.
-func container(t *testing.T, role string, pod corev1.PodSpec) corev1.Container {
+// mpiContainer returns the container that runs MPI.
+func mpiContainer(t *testing.T, role string, pod corev1.PodSpec) corev1.Container {
 	t.Helper()
 	for _, c := range pod.Containers {
 		if c.Name == "node" {

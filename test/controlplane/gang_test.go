@@ -45,7 +45,7 @@ type gang struct {
 func expectGang(t *testing.T, layer string, want gang) {
 	t.Helper()
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
-		runtime := generated(t, "minimal", v, layer)[""][0]
+		runtime := generateExample(t, "minimal", v, layer)[""][0]
 		installRuntime(t, cp, runtime)
 		job := newJob(runtime, "gang", cp.Namespace(t)).Nodes(4).Obj()
 		apply(t, cp, job)

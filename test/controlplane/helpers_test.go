@@ -27,8 +27,8 @@ func fixtureRuntime(t *testing.T) *unstructured.Unstructured {
 	return objs[0].(*unstructured.Unstructured)
 }
 
-// runtimeWith returns the runtime in testdata with one changed field and the name "changed".
-func runtimeWith(t *testing.T, value any, path ...string) client.Object {
+// changedRuntime returns the runtime in testdata with one changed field and the name "changed".
+func changedRuntime(t *testing.T, value any, path ...string) client.Object {
 	t.Helper()
 	runtime := fixtureRuntime(t)
 	runtime.SetName("changed")

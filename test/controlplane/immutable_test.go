@@ -41,7 +41,7 @@ func TestImmutableFieldsMatchTheAPIServer(t *testing.T) {
 	}
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, tc := range cases {
-			without, first, second := variant(t, nil, tc.path), variant(t, tc.first, tc.path), variant(t, tc.second, tc.path)
+			without, first, second := runtimeVariant(t, nil, tc.path), runtimeVariant(t, tc.first, tc.path), runtimeVariant(t, tc.second, tc.path)
 			for step, pair := range map[string][2]*unstructured.Unstructured{
 				"is changed": {first, second}, "is added": {without, first}, "is removed": {first, without},
 			} {
@@ -51,8 +51,8 @@ func TestImmutableFieldsMatchTheAPIServer(t *testing.T) {
 	})
 }
 
-// TestLocalQueuesKeepTheirClusterQueue changes a LocalQueue. `trainyard generate` must refuse exactly the changes that the
-// API server refuses.
+// TestLocalQueuesKeepTheirClusterQueue changes a LocalQueue. `trainyard generate` must refuse exactly the changes that
+// the API server refuses.
 func TestLocalQueuesKeepTheirClusterQueue(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -66,9 +66,9 @@ func TestLocalQueuesKeepTheirClusterQueue(t *testing.T) {
 	t.Run("another stop policy", func(t *testing.T) { expectSameDecision(t, cp, queue("research", "None"), queue("research", "Hold")) })
 }
 
-// variant returns the runtime in testdata with a value at a path. If the value is nil, the runtime has no field at
-// this path.
-func variant(t *testing.T, value any, path []string) *unstructured.Unstructured {
+// runtimeVariant returns the runtime in testdata with a value at a path. If the value is nil, the runtime has no field
+// at this path.
+func runtimeVariant(t *testing.T, value any, path []string) *unstructured.Unstructured {
 	t.Helper()
 	runtime := fixtureRuntime(t)
 	runtime.SetName("variant")

@@ -31,9 +31,9 @@ func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	} {
 		createAccount(t, cp, account)
 	}
-	controller := tokenOf(t, cp, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"})
-	namesake := tokenOf(t, cp, client.ObjectKey{Namespace: other, Name: "trainyard-controller"})
-	jobs := tokenOf(t, cp, client.ObjectKey{Namespace: "team-vision", Name: "trainyard-jobs"})
+	controller := requestToken(t, cp, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"})
+	namesake := requestToken(t, cp, client.ObjectKey{Namespace: other, Name: "trainyard-controller"})
+	jobs := requestToken(t, cp, client.ObjectKey{Namespace: "team-vision", Name: "trainyard-jobs"})
 	for name, tc := range map[string]struct {
 		token   string
 		as      rest.ImpersonationConfig
@@ -56,7 +56,7 @@ func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			review := &authenticationv1.SelfSubjectReview{}
-			err := clientOf(t, cp, tc.token, tc.as).Create(t.Context(), review)
+			err := impersonatingClient(t, cp, tc.token, tc.as).Create(t.Context(), review)
 			switch {
 			case tc.allowed && err != nil:
 				t.Errorf("refused: %v", err)
@@ -81,18 +81,18 @@ func TestJobsAccountOnlySubmitsTrainJobs(t *testing.T) {
 		"list trainjobs.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org",
 	}
 	for namespace, want := range map[string][]string{"team-vision": submit, "team-speech": nil, v1alpha1.SystemNamespace: nil} {
-		got := allowedOf(t, cp, jobsAccount, "", namespace)
+		got := listPermissions(t, cp, jobsAccount, "", namespace)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("permissions in %s: -want +got:\n%s", namespace, diff)
 		}
 	}
 	controller := "system:serviceaccount:trainyard-system:trainyard-controller"
-	if got := allowedOf(t, cp, controller, "", "team-vision"); len(got) > 0 {
+	if got := listPermissions(t, cp, controller, "", "team-vision"); len(got) > 0 {
 		t.Errorf("the controller itself has permissions %v, want none", got)
 	}
 
-	token := tokenOf(t, cp, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"})
-	impersonating := clientOf(t, cp, token, as(jobsAccount))
+	token := requestToken(t, cp, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"})
+	impersonating := impersonatingClient(t, cp, token, as(jobsAccount))
 	job := func(namespace string) client.Object {
 		return build.MakeTrainJob("from-git", namespace).Runtime("mpi-openmpi-cpu").Obj()
 	}
@@ -129,8 +129,8 @@ func createAccount(t *testing.T, cp *controlplane.ControlPlane, key client.Objec
 	return account
 }
 
-// tokenOf requests a token of a ServiceAccount from the API server.
-func tokenOf(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) string {
+// requestToken requests a token of a ServiceAccount from the API server.
+func requestToken(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) string {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{}
 	if err := cp.Client().SubResource("token").Create(t.Context(), createAccount(t, cp, key), request); err != nil {
@@ -139,8 +139,8 @@ func tokenOf(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) 
 	return request.Status.Token
 }
 
-// clientOf returns a client that authenticates with a token and impersonates another user.
-func clientOf(t *testing.T, cp *controlplane.ControlPlane, token string, as rest.ImpersonationConfig) client.Client {
+// impersonatingClient returns a client that authenticates with a token and impersonates another user.
+func impersonatingClient(t *testing.T, cp *controlplane.ControlPlane, token string, as rest.ImpersonationConfig) client.Client {
 	t.Helper()
 	config := rest.AnonymousClientConfig(cp.Config())
 	config.BearerToken, config.Impersonate = token, as

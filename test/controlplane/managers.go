@@ -12,9 +12,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// upstream lists the projects to install, in the order of their installation. JobSet comes first, because Trainer
+// listProjects lists the projects to install, in the order of their installation. JobSet comes first, because Trainer
 // uses its API.
-func (o options) upstream() []upstream.Manager {
+func (o options) listProjects() []upstream.Manager {
 	if o.crdsOnly {
 		return []upstream.Manager{upstream.Trainer}
 	}
@@ -28,7 +28,7 @@ func findTools(o options) (upstream.Toolbox, error) {
 		return tools, err
 	}
 	needed := []string{tools.Path("etcd"), tools.Path("kube-apiserver"), tools.Path("kustomize")}
-	for _, m := range o.upstream() {
+	for _, m := range o.listProjects() {
 		if !o.crdsOnly {
 			needed = append(needed, tools.ManagerPath(m))
 		}

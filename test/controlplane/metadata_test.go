@@ -34,7 +34,7 @@ func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 		editor, admin := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, "root", "system:masters")
 		for patch, refused := range map[string]bool{finalizerPatch: true, controllerPatch: true, ownerPatch: false, labelPatch: false} {
 			job := suspendedJob("created")
-			if err := job.UnmarshalJSON([]byte(merged(t, job, patch))); err != nil {
+			if err := job.UnmarshalJSON([]byte(mergeMetadata(t, job, patch))); err != nil {
 				t.Fatal(err)
 			}
 			expectRefusal(t, "creating a TrainJob with "+patch, "reserved-metadata", refused, editor.Create(t.Context(), job.DeepCopy(), client.DryRunAll))
@@ -64,7 +64,7 @@ func TestTenantsCannotOrphanPods(t *testing.T) {
 			"foreground":            {client.PropagationPolicy(metav1.DeletePropagationForeground), false},
 		}
 		job := createSuspended(t, editor)
-		jobSet := leftover(t, cp, nil)
+		jobSet := createLeftover(t, cp, nil)
 		for name, tc := range options {
 			for _, obj := range []client.Object{job, jobSet} {
 				expectRefusal(t, name+" of a "+obj.GetObjectKind().GroupVersionKind().Kind, "orphaning-deletion", tc.refused, editor.Delete(t.Context(), obj, tc.option, client.DryRunAll))
@@ -73,7 +73,7 @@ func TestTenantsCannotOrphanPods(t *testing.T) {
 		if err := editor.Delete(t.Context(), jobSet); err != nil {
 			t.Errorf("an editor cannot delete a JobSet that is left over: %v", err)
 		}
-		owned := leftover(t, cp, job)
+		owned := createLeftover(t, cp, job)
 		expectRefusal(t, "deleting a JobSet of a TrainJob", "owned-jobset", true, editor.Delete(t.Context(), owned, client.DryRunAll))
 		collector := clientAs(t, cp, "system:serviceaccount:kube-system:generic-garbage-collector", "system:authenticated")
 		expectRefusal(t, "deleting a JobSet of a TrainJob as the garbage collector", "", false, collector.Delete(t.Context(), owned))
@@ -102,8 +102,8 @@ func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructu
 	return job
 }
 
-// leftover creates a JobSet with an owner, or without one if its TrainJob does not exist.
-func leftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.Unstructured) *unstructured.Unstructured {
+// createLeftover creates a JobSet with an owner, or without one if its TrainJob does not exist.
+func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "a", "image": "a"}}}
 	jobSet := &unstructured.Unstructured{Object: map[string]any{
@@ -122,8 +122,8 @@ func leftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.U
 	return jobSet
 }
 
-// merged returns an object as JSON, with the metadata fields of a JSON merge patch.
-func merged(t *testing.T, obj *unstructured.Unstructured, patch string) string {
+// mergeMetadata returns an object as JSON, with the metadata fields of a JSON merge patch.
+func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	t.Helper()
 	var change unstructured.Unstructured
 	if err := change.UnmarshalJSON([]byte(strings.Replace(patch, "{", `{"apiVersion": "v1", "kind": "Patch", `, 1))); err != nil {
@@ -198,8 +198,8 @@ func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value
 	}
 }
 
-// awaitRefusal waits until the API server refuses a TrainJob by a rule, or admits it if the rule is empty. The API server
-// reads the labels of namespaces from a cache.
+// awaitRefusal waits until the API server refuses a TrainJob by a rule, or admits it if the rule is empty. The API
+// server reads the labels of namespaces from a cache.
 func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, rule string) {
 	t.Helper()
 	harmless := cases.Case{Tenant: tenant, TrainJob: trainJob("harmless", tenant, runtime)}

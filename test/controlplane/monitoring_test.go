@@ -32,7 +32,7 @@ spec:
 // TestRulesAreAppliedWithoutDrift applies alerting rules against the CRDs of the prometheus-operator.
 func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
-	objs := generatedOf(t, rulesPlatform)
+	objs := generateDocument(t, rulesPlatform)
 	expectApplied(t, cp, objs)
 	if diff := cmp.Diff(map[string]int{"ClusterTrainingRuntime": 1, "PrometheusRule": 2}, byKind(objs)); diff != "" {
 		t.Errorf("objects: -want +got:\n%s", diff)
@@ -47,8 +47,9 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	}
 }
 
-// TestFailedWebhookCallsAreCounted checks the metrics of the alert TrainyardWebhookFailing. The API server counts a failed
-// call as a rejection that has another error type than a denied request, and also among all calls of the webhook.
+// TestFailedWebhookCallsAreCounted checks the metrics of the alert TrainyardWebhookFailing. The API server counts a
+// failed call as a rejection that has another error type than a denied request, and also among all calls of the
+// webhook.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"
@@ -74,7 +75,7 @@ func TestFailedWebhookCallsAreCounted(t *testing.T) {
 		if err := cp.Client().Create(ctx, config.DeepCopy()); err == nil {
 			return errors.New("the API server does not call the webhook yet")
 		}
-		text := metricsOf(t, cp)
+		text := readMetrics(t, cp)
 		for _, series := range []string{
 			`apiserver_admission_webhook_rejection_count{error_type="calling_webhook_error",name="` + name + `",operation="CREATE",`,
 			`apiserver_admission_webhook_admission_duration_seconds_count{name="` + name + `",operation="CREATE",rejected="true",`,

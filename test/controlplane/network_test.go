@@ -45,11 +45,11 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. It would refuse an
-// exception that is not inside the network of its ipBlock.
+// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. It would refuse
+// an exception that is not inside the network of its ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
-	objs := generatedOf(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {
+	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {
 		admission: {enforce: none}, runtimes: {mpi: {from: mpich, image: a}}, tenants: {%s: {egress: {web: {
 			cidrs: [0.0.0.0/0, "::/0"], except: [10.0.0.0/8, 169.254.169.254/32, "fc00::/7"], tcp: [443]}}}}}}`, cp.Namespace(t)))
 	expectApplied(t, cp, objs)

@@ -16,14 +16,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// onboardings is the default number of times that the test adds and removes a tenant.
-const onboardings = 3
+// onboardingCount is the default number of times that the test adds and removes a tenant.
+const onboardingCount = 3
 
 // TestNoTrainJobEscapesDuringOnboarding adds and removes a tenant several times, as docs/tenants.md describes.
 // Meanwhile, an editor of the tenant submits TrainJobs with a runtime that the tenant does not list. The API server
 // must admit none of these TrainJobs.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
-	times := attack.Rounds(t, onboardings)
+	times := attack.Rounds(t, onboardingCount)
 	cp := controlplane.Start(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "onboarded"}}
 	if err := cp.Client().Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {

@@ -22,7 +22,7 @@ import (
 func TestAllPodsAreCreated(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name()))
 	for _, example := range []string{"acme", "vanilla"} {
-		for environment, objs := range generatedWith(t, example, versions[0]) {
+		for environment, objs := range generateWithLayers(t, example, testedVersions[0]) {
 			t.Run(strings.Trim(example+" "+environment, " "), func(t *testing.T) {
 				createNamespaces(t, cp, objs)
 				apply(t, cp, objs...)
@@ -45,7 +45,7 @@ func TestAllPodsAreCreated(t *testing.T) {
 // document.
 func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
-	runtime := generatedOf(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: affinity}, spec: {runtimes: {mpi: {
+	runtime := generateDocument(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: affinity}, spec: {runtimes: {mpi: {
 		from: openmpi-cpu, image: a, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [
 			{topologyKey: zone, labelSelector: {matchLabels: {app: a}}, matchLabelKeys: [jobset.sigs.k8s.io/jobset-name]}]}}}}}}`)[0].(*unstructured.Unstructured)
 	text, err := runtime.MarshalJSON()
@@ -60,7 +60,7 @@ func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 	namespace := cp.Namespace(t)
 	apply(t, cp, newJob(runtime, "job", namespace).Nodes(2).Obj())
 	controlplane.Eventually(t, func(ctx context.Context) error {
-		if got := warnings(ctx, t, cp, namespace); !strings.Contains(got, "exists in both") {
+		if got := listWarnings(ctx, t, cp, namespace); !strings.Contains(got, "exists in both") {
 			return fmt.Errorf("want a warning about the key, got: %s", got)
 		}
 		return nil
@@ -87,14 +87,14 @@ func expectAllPods(t *testing.T, cp *controlplane.ControlPlane, job *unstructure
 			role := each.Labels[jobset.ReplicatedJobNameKey]
 			roles[role] = true
 			if ended := each.Status.Succeeded > 0; !ended && each.Status.Active != *each.Spec.Parallelism {
-				return fmt.Errorf("%v: %s has %d of %d pods: %s", job.Object["spec"], role, each.Status.Active, *each.Spec.Parallelism, warnings(ctx, t, cp, tenant))
+				return fmt.Errorf("%v: %s has %d of %d pods: %s", job.Object["spec"], role, each.Status.Active, *each.Spec.Parallelism, listWarnings(ctx, t, cp, tenant))
 			}
 			if strings.HasSuffix(role, "-initializer") {
-				succeed(ctx, t, cp, tenant, job.GetName(), role)
+				setSucceeded(ctx, t, cp, tenant, job.GetName(), role)
 			}
 		}
 		if !roles["launcher"] || !roles["node"] {
-			return fmt.Errorf("%v: there are jobs for %v only: %s", job.Object["spec"], roles, warnings(ctx, t, cp, tenant))
+			return fmt.Errorf("%v: there are jobs for %v only: %s", job.Object["spec"], roles, listWarnings(ctx, t, cp, tenant))
 		}
 		return nil
 	})
@@ -110,8 +110,8 @@ func expectAllPods(t *testing.T, cp *controlplane.ControlPlane, job *unstructure
 	})
 }
 
-// succeed sets the status of an initializer's pods as a kubelet does when the pods have succeeded.
-func succeed(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace, job, role string) {
+// setSucceeded sets the status of an initializer's pods as a kubelet does when the pods have succeeded.
+func setSucceeded(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace, job, role string) {
 	t.Helper()
 	for _, pod := range podsOf(ctx, t, cp, namespace, role) {
 		if pod.Labels[jobset.JobSetNameKey] == job && pod.Status.Phase != corev1.PodSucceeded {

@@ -47,7 +47,7 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	if n := len(cheapSpellings) + len(costlySpellings); n < 60 {
 		t.Fatalf("%d spellings, want at least 60", n)
 	}
-	v := versions[0]
+	v := testedVersions[0]
 	cp := v.start(t)
 	var objects []map[string]any
 	for _, obj := range applyPolicies(t, cp, v) {
@@ -110,7 +110,7 @@ func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (ref
 	t.Helper()
 	var attempts []float64
 	for range 10 {
-		attempts = append(attempts, cpuOf(t, cp, func() { _, refused = submit(t, cp, c) }))
+		attempts = append(attempts, measureCPU(t, cp, func() { _, refused = submit(t, cp, c) }))
 		if slices.Min(attempts) < maxCPU {
 			return refused
 		}
@@ -120,8 +120,8 @@ func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (ref
 	return refused
 }
 
-// cpuOf returns the CPU time in seconds that the API server uses while a function runs.
-func cpuOf(t *testing.T, cp *controlplane.ControlPlane, run func()) float64 {
+// measureCPU returns the CPU time in seconds that the API server uses while a function runs.
+func measureCPU(t *testing.T, cp *controlplane.ControlPlane, run func()) float64 {
 	t.Helper()
 	start := cpuSeconds(t, cp)
 	middle := cpuSeconds(t, cp) // reading the metrics takes CPU time, too
@@ -132,7 +132,7 @@ func cpuOf(t *testing.T, cp *controlplane.ControlPlane, run func()) float64 {
 // cpuSeconds returns the CPU time of the API server since its start.
 func cpuSeconds(t *testing.T, cp *controlplane.ControlPlane) float64 {
 	t.Helper()
-	for line := range strings.Lines(metricsOf(t, cp)) {
+	for line := range strings.Lines(readMetrics(t, cp)) {
 		if value, found := strings.CutPrefix(line, "process_cpu_seconds_total "); found {
 			seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 			if err != nil {
@@ -145,8 +145,8 @@ func cpuSeconds(t *testing.T, cp *controlplane.ControlPlane) float64 {
 	return 0
 }
 
-// metricsOf returns the metrics of the API server.
-func metricsOf(t *testing.T, cp *controlplane.ControlPlane) string {
+// readMetrics returns the metrics of the API server.
+func readMetrics(t *testing.T, cp *controlplane.ControlPlane) string {
 	t.Helper()
 	clientset, err := kubernetes.NewForConfig(cp.Config())
 	if err != nil {

@@ -72,7 +72,7 @@ func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 			if tc.options != nil {
 				skipUnlessAllTrainers(t)
 			}
-			objs := generatedOf(t, fmt.Sprintf(everyQueue, tc.trainer, tc.kueue))
+			objs := generateDocument(t, fmt.Sprintf(everyQueue, tc.trainer, tc.kueue))
 			expectApplied(t, controlplane.Start(t, tc.options...), objs)
 			kinds := map[string]int{}
 			for _, obj := range objs {
@@ -91,7 +91,7 @@ func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 // TestPriorityClassesAreAppliedWithoutDrift checks that priorities become PriorityClasses of Kubernetes if
 // Kueue is not used.
 func TestPriorityClassesAreAppliedWithoutDrift(t *testing.T) {
-	objs := generatedOf(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: priorities}, spec: {
+	objs := generateDocument(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: priorities}, spec: {
 		priorityClasses: {urgent: {value: 1000, description: What cannot wait}, spare: {value: -5, preemption: Never}, there: {external: true}},
 		runtimes: {mpi: {from: openmpi-cpu, image: a, gang: {priorityClass: spare}}}}}`)
 	kinds := slices.Sorted(maps.Keys(byKind(objs)))
@@ -101,8 +101,8 @@ func TestPriorityClassesAreAppliedWithoutDrift(t *testing.T) {
 	expectApplied(t, controlplane.Start(t), objs)
 }
 
-// generatedOf generates the objects of a document.
-func generatedOf(t *testing.T, document string) []client.Object {
+// generateDocument generates the objects of a document.
+func generateDocument(t *testing.T, document string) []client.Object {
 	t.Helper()
 	return generateObjects(t, generator.Input{Name: "platform.yaml", Text: []byte(document)})
 }

@@ -70,12 +70,12 @@ func TestResourceQuotaBoundary(t *testing.T) {
 	}
 }
 
-// TestPodsRequestEphemeralStorage checks that each pod requests the ephemeral storage of its runtime, even if the TrainJob sets
-// resources of its own. A quota of the cluster's admins counts the requests and the limits.
+// TestPodsRequestEphemeralStorage checks that each pod requests the ephemeral storage of its runtime, even if the
+// TrainJob sets resources of its own. A quota of the cluster's admins counts the requests and the limits.
 func TestPodsRequestEphemeralStorage(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)
-	installRuntime(t, cp, generatedOf(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: disk}, spec: {
+	installRuntime(t, cp, generateDocument(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: disk}, spec: {
 		runtimes: {mpi: {from: openmpi-cpu, image: a, ephemeralStorage: 3Gi}}}}`)[0])
 	hard := corev1.ResourceList{"requests.ephemeral-storage": resource.MustParse("9Gi"), "limits.ephemeral-storage": resource.MustParse("9Gi")}
 	apply(t, cp, &corev1.ResourceQuota{
@@ -93,7 +93,7 @@ func TestPodsRequestEphemeralStorage(t *testing.T) {
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		quota, err := countedQuota(ctx, cp, namespace)
 		if err == nil && !equality.Semantic.DeepEqual(quota.Status.Used, hard) {
-			err = fmt.Errorf("used: -want +got:\n%s%s", cmp.Diff(hard, quota.Status.Used), warnings(ctx, t, cp, namespace))
+			err = fmt.Errorf("used: -want +got:\n%s%s", cmp.Diff(hard, quota.Status.Used), listWarnings(ctx, t, cp, namespace))
 		}
 		return err
 	})
@@ -122,7 +122,7 @@ func requestOf(document string) generator.Request {
 // applyWithQuota applies a document's objects, and waits until its runtimes and quotas are in force.
 func applyWithQuota(t *testing.T, cp *controlplane.ControlPlane, document string) {
 	t.Helper()
-	for _, obj := range generatedOf(t, document) {
+	for _, obj := range generateDocument(t, document) {
 		if isMPIRuntime(obj) {
 			installRuntime(t, cp, obj)
 			continue
@@ -154,7 +154,7 @@ func expectQuotaFilled(t *testing.T, cp *controlplane.ControlPlane, namespace st
 	want := startJob(t, cp, namespace, nodes)
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		if pods := mpiPods(ctx, t, cp, namespace); pods != want {
-			return fmt.Errorf("%d pods, want %d: %s", pods, want, warnings(ctx, t, cp, namespace))
+			return fmt.Errorf("%d pods, want %d: %s", pods, want, listWarnings(ctx, t, cp, namespace))
 		}
 		quota, err := countedQuota(ctx, cp, namespace)
 		if err == nil && !equality.Semantic.DeepEqual(quota.Status.Used, quota.Spec.Hard) {
@@ -169,7 +169,7 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 	t.Helper()
 	want := startJob(t, cp, namespace, nodes)
 	controlplane.Eventually(t, func(ctx context.Context) error {
-		if got := warnings(ctx, t, cp, namespace); !strings.Contains(got, refusal) {
+		if got := listWarnings(ctx, t, cp, namespace); !strings.Contains(got, refusal) {
 			return fmt.Errorf("want a warning with %q, got: %s", refusal, got)
 		}
 		return nil
@@ -233,7 +233,7 @@ func completePod(t *testing.T, cp *controlplane.ControlPlane, namespace, role st
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		pods := podsOf(ctx, t, cp, namespace, role)
 		if len(pods) == 0 {
-			return fmt.Errorf("no pod of %s: %s", role, warnings(ctx, t, cp, namespace))
+			return fmt.Errorf("no pod of %s: %s", role, listWarnings(ctx, t, cp, namespace))
 		}
 		pods[0].Status.Phase = corev1.PodSucceeded
 		return cp.Client().Status().Update(ctx, &pods[0])
@@ -254,8 +254,8 @@ func podsOf(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, na
 	return pods.Items
 }
 
-// warnings returns the messages of the warning events in a namespace.
-func warnings(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace string) string {
+// listWarnings returns the messages of the warning events in a namespace.
+func listWarnings(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace string) string {
 	t.Helper()
 	var events corev1.EventList
 	if err := cp.Client().List(ctx, &events, client.InNamespace(namespace)); err != nil {

@@ -24,7 +24,7 @@ import (
 // and adds no fields. A second apply must change nothing.
 func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
-		for name, file := range renderings(t, "manifests.yaml") {
+		for name, file := range findRenderings(t, "manifests.yaml") {
 			t.Run(name, func(t *testing.T) { expectApplied(t, cp, readObjects(t, file)) })
 		}
 	})
@@ -34,10 +34,10 @@ func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 // differences.
 func TestKubectlDiffIsEmpty(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
-		for _, file := range renderings(t, "manifests.yaml") {
+		for _, file := range findRenderings(t, "manifests.yaml") {
 			createNamespaces(t, cp, readObjects(t, file)) // manifests.yaml has the same objects
 		}
-		for name, file := range renderings(t, "kustomization.yaml") {
+		for name, file := range findRenderings(t, "kustomization.yaml") {
 			t.Run(name, func(t *testing.T) {
 				dir := filepath.Dir(file)
 				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
@@ -58,9 +58,9 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// renderings returns all files with the given name below bundles/rendered. The keys of the map are the folders of the
-// files, which consist of example, format and environment. There must be at least one file.
-func renderings(t *testing.T, name string) map[string]string {
+// findRenderings returns all files with the given name below bundles/rendered. The keys of the map are the folders of
+// the files, which consist of example, format and environment. There must be at least one file.
+func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"
 	files := map[string]string{}

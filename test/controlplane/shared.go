@@ -63,8 +63,8 @@ func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }
 
-// shared holds the control planes of this test binary.
-var shared struct {
+// sharedPlanes holds the control planes of this test binary.
+var sharedPlanes struct {
 	sync.Mutex
 	underMain bool
 	started   map[options]*outcome
@@ -80,9 +80,9 @@ type outcome struct {
 // Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a
 // test failed, Main keeps the logs. Otherwise, Main removes the logs.
 func Main(m *testing.M) int {
-	shared.underMain = true
+	sharedPlanes.underMain = true
 	code := m.Run()
-	for _, o := range shared.started {
+	for _, o := range sharedPlanes.started {
 		if o.cp == nil {
 			continue
 		}
@@ -127,7 +127,7 @@ func Start(t testing.TB, opts ...Option) *ControlPlane {
 // startShared starts the control plane for these options at its first call, and returns the same result at every
 // later call, even if the start failed. Control planes with different options can start at the same time.
 func startShared(o options) (*ControlPlane, error) {
-	if !shared.underMain {
+	if !sharedPlanes.underMain {
 		return nil, errors.New("no code would stop the control plane: write func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }")
 	}
 	started := outcomeOf(o)
@@ -137,15 +137,15 @@ func startShared(o options) (*ControlPlane, error) {
 
 // outcomeOf returns the outcome for these options, which is empty until the control plane has started.
 func outcomeOf(o options) *outcome {
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.started == nil {
-		shared.started = map[options]*outcome{}
+	sharedPlanes.Lock()
+	defer sharedPlanes.Unlock()
+	if sharedPlanes.started == nil {
+		sharedPlanes.started = map[options]*outcome{}
 	}
-	if shared.started[o] == nil {
-		shared.started[o] = &outcome{}
+	if sharedPlanes.started[o] == nil {
+		sharedPlanes.started[o] = &outcome{}
 	}
-	return shared.started[o]
+	return sharedPlanes.started[o]
 }
 
 // crashedManagers describes the managers that ended before stop was called.

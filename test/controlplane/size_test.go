@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestLargeTrainJobsAreRefused submits TrainJobs of more than a megabyte, which the API server would store several times.
+// TestLargeTrainJobsAreRefused submits TrainJobs of more than a megabyte, which the API server would store several
+// times.
 func TestLargeTrainJobsAreRefused(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -46,12 +47,12 @@ func withPatch(t *testing.T, v version, podSpec string) *unstructured.Unstructur
 		field, patch = "runtimePatches", `{manager: acme.io/a, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: `+podSpec+`}}}}]}}}}`
 	}
 	job := suspendedJob("large")
-	job.Object["spec"].(map[string]any)[field] = []any{decoded(t, patch)}
+	job.Object["spec"].(map[string]any)[field] = []any{decodeYAML(t, patch)}
 	return job
 }
 
-// decoded returns a YAML mapping as decoded JSON.
-func decoded(t *testing.T, text string) map[string]any {
+// decodeYAML returns a YAML mapping as decoded JSON.
+func decodeYAML(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var object map[string]any
 	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
@@ -60,8 +61,8 @@ func decoded(t *testing.T, text string) map[string]any {
 	return object
 }
 
-// numbered formats the numbers from 1 to n, and joins the results with commas.
-func numbered(n int, format string) string {
+// joinNumbers formats the numbers from 1 to n, and joins the results with commas.
+func joinNumbers(n int, format string) string {
 	var items []string
 	for i := range n {
 		items = append(items, fmt.Sprintf(format, i+1))
@@ -73,22 +74,22 @@ func numbered(n int, format string) string {
 // fields as the policy allows. The policy must add little to the CPU time that the API server itself needs. Without a
 // limit on fields, the policy would need seconds for 40,000 labels.
 func TestManyFieldsAreCheap(t *testing.T) {
-	v := versions[0]
+	v := testedVersions[0]
 	cp := v.start(t)
 	applyPolicies(t, cp, v)
 	for name, tc := range map[string]struct{ fields, refused string }{
-		"40,000 labels":            {`metadata: {labels: {` + numbered(40000, "a%d: b") + `}}`, "oversized-job"},
-		"900 labels":               {`metadata: {labels: {` + numbered(900, "a%d: b") + `}}`, ""},
-		"900 annotations of Kueue": {`metadata: {annotations: {` + numbered(900, "kueue.x-k8s.io/a%d: b") + `}}`, "unlisted-kueue-setting"},
-		"1,000 owners":             {`metadata: {ownerReferences: [` + numbered(1000, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`, "oversized-job"},
-		"40,000 resources":         {`spec: {trainer: {resourcesPerNode: {limits: {` + numbered(40000, "a.io/a%d: 1") + `}}}}`, "oversized-job"},
-		"900 resources":            {`spec: {trainer: {resourcesPerNode: {limits: {` + numbered(900, "a.io/a%d: 1") + `}}}}`, ""},
+		"40,000 labels":            {`metadata: {labels: {` + joinNumbers(40000, "a%d: b") + `}}`, "oversized-job"},
+		"900 labels":               {`metadata: {labels: {` + joinNumbers(900, "a%d: b") + `}}`, ""},
+		"900 annotations of Kueue": {`metadata: {annotations: {` + joinNumbers(900, "kueue.x-k8s.io/a%d: b") + `}}`, "unlisted-kueue-setting"},
+		"1,000 owners":             {`metadata: {ownerReferences: [` + joinNumbers(1000, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`, "oversized-job"},
+		"40,000 resources":         {`spec: {trainer: {resourcesPerNode: {limits: {` + joinNumbers(40000, "a.io/a%d: 1") + `}}}}`, "oversized-job"},
+		"900 resources":            {`spec: {trainer: {resourcesPerNode: {limits: {` + joinNumbers(900, "a.io/a%d: 1") + `}}}}`, ""},
 		"40,000 node labels":       {nodeLabels(t, v, 40000), "oversized-job"},
 		"900 node labels":          {nodeLabels(t, v, 900), "unlisted-node-label"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := suspendedJob("many")
-			merge(job.Object, decoded(t, "{"+tc.fields+"}"))
+			mergeFields(job.Object, decodeYAML(t, "{"+tc.fields+"}"))
 			err := expectCheapPolicy(t, cp, func(user client.Client) error { return user.Create(t.Context(), job.DeepCopy(), client.DryRunAll) })
 			expectRefusal(t, "creating the TrainJob", tc.refused, tc.refused != "", err)
 		})
@@ -102,15 +103,15 @@ const maxOrdinaryCPU = 0.05
 // TestOrdinaryTrainJobsAreCheap submits ordinary TrainJobs as an editor and as an exempt user. The policy applies only
 // to the editor.
 func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
-	v := versions[0]
+	v := testedVersions[0]
 	cp := v.start(t)
 	applyPolicies(t, cp, v)
 	const jobs = 100
 	cost := func(user client.Client) float64 {
-		return cpuOf(t, cp, func() {
+		return measureCPU(t, cp, func() {
 			for i := range jobs {
 				job := withPatch(t, v, `{volumes: [{name: data, persistentVolumeClaim: {claimName: data}}], initContainers: [{name: preflight, env: [{name: A, value: b}]}]}`)
-				merge(job.Object, decoded(t, `{spec: {trainer: {numNodes: 4, command: [mpirun, python3, train.py], env: [{name: EPOCHS, value: "3"}], resourcesPerNode: {limits: {cpu: 4, memory: 8Gi}}}}}`))
+				mergeFields(job.Object, decodeYAML(t, `{spec: {trainer: {numNodes: 4, command: [mpirun, python3, train.py], env: [{name: EPOCHS, value: "3"}], resourcesPerNode: {limits: {cpu: 4, memory: 8Gi}}}}}`))
 				job.SetName(fmt.Sprint("ordinary-", i))
 				if err := user.Create(t.Context(), job, client.DryRunAll); err != nil {
 					t.Fatal(err)
@@ -129,19 +130,19 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 // nodeLabels returns a patch with a node selector of n labels, as the field spec of a TrainJob.
 func nodeLabels(t *testing.T, v version, n int) string {
 	t.Helper()
-	spec, err := json.Marshal(withPatch(t, v, `{nodeSelector: {`+numbered(n, "a%d: b")+`}}`).Object["spec"])
+	spec, err := json.Marshal(withPatch(t, v, `{nodeSelector: {`+joinNumbers(n, "a%d: b")+`}}`).Object["spec"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	return "spec: " + string(spec)
 }
 
-// expectCheapUpdates changes a TrainJob with 40,000 labels. Such a TrainJob can be older than the policy, so an exempt user
-// creates it.
+// expectCheapUpdates changes a TrainJob with 40,000 labels. Such a TrainJob can be older than the policy, so an exempt
+// user creates it.
 func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	job := suspendedJob("many-labels")
-	merge(job.Object, decoded(t, `{metadata: {labels: {`+numbered(40000, "a%d: b")+`}}}`))
+	mergeFields(job.Object, decodeYAML(t, `{metadata: {labels: {`+joinNumbers(40000, "a%d: b")+`}}}`))
 	kueue := clientAs(t, cp, exempt, "system:masters")
 	if err := kueue.Create(t.Context(), job); err != nil {
 		t.Fatal(err)
@@ -163,15 +164,15 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// expectCheapPolicy sends a request as an editor and as an exempt user. The policy, which only applies to the editor, must
-// not add more than maxCPU to the CPU time of the API server. The function returns the error of the editor.
+// expectCheapPolicy sends a request as an editor and as an exempt user. The policy, which only applies to the editor,
+// must not add more than maxCPU to the CPU time of the API server. The function returns the error of the editor.
 func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(client.Client) error) (refused error) {
 	t.Helper()
 	editor, kueue := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exempt, "system:masters")
 	var with, without []float64
 	for range 10 {
-		without = append(without, cpuOf(t, cp, func() { _ = send(kueue) }))
-		with = append(with, cpuOf(t, cp, func() { refused = send(editor) }))
+		without = append(without, measureCPU(t, cp, func() { _ = send(kueue) }))
+		with = append(with, measureCPU(t, cp, func() { refused = send(editor) }))
 		if slices.Min(with) < slices.Min(without)+maxCPU {
 			return refused
 		}
@@ -181,12 +182,12 @@ func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(cl
 	return refused
 }
 
-// merge adds the fields of a mapping to another mapping, level by level.
-func merge(into, from map[string]any) {
+// mergeFields adds the fields of a mapping to another mapping, level by level.
+func mergeFields(into, from map[string]any) {
 	for key, value := range from {
 		below, isMap := value.(map[string]any)
 		if existing, exists := into[key].(map[string]any); isMap && exists {
-			merge(existing, below)
+			mergeFields(existing, below)
 			continue
 		}
 		into[key] = value

@@ -16,10 +16,10 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangs lists layers that select a gang scheduler. TestEveryTargetIsApplied merges each of these layers over an
+// gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges each of these layers over an
 // example and a layer for a Trainer version. For the empty string, there is no additional layer. The layer for the
 // Trainer version then selects Kueue.
-var gangs = []string{"", "volcano.yaml", "coscheduling.yaml"}
+var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the pairs of an example and a layer in gangs that `trainyard generate` refuses. Each entry
 // also contains the error message of `trainyard generate`, and a layer that fixes the error. The examples acme and
@@ -40,10 +40,10 @@ func noInitializers(runtime string) string {
 // every field and change nothing. `trainyard generate` must refuse exactly the pairs in expectedRefusals.
 func TestEveryTargetIsApplied(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
-		for _, example := range examples(t) {
-			for _, gang := range gangs {
+		for _, example := range exampleNames(t) {
+			for _, gang := range gangLayers {
 				t.Run(filepath.Join(example, gang), func(t *testing.T) {
-					for environment, objs := range generated(t, example, v, gang) {
+					for environment, objs := range generateExample(t, example, v, gang) {
 						t.Run(environment, func(t *testing.T) { expectApplied(t, cp, objs) })
 					}
 				})
@@ -65,8 +65,8 @@ func expectApplied(t *testing.T, cp *controlplane.ControlPlane, objs []client.Ob
 	expectNoDrift(t, cp, objs...)
 }
 
-// examples returns the names of the platform documents below examples/.
-func examples(t *testing.T) []string {
+// exampleNames returns the names of the platform documents below examples/.
+func exampleNames(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../examples/*/platform.yaml")
 	if err != nil || len(files) < 3 {
@@ -79,9 +79,9 @@ func examples(t *testing.T) []string {
 	return names
 }
 
-// generated generates the objects of an example, by environment. If an error is expected, generated checks the error
-// and then adds the layer that fixes the error.
-func generated(t *testing.T, example string, v version, gang string) map[string][]client.Object {
+// generateExample generates the objects of an example, by environment. If an error is expected, generateExample checks
+// the error and then adds the layer that fixes the error.
+func generateExample(t *testing.T, example string, v version, gang string) map[string][]client.Object {
 	t.Helper()
 	layers := []generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}
 	if gang != "" {
@@ -103,8 +103,8 @@ func generated(t *testing.T, example string, v version, gang string) map[string]
 	return byEnvironment(platforms)
 }
 
-// generatedWith generates the objects of an example with layers on top, by environment.
-func generatedWith(t *testing.T, example string, v version, layers ...generator.Input) map[string][]client.Object {
+// generateWithLayers generates the objects of an example with layers on top, by environment.
+func generateWithLayers(t *testing.T, example string, v version, layers ...generator.Input) map[string][]client.Object {
 	t.Helper()
 	all := append([]generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}, layers...)
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: all})

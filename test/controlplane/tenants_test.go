@@ -77,7 +77,7 @@ func TestTenantsHaveOnlyTheirRolesPermissions(t *testing.T) {
 		"an unknown user":                               {"mallory", "", "team-vision", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := allowedOf(t, cp, tc.user, tc.group, tc.namespace)
+			got := listPermissions(t, cp, tc.user, tc.group, tc.namespace)
 			want := slices.Sorted(slices.Values(tc.want))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("permissions: -want +got:\n%s", diff)
@@ -91,12 +91,12 @@ func clusterWide(permissions []string) []string {
 	return slices.DeleteFunc(slices.Clone(permissions), func(p string) bool { return !strings.HasPrefix(p, "cluster ") })
 }
 
-// allowedOf returns the sorted list of all permissions that a user has in a namespace or in the whole cluster.
-func allowedOf(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace string) []string {
+// listPermissions returns the sorted list of all permissions that a user has in a namespace or in the whole cluster.
+func listPermissions(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace string) []string {
 	t.Helper()
 	var found []string
 	for _, permission := range allPermissions {
-		if allowed(t, cp, user, group, namespace, permission) {
+		if isAllowed(t, cp, user, group, namespace, permission) {
 			found = append(found, permission)
 		}
 	}
@@ -104,8 +104,8 @@ func allowedOf(t *testing.T, cp *controlplane.ControlPlane, user, group, namespa
 	return found
 }
 
-// allowed reports whether the API server's authorizer allows a user this request.
-func allowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace, permission string) bool {
+// isAllowed reports whether the API server's authorizer allows a user this request.
+func isAllowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace, permission string) bool {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(permission, "cluster "); ok {
 		namespace, permission = "", rest
@@ -126,8 +126,8 @@ func allowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace
 	return review.Status.Allowed
 }
 
-// TestContainersGetDefaultRequests checks that containers get the default requests of the tenant, so that a quota does not
-// refuse their pods. A container can request more than the default, and needs no limit.
+// TestContainersGetDefaultRequests checks that containers get the default requests of the tenant, so that a quota does
+// not refuse their pods. A container can request more than the default, and needs no limit.
 func TestContainersGetDefaultRequests(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)
@@ -136,15 +136,15 @@ func TestContainersGetDefaultRequests(t *testing.T) {
 		tenants: {%s: {quota: {cpu: 8, memory: 16Gi}, containerDefaults: {cpu: 500m, memory: 1Gi}}}}}`, namespace))
 	for name, tc := range map[string]struct{ given, want corev1.ResourceRequirements }{
 		"nothing": {
-			want: corev1.ResourceRequirements{Requests: amounts("500m", "1Gi")},
+			want: corev1.ResourceRequirements{Requests: parseAmounts("500m", "1Gi")},
 		},
 		"a request above the default": {
-			given: corev1.ResourceRequirements{Requests: amounts("", "8Gi")},
-			want:  corev1.ResourceRequirements{Requests: amounts("500m", "8Gi")},
+			given: corev1.ResourceRequirements{Requests: parseAmounts("", "8Gi")},
+			want:  corev1.ResourceRequirements{Requests: parseAmounts("500m", "8Gi")},
 		},
 		"a limit below the default": {
-			given: corev1.ResourceRequirements{Limits: amounts("", "256Mi")},
-			want:  corev1.ResourceRequirements{Limits: amounts("", "256Mi"), Requests: amounts("500m", "256Mi")},
+			given: corev1.ResourceRequirements{Limits: parseAmounts("", "256Mi")},
+			want:  corev1.ResourceRequirements{Limits: parseAmounts("", "256Mi"), Requests: parseAmounts("500m", "256Mi")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,8 +166,8 @@ func TestContainersGetDefaultRequests(t *testing.T) {
 	}
 }
 
-// amounts returns amounts of CPU and memory. An empty text is no amount.
-func amounts(cpu, memory string) corev1.ResourceList {
+// parseAmounts returns amounts of CPU and memory. An empty text is no amount.
+func parseAmounts(cpu, memory string) corev1.ResourceList {
 	all := corev1.ResourceList{}
 	for name, amount := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
 		if amount != "" {

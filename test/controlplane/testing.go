@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// timeout is how long a test waits for a controller, which normally responds in less than a second.
-const timeout = 30 * time.Second
+// controllerTimeout is how long a test waits for a controller, which normally responds in less than a second.
+const controllerTimeout = 30 * time.Second
 
 // Namespace creates a namespace that no other test uses. The namespace exists until the control plane stops.
 func (cp *ControlPlane) Namespace(t testing.TB) string {
@@ -27,5 +27,5 @@ func (cp *ControlPlane) Namespace(t testing.TB) string {
 // Eventually calls check until it returns nil, and fails the test with the last error after a timeout.
 func Eventually(t testing.TB, check func(context.Context) error) {
 	t.Helper()
-	poll.Until(t, timeout, check)
+	poll.Until(t, controllerTimeout, check)
 }

@@ -24,7 +24,7 @@ import (
 // objects on which an MPI job depends. GitOps tools must see no drift in a runtime that is in use.
 func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
-		for name, file := range renderings(t, "manifests.yaml") {
+		for name, file := range findRenderings(t, "manifests.yaml") {
 			t.Run(name, func(t *testing.T) { expectMPIJobs(t, v, cp, readObjects(t, file)...) })
 		}
 		t.Run("fixture", func(t *testing.T) { expectMPIJobs(t, v, cp, fixtureRuntime(t)) })
@@ -69,7 +69,7 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 	t.Helper()
 	created := &outcome{}
 	controlplane.Eventually(t, func(ctx context.Context) error { return cp.Client().Get(ctx, job, &created.jobSet) })
-	for _, role := range dependencies(&created.jobSet) {
+	for _, role := range roleDependencies(&created.jobSet) {
 		completeJob(t, cp, client.ObjectKey{Namespace: job.Namespace, Name: job.Name + "-" + role + "-0"})
 	}
 	wanted := []struct {
@@ -95,9 +95,9 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 	return created
 }
 
-// dependencies returns the roles of a JobSet that must complete before other roles start. These roles are
+// roleDependencies returns the roles of a JobSet that must complete before other roles start. These roles are
 // initializers.
-func dependencies(js *jobset.JobSet) []string {
+func roleDependencies(js *jobset.JobSet) []string {
 	var roles []string
 	for _, r := range js.Spec.ReplicatedJobs {
 		for _, d := range r.DependsOn {
@@ -155,13 +155,13 @@ func TestHundredNodes(t *testing.T) {
 	})
 }
 
-// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. Since Trainer 2.3,
-// Trainer's webhook requires certain names in the runtime's initializers.
+// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. Since Trainer
+// 2.3, Trainer's webhook requires certain names in the runtime's initializers.
 func TestTrainJobsConfigureInitializers(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
 		job := trainJob("downloads", "team-vision", "mpi-openmpi-gpu-data")
-		merge(job, decoded(t, `{spec: {runtimeRef: {kind: TrainingRuntime}, initializer: {dataset: {storageUri: "s3://acme/set"}, model: {storageUri: "hf://acme/model"}}}}`))
+		mergeFields(job, decodeYAML(t, `{spec: {runtimeRef: {kind: TrainingRuntime}, initializer: {dataset: {storageUri: "s3://acme/set"}, model: {storageUri: "hf://acme/model"}}}}`))
 		if message, err := submitAs(t, cp, cases.Case{Tenant: "team-vision", TrainJob: job, User: "eve"}, "vision", "system:authenticated"); err != nil {
 			t.Errorf("a TrainJob with initializers: %v %s", err, message)
 		}

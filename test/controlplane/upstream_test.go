@@ -42,13 +42,13 @@ func TestApplyAgainReportsChanges(t *testing.T) {
 	}
 }
 
-// refusals are invalid objects and the expected error messages.
-type refusals map[string]struct {
+// refusedObjects are invalid objects and the expected error messages.
+type refusedObjects map[string]struct {
 	obj     client.Object
 	refusal string
 }
 
-func (cases refusals) expect(t *testing.T, cp *controlplane.ControlPlane) {
+func (cases refusedObjects) expect(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,17 +63,17 @@ func (cases refusals) expect(t *testing.T, cp *controlplane.ControlPlane) {
 // TestInvalidObjectsAreRefusedByTheSchema checks that the CRDs and their CEL rules are in force.
 func TestInvalidObjectsAreRefusedByTheSchema(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
-		refusals{
+		refusedObjects{
 			"a field that does not exist is refused by the schema": {
-				obj:     runtimeWith(t, int64(2), "spec", "mlPolicy", "mpi", "slotsPerWorker"),
+				obj:     changedRuntime(t, int64(2), "spec", "mlPolicy", "mpi", "slotsPerWorker"),
 				refusal: "spec.mlPolicy.mpi.slotsPerWorker: field not declared in schema",
 			},
 			"an MPI that Trainer does not implement is refused by the schema": {
-				obj:     runtimeWith(t, "Intel", "spec", "mlPolicy", "mpi", "mpiImplementation"),
+				obj:     changedRuntime(t, "Intel", "spec", "mlPolicy", "mpi", "mpiImplementation"),
 				refusal: `Unsupported value: "Intel"`,
 			},
 			"two machine learning policies are refused by CEL": {
-				obj:     runtimeWith(t, map[string]any{}, "spec", "mlPolicy", "torch"),
+				obj:     changedRuntime(t, map[string]any{}, "spec", "mlPolicy", "torch"),
 				refusal: "Only one of the policy can be configured",
 			},
 		}.expect(t, cp)
@@ -84,7 +84,7 @@ func TestInvalidObjectsAreRefusedByTheSchema(t *testing.T) {
 func TestInvalidObjectsAreRefusedByWebhooks(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		namespace := cp.Namespace(t)
-		refusals{
+		refusedObjects{
 			"a TrainJob without a runtime is refused by Trainer": {
 				obj:     build.MakeTrainJob("lost", namespace).Runtime("no-such-runtime").Obj(),
 				refusal: "validator.trainjob.trainer.kubeflow.org",
@@ -107,12 +107,12 @@ func TestReservedVariablesAreRefusedSinceTrainer23(t *testing.T) {
 		runtime := installRuntime(t, cp, fixtureRuntime(t)).Name
 		job := build.MakeTrainJob("reserved", cp.Namespace(t)).Runtime(runtime).Env("OMPI_MCA_plm_rsh_args", "-v").Obj()
 		if v.refusesReserved {
-			refusals{"in a TrainJob": {obj: job, refusal: "must not have reserved envs"}}.expect(t, cp)
+			refusedObjects{"in a TrainJob": {obj: job, refusal: "must not have reserved envs"}}.expect(t, cp)
 			return
 		}
 		apply(t, cp, job)
 		created := waitForOutcome(t, cp, client.ObjectKeyFromObject(job))
-		launcher := variables(container(t, "launcher", created.launcher.Spec.Template.Spec))
+		launcher := variables(mpiContainer(t, "launcher", created.launcher.Spec.Template.Spec))
 		if got := launcher["OMPI_MCA_plm_rsh_args"].Value; got != "-v" {
 			t.Errorf("OMPI_MCA_plm_rsh_args is %q, want -v, as the TrainJob sets it", got)
 		}

@@ -35,12 +35,12 @@ type version struct {
 	finalizer string
 }
 
-// versions lists the tested releases, the default first.
-var versions = []version{
+// testedVersions lists the tested releases, the default first.
+var testedVersions = []version{
 	{
 		trainer: "trainer-2.3", controllers: true,
 		torch:           []string{"envInjection"},
-		keys:            keys(0o400, ptr.To[int32](0o640), ptr.To[int32](0o644)),
+		keys:            keyVolume(0o400, ptr.To[int32](0o640), ptr.To[int32](0o644)),
 		override:        mergeResources,
 		refusesReserved: true,
 	},
@@ -50,14 +50,14 @@ var versions = []version{
 	{
 		trainer: "trainer-2.1", controllers: true,
 		torch:     []string{"elasticPolicy", "numProcPerNode"},
-		keys:      keys(0o644, nil, nil), // the defaults of the API server
+		keys:      keyVolume(0o644, nil, nil), // the defaults of the API server
 		override:  replaceResources,
 		finalizer: "trainer.kubeflow.org/resource-in-use",
 	},
 }
 
-// keys returns a volume for SSH keys with these file modes. The mode nil means the default mode.
-func keys(mode int32, private, public *int32) corev1.SecretVolumeSource {
+// keyVolume returns a volume for SSH keys with these file modes. The mode nil means the default mode.
+func keyVolume(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	return corev1.SecretVolumeSource{DefaultMode: &mode, Items: []corev1.KeyToPath{
 		{Key: "ssh-privatekey", Path: "id_rsa", Mode: private},
 		{Key: "ssh-publickey", Path: "id_rsa.pub", Mode: public},
@@ -93,13 +93,13 @@ func (v version) start(t *testing.T) *controlplane.ControlPlane {
 // onEveryVersion runs a test with each version. The versions can run in parallel.
 func onEveryVersion(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
-	on(t, versions, test)
+	on(t, testedVersions, test)
 }
 
 // onVersionsWithControllers runs a test with each version for which tools/ builds the controllers.
 func onVersionsWithControllers(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
-	on(t, slices.DeleteFunc(slices.Clone(versions), func(v version) bool { return !v.controllers }), test)
+	on(t, slices.DeleteFunc(slices.Clone(testedVersions), func(v version) bool { return !v.controllers }), test)
 }
 
 func on(t *testing.T, versions []version, test func(*testing.T, version, *controlplane.ControlPlane)) {

@@ -22,18 +22,18 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// shared is the cluster on which all tests run. shared is nil if TRAINYARD_E2E is not set.
-var shared *sandbox
+// sharedCluster is the cluster on which all tests run. sharedCluster is nil if TRAINYARD_E2E is not set.
+var sharedCluster *sandbox
 
-// team is the name of the tenant in testdata/platform.yaml, and of its namespace.
-const team = "team"
+// tenantName is the name of the tenant in testdata/platform.yaml, and of its namespace.
+const tenantName = "team"
 
 const (
-	// nodes is the number of cluster nodes. The number is large enough to run several jobs at once while one cluster node
-	// is stopped.
-	nodes = 3
-	// expendable is the name of the cluster node that a test stops. No pods of other tests run on this cluster node.
-	expendable = "node3"
+	// nodeCount is the number of cluster nodes. The number is large enough to run several jobs at once while one cluster
+	// node is stopped.
+	nodeCount = 3
+	// expendableNode is the name of the cluster node that a test stops. No pods of other tests run on this cluster node.
+	expendableNode = "node3"
 )
 
 // sandbox is a running cluster to which the generated platform was applied.
@@ -70,11 +70,11 @@ func runOnCluster(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	options := cluster.Options{Dir: dir, Nodes: nodes, Trainer: trainerTools(), Progress: os.Stderr}
+	options := cluster.Options{Dir: dir, Nodes: nodeCount, Trainer: trainerTools(), Progress: os.Stderr}
 	if err := cluster.Up(ctx, options); err != nil {
 		return 0, err
 	}
-	if shared, err = connect(dir); err != nil {
+	if sharedCluster, err = connect(dir); err != nil {
 		return 0, err
 	}
 	bin, err := os.MkdirTemp("", "e2e-")
@@ -82,8 +82,8 @@ func runOnCluster(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(bin) }()
-	shared.trainyard = filepath.Join(bin, "trainyard")
-	if err := errors.Join(load(ctx, dir), repo.Compile("trainyard", shared.trainyard), shared.applyPlatform(ctx)); err != nil {
+	sharedCluster.trainyard = filepath.Join(bin, "trainyard")
+	if err := errors.Join(loadImages(ctx, dir), repo.Compile("trainyard", sharedCluster.trainyard), sharedCluster.applyPlatform(ctx)); err != nil {
 		return 0, err
 	}
 	code := m.Run()
@@ -93,8 +93,9 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// load loads images on the cluster nodes. load loads all regular images, and each slow image that has been built.
-func load(ctx context.Context, dir string) error {
+// loadImages loads images on the cluster nodes. loadImages loads all regular images, and each slow image that has been
+// built.
+func loadImages(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
 		return err
@@ -135,13 +136,13 @@ func connect(dir string) (*sandbox, error) {
 	return s, err
 }
 
-// start returns the cluster, and skips the test if there is no cluster.
-func start(t *testing.T) *sandbox {
+// useCluster returns the cluster, and skips the test if there is no cluster.
+func useCluster(t *testing.T) *sandbox {
 	t.Helper()
-	if shared == nil {
+	if sharedCluster == nil {
 		t.Skip("needs root, images and minutes: run `make e2e`")
 	}
-	return shared
+	return sharedCluster
 }
 
 // applyPlatform generates the objects of testdata/platform.yaml with trainyard, and applies them with kubectl, as
@@ -151,9 +152,9 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.client.Create(ctx, restricted(team))
+	err = s.client.Create(ctx, restrictedNamespace(tenantName))
 	if client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("creating namespace %s: %w", team, err)
+		return fmt.Errorf("creating namespace %s: %w", tenantName, err)
 	}
 	args := []string{"generate", "-f", "test/e2e/testdata/platform.yaml"}
 	if older := trainerTools(); older != "" {
@@ -165,8 +166,8 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("generating: %w", err)
 	}
-	if out, err := s.kubectl("", "taint", "node", expendable, "expendable=yes:NoSchedule", "--overwrite"); err != nil {
-		return fmt.Errorf("tainting %s: %w: %s", expendable, err, out)
+	if out, err := s.kubectl("", "taint", "node", expendableNode, "expendable=yes:NoSchedule", "--overwrite"); err != nil {
+		return fmt.Errorf("tainting %s: %w: %s", expendableNode, err, out)
 	}
 	if out, err := s.kubectl(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("applying the generated objects: %w: %s", err, out)

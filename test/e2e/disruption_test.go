@@ -26,8 +26,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// restarting are the runtimes that start a job again after a disruption, one for each MPI implementation.
-var restarting = []string{"openmpi-restarts", "openmpi5-restarts", "mpich-restarts", "intel-restarts"}
+// restartingRuntimes are the runtimes that start a job again after a disruption, one for each MPI implementation.
+var restartingRuntimes = []string{"openmpi-restarts", "openmpi5-restarts", "mpich-restarts", "intel-restarts"}
 
 // interruptedTraining is a TrainJob of resume.py with four ranks in two pods.
 type interruptedTraining struct {
@@ -36,13 +36,13 @@ type interruptedTraining struct {
 	job       *build.TrainJob
 }
 
-// interrupted returns a TrainJob that trains for about ten seconds, with further arguments of resume.py.
-func (s *sandbox) interrupted(t *testing.T, runtime string, args ...string) interruptedTraining {
+// newTraining returns a TrainJob that trains for about ten seconds, with further arguments of resume.py.
+func (s *sandbox) newTraining(t *testing.T, runtime string, args ...string) interruptedTraining {
 	t.Helper()
-	namespace := s.namespace(t)
+	namespace := s.makeNamespace(t)
 	s.claim(t, namespace)
 	command := []string{"mpirun", "python3", "-m", "mpi4py", "/opt/resume.py", "--out", "/mnt/results/losses.json", "--steps", "50"}
-	job := build.MakeTrainJob("train", namespace).Runtime(runtime).Nodes(2).ProcPerNode(procs).Command(append(command, args...)...)
+	job := build.MakeTrainJob("train", namespace).Runtime(runtime).Nodes(2).ProcPerNode(ranksPerHost).Command(append(command, args...)...)
 	return interruptedTraining{s, namespace, job}
 }
 
@@ -50,8 +50,8 @@ func (i interruptedTraining) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: i.namespace, Name: "train"}
 }
 
-// path returns the path of a file that the ranks write.
-func (i interruptedTraining) path(name string) string {
+// outputPath returns the path of a file that the ranks write.
+func (i interruptedTraining) outputPath(name string) string {
 	return filepath.Join(i.dir, "volumes", i.namespace, name)
 }
 
@@ -76,7 +76,7 @@ func (i interruptedTraining) expectUndisturbedLosses(t *testing.T, got outcome) 
 		t.Fatalf("the training has condition %q, want Complete", got.condition)
 	}
 	var losses []float64
-	text, err := os.ReadFile(i.path("losses.json"))
+	text, err := os.ReadFile(i.outputPath("losses.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &losses)
 	}
@@ -107,8 +107,8 @@ func lineLosses(steps int) []float64 {
 	return losses
 }
 
-// restarts returns how often the JobSet has started all pods again.
-func (i interruptedTraining) restarts(t *testing.T) int32 {
+// countRestarts returns how often the JobSet has started all pods again.
+func (i interruptedTraining) countRestarts(t *testing.T) int32 {
 	t.Helper()
 	var set jobset.JobSet
 	if err := i.client.Get(t.Context(), i.key(), &set); err != nil {
@@ -123,13 +123,13 @@ func (s *sandbox) evict(ctx context.Context, pod jobs.Pod) error {
 	return s.client.SubResource("eviction").Create(ctx, &corev1.Pod{ObjectMeta: pod.ObjectMeta}, eviction)
 }
 
-// TestRanksSaveBeforeSuspension suspends a TrainJob. All ranks must get SIGTERM, and enough time to write a checkpoint. The
-// resumed TrainJob must end with the losses of a training without interruptions.
+// TestRanksSaveBeforeSuspension suspends a TrainJob. All ranks must get SIGTERM, and enough time to write a checkpoint.
+// The resumed TrainJob must end with the losses of a training without interruptions.
 func TestRanksSaveBeforeSuspension(t *testing.T) {
-	for _, runtime := range restarting {
+	for _, runtime := range restartingRuntimes {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
-			i := start(t).interrupted(t, runtime)
+			i := useCluster(t).newTraining(t, runtime)
 			i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
 			i.expectUndisturbedLosses(t, i.run(t, i.job))
 			i.expectSignals(t, map[string]string{"0": "train-launcher-0-0", "1": "train-launcher-0-0", "2": "train-node-0-0", "3": "train-node-0-0"})
@@ -157,9 +157,9 @@ func (i interruptedTraining) suspendAndResume(t *testing.T) error {
 func (i interruptedTraining) expectSignals(t *testing.T, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
-	for rank := range 2 * procs {
+	for rank := range 2 * ranksPerHost {
 		var host string
-		text, err := os.ReadFile(i.path(fmt.Sprintf("losses.json.signal.%d", rank)))
+		text, err := os.ReadFile(i.outputPath(fmt.Sprintf("losses.json.signal.%d", rank)))
 		if err == nil && json.Unmarshal(text, &host) == nil {
 			got[fmt.Sprint(rank)] = host
 		}
@@ -169,19 +169,20 @@ func (i interruptedTraining) expectSignals(t *testing.T, want map[string]string)
 	}
 }
 
-// TestTrainingSurvivesEviction evicts one pod of a training. The training must start again, and continue from its checkpoint.
+// TestTrainingSurvivesEviction evicts one pod of a training. The training must start again, and continue from its
+// checkpoint.
 func TestTrainingSurvivesEviction(t *testing.T) {
-	for _, runtime := range restarting {
+	for _, runtime := range restartingRuntimes {
 		for _, role := range []jobs.Role{jobs.Node, jobs.Launcher} {
 			t.Run(runtime+" "+string(role), func(t *testing.T) {
 				t.Parallel()
-				i := start(t).interrupted(t, runtime)
+				i := useCluster(t).newTraining(t, runtime)
 				i.whenTraining(t, func(view jobs.View) error { return i.evict(t.Context(), view.PodsOf(role)[0]) })
 				i.expectUndisturbedLosses(t, i.run(t, i.job))
-				if n := i.restarts(t); n != 1 {
+				if n := i.countRestarts(t); n != 1 {
 					t.Errorf("the training started again %d times, want once", n)
 				}
-				if _, err := os.Stat(i.path("losses.json.checkpoint")); err != nil {
+				if _, err := os.Stat(i.outputPath("losses.json.checkpoint")); err != nil {
 					t.Errorf("the ranks saved no work: %v", err)
 				}
 			})
@@ -189,34 +190,34 @@ func TestTrainingSurvivesEviction(t *testing.T) {
 	}
 }
 
-// TestTrainingSurvivesLostClusterNode kills the kubelet and all processes of a cluster node, and marks the cluster node as out
-// of service, as an administrator or a cloud provider does.
+// TestTrainingSurvivesLostClusterNode kills the kubelet and all processes of a cluster node, and marks the cluster node
+// as out of service, as an administrator or a cloud provider does.
 func TestTrainingSurvivesLostClusterNode(t *testing.T) {
-	s := start(t)
+	s := useCluster(t)
 	for _, base := range []string{"openmpi-restarts", "mpich-restarts"} {
 		t.Run(base, func(t *testing.T) {
 			runtime := s.changedRuntime(t, base, func(spec *trainer.TrainingRuntimeSpec) {
-				node := pod(spec, jobs.Node)
+				node := podSpec(spec, jobs.Node)
 				node.Tolerations = []corev1.Toleration{{Key: "expendable", Operator: corev1.TolerationOpExists}}
-				preferred := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{expendable}}}}
+				preferred := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{expendableNode}}}}
 				node.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 					PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: preferred}},
 				}}
 			})
-			i := s.interrupted(t, runtime)
-			i.whenTraining(t, func(jobs.View) error { return i.lose(t, expendable) })
+			i := s.newTraining(t, runtime)
+			i.whenTraining(t, func(jobs.View) error { return i.loseNode(t, expendableNode) })
 			i.expectUndisturbedLosses(t, i.run(t, i.job))
-			if n := i.restarts(t); n != 1 {
+			if n := i.countRestarts(t); n != 1 {
 				t.Errorf("the training started again %d times, want once", n)
 			}
 		})
 	}
 }
 
-// lose stops a cluster node, and starts it again at the end of the test.
-func (s *sandbox) lose(t *testing.T, name string) error {
+// loseNode stops a cluster node, and starts it again at the end of the test.
+func (s *sandbox) loseNode(t *testing.T, name string) error {
 	t.Cleanup(func() {
-		options := cluster.Options{Dir: s.dir, Nodes: nodes, Trainer: trainerTools(), Progress: os.Stderr}
+		options := cluster.Options{Dir: s.dir, Nodes: nodeCount, Trainer: trainerTools(), Progress: os.Stderr}
 		_, _ = s.kubectl("", "taint", "node", name, corev1.TaintNodeOutOfService+"-")
 		if err := cluster.Up(context.Background(), options); err != nil {
 			t.Errorf("starting %s again: %v", name, err)
@@ -234,14 +235,14 @@ func (s *sandbox) lose(t *testing.T, name string) error {
 
 // TestFailedProgramsAreNotRestarted runs a program that fails. The TrainJob must fail at once.
 func TestFailedProgramsAreNotRestarted(t *testing.T) {
-	for _, runtime := range restarting {
+	for _, runtime := range restartingRuntimes {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
-			i := start(t).interrupted(t, runtime, "--fail-at", "5")
+			i := useCluster(t).newTraining(t, runtime, "--fail-at", "5")
 			if got := i.run(t, i.job); got.condition != trainer.TrainJobFailed {
 				t.Errorf("the training has condition %q, want Failed", got.condition)
 			}
-			if n := i.restarts(t); n != 0 {
+			if n := i.countRestarts(t); n != 0 {
 				t.Errorf("the training started again %d times, want never", n)
 			}
 		})

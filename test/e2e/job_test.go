@@ -24,9 +24,11 @@ import (
 // jobTimeout is the maximum duration of a job. On an idle machine, a job takes about ten seconds.
 const jobTimeout = 3 * time.Minute
 
-// namespace creates a namespace with the Pod Security level "restricted". namespace deletes the namespace at the end of
-// the test.
-func (s *sandbox) namespace(t *testing.T) string { return s.createNamespace(t, restricted("")) }
+// makeNamespace creates a namespace with the Pod Security level "restricted". makeNamespace deletes the namespace at
+// the end of the test.
+func (s *sandbox) makeNamespace(t *testing.T) string {
+	return s.createNamespace(t, restrictedNamespace(""))
+}
 
 // openNamespace creates a namespace that admits any pod.
 func (s *sandbox) openNamespace(t *testing.T) string {
@@ -47,8 +49,8 @@ func (s *sandbox) createNamespace(t *testing.T, namespace *corev1.Namespace) str
 	return namespace.Name
 }
 
-// restricted returns a namespace with the Pod Security level "restricted".
-func restricted(name string) *corev1.Namespace {
+// restrictedNamespace returns a namespace with the Pod Security level "restricted".
+func restrictedNamespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}},
@@ -77,7 +79,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	})
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(s.describe(obj.Namespace))
+			t.Log(s.describeNamespace(obj.Namespace))
 		}
 	})
 	// The first attempts can fail, because the cache of Trainer's webhook may not contain a new runtime yet.
@@ -93,13 +95,13 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.ranks, got.verdict = s.ranks(t, view), verdictOf(t, view)
+	got.ranks, got.verdict = s.rankLines(t, view), verdictOf(t, view)
 	return got
 }
 
-// ranks returns the lines that ranks printed, without the lines that mpirun printed. The lines are sorted, because
+// rankLines returns the lines that ranks printed, without the lines that mpirun printed. The lines are sorted, because
 // ranks print them in varying order.
-func (s *sandbox) ranks(t *testing.T, view jobs.View) []string {
+func (s *sandbox) rankLines(t *testing.T, view jobs.View) []string {
 	t.Helper()
 	launcher := view.PodsOf(jobs.Launcher)
 	if len(launcher) != 1 {
@@ -128,8 +130,8 @@ func verdictOf(t *testing.T, view jobs.View) verdict {
 	return verdict{found.Hosts, found.Reached, found.Slots, found.Available, found.Failed}
 }
 
-// describe returns the state, the events and the logs of the pods in a namespace.
-func (s *sandbox) describe(namespace string) string {
+// describeNamespace returns the state, the events and the logs of the pods in a namespace.
+func (s *sandbox) describeNamespace(namespace string) string {
 	var text strings.Builder
 	for _, args := range [][]string{
 		{"get", "trainjobs,jobsets,jobs,pods", "-o", "wide"},

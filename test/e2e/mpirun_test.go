@@ -13,13 +13,13 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// procs is the number of ranks per host.
-const procs = 2
+// ranksPerHost is the number of ranks per host.
+const ranksPerHost = 2
 
 // TestRanksReachEachOther checks that every rank runs on the right host, and that the ranks compute the correct sum.
 func TestRanksReachEachOther(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	for _, mpi := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
 		for name, tc := range map[string]struct {
 			runtime string
@@ -32,7 +32,7 @@ func TestRanksReachEachOther(t *testing.T) {
 		} {
 			t.Run(mpi+" "+name, func(t *testing.T) {
 				t.Parallel()
-				job := build.MakeTrainJob("sum", s.namespace(t)).Runtime(mpi + tc.runtime).Nodes(tc.nodes)
+				job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime(mpi + tc.runtime).Nodes(tc.nodes)
 				s.expectSum(t, job, tc.hosts)
 			})
 		}
@@ -42,19 +42,19 @@ func TestRanksReachEachOther(t *testing.T) {
 // TestNamespacedRuntimesRunJobs runs a job whose runtime is a TrainingRuntime in the job's namespace.
 func TestNamespacedRuntimesRunJobs(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	job := build.MakeTrainJob("sum", team).NamespacedRuntime("openmpi-team").Nodes(2)
+	s := useCluster(t)
+	job := build.MakeTrainJob("sum", tenantName).NamespacedRuntime("openmpi-team").Nodes(2)
 	s.expectSum(t, job, []string{"launcher-0-0", "node-0-0"})
 }
 
 // TestFailedCommandFailsTheTrainJob checks that a TrainJob fails if mpirun ends with an error.
 func TestFailedCommandFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	for _, runtime := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
-			job := build.MakeTrainJob("bad", s.namespace(t)).Runtime(runtime).Nodes(2).ProcPerNode(procs)
+			job := build.MakeTrainJob("bad", s.makeNamespace(t)).Runtime(runtime).Nodes(2).ProcPerNode(ranksPerHost)
 			if got := s.run(t, job.Command("mpirun", "sh", "-c", "exit 3")); got.condition != trainer.TrainJobFailed {
 				t.Errorf("the TrainJob has condition %q, want Failed", got.condition)
 			}
@@ -65,7 +65,7 @@ func TestFailedCommandFailsTheTrainJob(t *testing.T) {
 // expectSum runs a job in which all ranks compute a sum, and checks that the ranks run on the given hosts.
 func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
-	s.expectRanks(t, job.ProcPerNode(procs).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
+	s.expectRanks(t, job.ProcPerNode(ranksPerHost).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
 }
 
 // expectRanks runs a job that computes a sum. expectRanks checks that the job completes, and that the ranks on the
@@ -73,13 +73,13 @@ func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	got := s.run(t, job)
-	size := len(hosts) * procs
+	size := len(hosts) * ranksPerHost
 	want := outcome{
 		condition: trainer.TrainJobComplete,
 		verdict:   verdict{Hosts: len(hosts), Reached: len(hosts), Slots: size, Available: size, Failed: []jobs.HostFailure{}},
 	}
 	for rank := range size {
-		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on sum-%s: sum=%d", rank, size, hosts[rank/procs], size*(size+1)/2))
+		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on sum-%s: sum=%d", rank, size, hosts[rank/ranksPerHost], size*(size+1)/2))
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Errorf("outcome: -want +got:\n%s", diff)

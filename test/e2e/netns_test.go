@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// podOf returns one pod of a job.
-func (s *sandbox) podOf(t *testing.T, namespace, job string, role jobs.Role, index int) jobs.Pod {
+// findPod returns one pod of a job.
+func (s *sandbox) findPod(t *testing.T, namespace, job string, role jobs.Role, index int) jobs.Pod {
 	t.Helper()
 	view, err := s.jobs.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nod
 
 // closePort drops packets to a node's sshd, as a network policy does.
 func closePort(ctx context.Context, node jobs.Pod) error {
-	process, err := processOf(node)
+	process, err := findProcess(node)
 	if err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 	return nil
 }
 
-// processOf returns the id of a process that runs in a pod. processOf recognizes the process by the path of its cgroup,
-// which contains the UID of the pod.
-func processOf(pod jobs.Pod) (string, error) {
+// findProcess returns the id of a process that runs in a pod. findProcess recognizes the process by the path of its
+// cgroup, which contains the UID of the pod.
+func findProcess(pod jobs.Pod) (string, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
 		return "", err

@@ -26,14 +26,14 @@ import (
 // pods of other namespaces must not reach the pods of the tenant. The test is not parallel, because the policies
 // would affect other tests.
 func TestNetworkPoliciesIsolatePods(t *testing.T) {
-	s := start(t)
+	s := useCluster(t)
 	s.enforcePolicies(t)
 	t.Run("MPI works under default deny", func(t *testing.T) {
-		job := build.MakeTrainJob("sum", team).NamespacedRuntime("openmpi-team").Nodes(3)
+		job := build.MakeTrainJob("sum", tenantName).NamespacedRuntime("openmpi-team").Nodes(3)
 		s.expectSum(t, job, []string{"launcher-0-0", "node-0-0", "node-0-1"})
 	})
-	own := s.idle(t, build.MakeTrainJob("own", team).NamespacedRuntime("openmpi-team"))
-	other := s.idle(t, build.MakeTrainJob("other", s.namespace(t)).Runtime("openmpi"))
+	own := s.startIdle(t, build.MakeTrainJob("own", tenantName).NamespacedRuntime("openmpi-team"))
+	other := s.startIdle(t, build.MakeTrainJob("other", s.makeNamespace(t)).Runtime("openmpi"))
 	for name, tc := range map[string]struct {
 		from, to jobs.Pod
 		want     bool
@@ -82,7 +82,7 @@ func (s *sandbox) enforcePolicies(t *testing.T) {
 	})
 	// The agent's queue gets only connections from pods, because network policies do not apply to connections from
 	// the cluster node.
-	for node := range nodes {
+	for node := range nodeCount {
 		rule := fmt.Sprintf("FORWARD -s 198.18.%d.0/24 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100", node+1)
 		iptables(t, "-I "+rule)
 		t.Cleanup(func() { iptables(t, "-D "+rule) })
@@ -96,13 +96,13 @@ func iptables(t *testing.T, args string) {
 	}
 }
 
-// idle starts a job whose launcher only sleeps. idle returns the pods of the launcher and the node.
-func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod {
+// startIdle starts a job whose launcher only sleeps. startIdle returns the pods of the launcher and the node.
+func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod {
 	t.Helper()
-	obj := job.Nodes(2).ProcPerNode(procs).Command("sleep", "600").Obj()
+	obj := job.Nodes(2).ProcPerNode(ranksPerHost).Command("sleep", "600").Obj()
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(s.describe(obj.Namespace))
+			t.Log(s.describeNamespace(obj.Namespace))
 		}
 		_, _ = s.kubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
@@ -129,7 +129,7 @@ func (s *sandbox) idle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod
 // response, because it shows that no policy drops the packets.
 func responds(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
-	process, err := processOf(from)
+	process, err := findProcess(from)
 	if err != nil {
 		t.Fatal(err)
 	}

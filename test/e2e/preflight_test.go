@@ -30,7 +30,7 @@ const (
 // right cause, and the job must fail in time.
 func TestPreflightNamesHostAndCause(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	everyNode := []string{"sum-node-0-0", "sum-node-0-1"}
 	for name, tc := range map[string]struct {
 		change func(*testing.T, *trainer.TrainingRuntimeSpec)
@@ -41,27 +41,27 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 	}{
 		"sshd is not started": {
 			change: func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd" -D -e -f /mpi-run/sshd_config "$@"`, "exec sleep 600")
+				rewrite(t, findContainer(spec, jobs.Node, jobs.MainContainer), `exec "$sshd" -D -e -f /mpi-run/sshd_config "$@"`, "exec sleep 600")
 			},
-			procs: procs, hosts: everyNode, cause: "refused", detail: "Connection refused",
+			procs: ranksPerHost, hosts: everyNode, cause: "refused", detail: "Connection refused",
 		},
 		"sshd listens on another port": {
 			change: func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				rewrite(t, container(spec, jobs.Node, "identity"), "END\ncat > sshd_config <<'END'\nPort 2222", "END\ncat > sshd_config <<'END'\nPort 2223")
+				rewrite(t, findContainer(spec, jobs.Node, "identity"), "END\ncat > sshd_config <<'END'\nPort 2222", "END\ncat > sshd_config <<'END'\nPort 2223")
 			},
-			procs: procs, hosts: everyNode, cause: "refused", detail: "Connection refused",
+			procs: ranksPerHost, hosts: everyNode, cause: "refused", detail: "Connection refused",
 		},
 		"hosts have no names": {
 			change: func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				spec.Template.Spec.Network.EnableDNSHostnames = ptr.To(false)
 			},
-			procs: procs, hosts: append([]string{"sum-launcher-0-0"}, everyNode...), cause: "unresolvable", detail: "no such host name",
+			procs: ranksPerHost, hosts: append([]string{"sum-launcher-0-0"}, everyNode...), cause: "unresolvable", detail: "no such host name",
 		},
 		"nodes accept another key": {
 			change: func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				rewrite(t, container(spec, jobs.Node, "identity"), "AuthorizedKeysFile /home/mpiuser/.ssh/authorized_keys", "AuthorizedKeysFile /mpi-run/nobody")
+				rewrite(t, findContainer(spec, jobs.Node, "identity"), "AuthorizedKeysFile /home/mpiuser/.ssh/authorized_keys", "AuthorizedKeysFile /mpi-run/nobody")
 			},
-			procs: procs, hosts: everyNode, cause: "denied", detail: "Permission denied",
+			procs: ranksPerHost, hosts: everyNode, cause: "denied", detail: "Permission denied",
 		},
 		"more ranks than CPUs": {
 			change: func(*testing.T, *trainer.TrainingRuntimeSpec) {},
@@ -72,7 +72,7 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 			t.Parallel()
 			runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) { tc.change(t, spec) })
 			began := time.Now()
-			got := s.run(t, build.MakeTrainJob("sum", s.namespace(t)).Runtime(runtime).Nodes(3).ProcPerNode(tc.procs))
+			got := s.run(t, build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime(runtime).Nodes(3).ProcPerNode(tc.procs))
 			s.expectFailure(t, got, tc.hosts, tc.cause, tc.detail)
 			if took := time.Since(began); took > preflightTimeout+podTimeout {
 				t.Errorf("the job failed after %s, want at most %s", took, preflightTimeout+podTimeout)
@@ -105,13 +105,13 @@ func (s *sandbox) expectFailure(t *testing.T, got outcome, hosts []string, cause
 // TestNetworkPolicyConflicts drops packets to one node. Preflight must report only the node that receives no packets.
 func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
 		// The launcher waits 8 seconds. While the launcher waits, the test closes the port of a node.
-		rewrite(t, container(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
+		rewrite(t, findContainer(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
 	})
-	namespace := s.namespace(t)
-	job := build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs)
+	namespace := s.makeNamespace(t)
+	job := build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(ranksPerHost)
 	s.whenNodesRun(t, namespace, "sum", func(nodes []jobs.Pod) error { return closePort(t.Context(), nodes[1]) })
 	got := s.run(t, job)
 	s.expectFailure(t, got, []string{"sum-node-0-1"}, "timeout", "timed out")
@@ -121,21 +121,21 @@ func TestNetworkPolicyConflicts(t *testing.T) {
 // timeout of preflight.
 func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
-		setEnv(container(spec, jobs.Launcher, "preflight"), "PREFLIGHT_TIMEOUT_SECONDS", "600")
-		rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `case $JOB_COMPLETION_INDEX in 1) echo "this node fails" >&2; exit 3 ;; esac; exec "$sshd"`)
+		setEnv(findContainer(spec, jobs.Launcher, "preflight"), "PREFLIGHT_TIMEOUT_SECONDS", "600")
+		rewrite(t, findContainer(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `case $JOB_COMPLETION_INDEX in 1) echo "this node fails" >&2; exit 3 ;; esac; exec "$sshd"`)
 	})
-	namespace := s.namespace(t)
+	namespace := s.makeNamespace(t)
 	began := time.Now()
-	got := s.run(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs))
+	got := s.run(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(ranksPerHost))
 	if got.condition != trainer.TrainJobFailed {
 		t.Errorf("the job has condition %q, want Failed", got.condition)
 	}
 	if took := time.Since(began); took > podTimeout {
 		t.Errorf("the job failed after %s, want at most %s", took, podTimeout)
 	}
-	failed := s.podOf(t, namespace, "sum", jobs.Node, 1)
+	failed := s.findPod(t, namespace, "sum", jobs.Node, 1)
 	if log, err := s.jobs.Log(t.Context(), failed, jobs.MainContainer, 10); err != nil || !strings.Contains(log, "this node fails") {
 		t.Errorf("the log of the failed node: %v %s, want its message", err, log)
 	}
@@ -145,17 +145,17 @@ func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 // notice the failure, so preflight must report it earlier.
 func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
-		rewrite(t, container(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
-		node := pod(spec, jobs.Node)
-		node.NodeSelector = map[string]string{corev1.LabelHostname: expendable}
+		rewrite(t, findContainer(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
+		node := podSpec(spec, jobs.Node)
+		node.NodeSelector = map[string]string{corev1.LabelHostname: expendableNode}
 		node.Tolerations = []corev1.Toleration{{Key: "expendable", Operator: corev1.TolerationOpExists}}
 	})
-	namespace := s.namespace(t)
-	s.whenNodesRun(t, namespace, "sum", func([]jobs.Pod) error { return cluster.StopNode(t.Context(), s.dir, expendable) })
+	namespace := s.makeNamespace(t)
+	s.whenNodesRun(t, namespace, "sum", func([]jobs.Pod) error { return cluster.StopNode(t.Context(), s.dir, expendableNode) })
 	began := time.Now()
-	got := s.run(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(procs))
+	got := s.run(t, build.MakeTrainJob("sum", namespace).Runtime(runtime).Nodes(3).ProcPerNode(ranksPerHost))
 	if took := time.Since(began); took > preflightTimeout+podTimeout {
 		t.Errorf("the job failed after %s, want at most %s", took, preflightTimeout+podTimeout)
 	}

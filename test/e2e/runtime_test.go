@@ -39,8 +39,8 @@ func (s *sandbox) changedRuntime(t *testing.T, base string, change func(*trainer
 // cacheDelay is the time after which the cache of Trainer's webhook contains a new runtime.
 const cacheDelay = 500 * time.Millisecond
 
-// pod returns the pod spec of a role in a runtime.
-func pod(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec {
+// podSpec returns the pod spec of a role in a runtime.
+func podSpec(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec {
 	for i := range spec.Template.Spec.ReplicatedJobs {
 		if job := &spec.Template.Spec.ReplicatedJobs[i]; job.Name == string(role) {
 			return &job.Template.Spec.Template.Spec
@@ -49,13 +49,13 @@ func pod(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec {
 	return &corev1.PodSpec{}
 }
 
-// pods returns the pod specs of the launcher and the nodes.
-func pods(spec *trainer.TrainingRuntimeSpec) []*corev1.PodSpec {
-	return []*corev1.PodSpec{pod(spec, jobs.Launcher), pod(spec, jobs.Node)}
+// podSpecs returns the pod specs of the launcher and the nodes.
+func podSpecs(spec *trainer.TrainingRuntimeSpec) []*corev1.PodSpec {
+	return []*corev1.PodSpec{podSpec(spec, jobs.Launcher), podSpec(spec, jobs.Node)}
 }
 
-// containers returns all containers of a pod.
-func containers(pod *corev1.PodSpec) []*corev1.Container {
+// listContainers returns all containers of a pod.
+func listContainers(pod *corev1.PodSpec) []*corev1.Container {
 	var all []*corev1.Container
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range list {
@@ -65,9 +65,9 @@ func containers(pod *corev1.PodSpec) []*corev1.Container {
 	return all
 }
 
-// container returns a container of a role by name.
-func container(spec *trainer.TrainingRuntimeSpec, role jobs.Role, name string) *corev1.Container {
-	all := containers(pod(spec, role))
+// findContainer returns a container of a role by name.
+func findContainer(spec *trainer.TrainingRuntimeSpec, role jobs.Role, name string) *corev1.Container {
+	all := listContainers(podSpec(spec, role))
 	if i := slices.IndexFunc(all, func(c *corev1.Container) bool { return c.Name == name }); i >= 0 {
 		return all[i]
 	}

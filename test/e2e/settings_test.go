@@ -26,26 +26,26 @@ world.allreduce(1)
 print(f"rank {world.rank} can use {len(os.sched_getaffinity(0))} CPUs", flush=True)
 `
 
-// TestRanksAreNotBoundToCores checks that each rank may run on all CPUs. If MPI binds ranks, each rank has one CPU. MPICH does
-// not bind ranks by default.
+// TestRanksAreNotBoundToCores checks that each rank may run on all CPUs. If MPI binds ranks, each rank has one CPU.
+// MPICH does not bind ranks by default.
 func TestRanksAreNotBoundToCores(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	for base, variables := range map[string][]string{
 		"openmpi":  {"OMPI_MCA_hwloc_base_binding_policy", "core"},
 		"openmpi5": {"PRTE_MCA_hwloc_default_binding_policy", "core"},
 		"intel":    {"I_MPI_PIN", "1"},
 	} {
 		bound := s.changedRuntime(t, base, func(spec *trainer.TrainingRuntimeSpec) {
-			setEnv(container(spec, jobs.Launcher, jobs.MainContainer), variables[0], variables[1])
+			setEnv(findContainer(spec, jobs.Launcher, jobs.MainContainer), variables[0], variables[1])
 		})
 		for name, want := range map[string]int{base: runtime.NumCPU(), bound: 1} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				job := build.MakeTrainJob("cpus", s.namespace(t)).Runtime(name).Nodes(2).ProcPerNode(procs).Command("mpirun", "python3", "-c", countCPUs)
+				job := build.MakeTrainJob("cpus", s.makeNamespace(t)).Runtime(name).Nodes(2).ProcPerNode(ranksPerHost).Command("mpirun", "python3", "-c", countCPUs)
 				got := s.run(t, job)
 				var lines []string
-				for rank := range 2 * procs {
+				for rank := range 2 * ranksPerHost {
 					lines = append(lines, fmt.Sprintf("rank %d can use %d CPUs", rank, want))
 				}
 				if !slices.Equal(got.ranks, lines) {
@@ -56,31 +56,31 @@ func TestRanksAreNotBoundToCores(t *testing.T) {
 	}
 }
 
-// exchange sends large messages between the ranks of a pod.
-const exchange = `
+// exchangeScript sends large messages between the ranks of a pod.
+const exchangeScript = `
 from mpi4py import MPI
 world = MPI.COMM_WORLD
 for _ in range(20):
     world.sendrecv(bytes(1 << 20), dest=world.rank ^ 1, source=world.rank ^ 1)
 `
 
-// TestLargeMessagesPrintNoErrors checks the log of a job whose ranks exchange large messages. With CMA, Open MPI 4 prints an
-// error for each message, because the seccomp profile forbids the system call.
+// TestLargeMessagesPrintNoErrors checks the log of a job whose ranks exchange large messages. With CMA, Open MPI 4
+// prints an error for each message, because the seccomp profile forbids the system call.
 func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	withCMA := s.changedRuntime(t, "openmpi", func(spec *trainer.TrainingRuntimeSpec) {
-		setEnv(container(spec, jobs.Launcher, jobs.MainContainer), "OMPI_MCA_btl_vader_single_copy_mechanism", "cma")
+		setEnv(findContainer(spec, jobs.Launcher, jobs.MainContainer), "OMPI_MCA_btl_vader_single_copy_mechanism", "cma")
 	})
 	for name, wantErrors := range map[string]bool{"openmpi": false, withCMA: true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			namespace := s.namespace(t)
-			job := build.MakeTrainJob("large", namespace).Runtime(name).Nodes(2).ProcPerNode(procs).Command("mpirun", "python3", "-c", exchange)
+			namespace := s.makeNamespace(t)
+			job := build.MakeTrainJob("large", namespace).Runtime(name).Nodes(2).ProcPerNode(ranksPerHost).Command("mpirun", "python3", "-c", exchangeScript)
 			if got := s.run(t, job); got.condition != trainer.TrainJobComplete {
 				t.Errorf("the job has condition %q, want Complete", got.condition)
 			}
-			log, err := s.jobs.Log(t.Context(), s.podOf(t, namespace, "large", jobs.Launcher, 0), jobs.MainContainer, 1000)
+			log, err := s.jobs.Log(t.Context(), s.findPod(t, namespace, "large", jobs.Launcher, 0), jobs.MainContainer, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,20 +91,20 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	}
 }
 
-// TestOpenMPI5StartsAllHosts starts ranks on five hosts. With a radix of 2, daemons would start further daemons, as they
-// would with more than 65 hosts and the default radix of 64.
+// TestOpenMPI5StartsAllHosts starts ranks on five hosts. With a radix of 2, daemons would start further daemons, as
+// they would with more than 65 hosts and the default radix of 64.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	for noTree, want := range map[string]string{"1": trainer.TrainJobComplete, "0": trainer.TrainJobFailed} {
 		name := s.changedRuntime(t, "openmpi5", func(spec *trainer.TrainingRuntimeSpec) {
-			launcher := container(spec, jobs.Launcher, jobs.MainContainer)
+			launcher := findContainer(spec, jobs.Launcher, jobs.MainContainer)
 			setEnv(launcher, "PRTE_MCA_routed_radix", "2")
 			setEnv(launcher, "PRTE_MCA_plm_ssh_no_tree_spawn", noTree)
 		})
 		t.Run("no tree "+noTree, func(t *testing.T) {
 			t.Parallel()
-			job := build.MakeTrainJob("sum", s.namespace(t)).Runtime(name).Nodes(5).ProcPerNode(1).Command("mpirun", "python3", "/opt/allreduce.py")
+			job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime(name).Nodes(5).ProcPerNode(1).Command("mpirun", "python3", "/opt/allreduce.py")
 			if got := s.run(t, job); got.condition != want {
 				t.Errorf("the job has condition %q, want %s", got.condition, want)
 			}
@@ -112,23 +112,23 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	}
 }
 
-// TestRanksNeedTheStopHook removes the hook that sends SIGTERM to ranks, and suspends a job. The ranks of the node must then
-// get no signal. Otherwise, the hook would not be necessary.
+// TestRanksNeedTheStopHook removes the hook that sends SIGTERM to ranks, and suspends a job. The ranks of the node must
+// then get no signal. Otherwise, the hook would not be necessary.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	name := s.changedRuntime(t, "openmpi-restarts", func(spec *trainer.TrainingRuntimeSpec) {
 		for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
-			container(spec, role, jobs.MainContainer).Lifecycle = nil
+			findContainer(spec, role, jobs.MainContainer).Lifecycle = nil
 		}
 	})
-	i := s.interrupted(t, name)
+	i := s.newTraining(t, name)
 	i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
 	i.expectUndisturbedLosses(t, i.run(t, i.job))
-	if signals, err := filepath.Glob(i.path("losses.json.signal.[23]")); err != nil || len(signals) > 0 {
+	if signals, err := filepath.Glob(i.outputPath("losses.json.signal.[23]")); err != nil || len(signals) > 0 {
 		t.Errorf("ranks of the node got SIGTERM: %v %v", signals, err)
 	}
-	if _, err := os.Stat(i.path("losses.json.checkpoint")); err == nil {
+	if _, err := os.Stat(i.outputPath("losses.json.checkpoint")); err == nil {
 		t.Error("the ranks saved a checkpoint without the hook")
 	}
 }

@@ -20,7 +20,7 @@ import (
 // results are equal only if every step uses the gradients of all ranks (SC-007).
 func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	s.expectEqualTraining(t, "training", "/opt/train.py")
 }
 
@@ -28,7 +28,7 @@ func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 // with one.
 func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	if _, err := os.Stat(repo.Path(t, ".tools", "images", "horovod.tar")); err != nil {
 		t.Skip("Horovod takes ten minutes to compile: run `make images-horovod` first")
 	}
@@ -38,11 +38,11 @@ func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 // expectEqualTraining trains with one rank and with four ranks, and compares the results.
 func (s *sandbox) expectEqualTraining(t *testing.T, runtime, program string) {
 	t.Helper()
-	namespace := s.namespace(t)
+	namespace := s.makeNamespace(t)
 	s.claim(t, namespace)
 	train := func(name string, command ...string) images.TrainingResult {
 		out := "/mnt/results/" + name + ".json"
-		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(2).ProcPerNode(procs).Command(append(command, "--out", out)...)
+		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(2).ProcPerNode(ranksPerHost).Command(append(command, "--out", out)...)
 		if got := s.run(t, job); got.condition != trainer.TrainJobComplete {
 			t.Fatalf("training %s has condition %q", name, got.condition)
 		}
@@ -50,7 +50,7 @@ func (s *sandbox) expectEqualTraining(t *testing.T, runtime, program string) {
 	}
 	single := train("single", "mpirun", "-np", "1", "python3", program)
 	parallel := train("parallel", "mpirun", "python3", program)
-	if len(single.Hosts) != 1 || len(parallel.Hosts) != 2*procs || parallel.Hosts[0] == parallel.Hosts[2*procs-1] {
+	if len(single.Hosts) != 1 || len(parallel.Hosts) != 2*ranksPerHost || parallel.Hosts[0] == parallel.Hosts[2*ranksPerHost-1] {
 		t.Errorf("ranks ran on %v and %v, want one rank, and four ranks on two hosts", single.Hosts, parallel.Hosts)
 	}
 	expectClose(t, "losses", single.Losses, parallel.Losses)
@@ -94,10 +94,10 @@ func expectClose(t *testing.T, what string, want, got []float64) {
 // evenly.
 func TestUnevenDataFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	namespace := s.namespace(t)
+	s := useCluster(t)
+	namespace := s.makeNamespace(t)
 	s.claim(t, namespace)
-	job := build.MakeTrainJob("uneven", namespace).Runtime("training").Nodes(2).ProcPerNode(procs).
+	job := build.MakeTrainJob("uneven", namespace).Runtime("training").Nodes(2).ProcPerNode(ranksPerHost).
 		Command("mpirun", "python3", "/opt/train.py", "--samples", "10")
 	if got := s.run(t, job); got.condition != trainer.TrainJobFailed {
 		t.Errorf("the job has condition %q, want Failed", got.condition)

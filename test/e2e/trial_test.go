@@ -50,7 +50,7 @@ func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, 
 // command leaves no TrainJob behind.
 func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	for name, args := range map[string][]string{
 		"Open MPI 4":                          {"openmpi"},
 		"Open MPI 5":                          {"openmpi5"},
@@ -60,7 +60,7 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			namespace := s.namespace(t)
+			namespace := s.makeNamespace(t)
 			result, code, stderr := s.runtimeTest(t, append(args, "--namespace", namespace)...)
 			if code != 0 || !result.Passed {
 				t.Errorf("exit code %d, want 0: %s", code, stderr)
@@ -70,7 +70,7 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	}
 	t.Run("a namespaced runtime, on one node", func(t *testing.T) {
 		t.Parallel()
-		if _, code, stderr := s.runtimeTest(t, "trainingruntime/openmpi-team", "-n", team, "--nodes", "1"); code != 0 {
+		if _, code, stderr := s.runtimeTest(t, "trainingruntime/openmpi-team", "-n", tenantName, "--nodes", "1"); code != 0 {
 			t.Errorf("exit code %d, want 0: %s", code, stderr)
 		}
 	})
@@ -80,14 +80,14 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 // details of a passed check can be missing, because several checks can pass between two of the command's requests.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	page, err := os.ReadFile(repo.Path(t, "docs", "trying.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, documented, _ := strings.Cut(string(page), "```text\n$ trainyard runtime test openmpi --namespace team\n")
 	documented, _, _ = strings.Cut(documented, "```")
-	out, err := exec.CommandContext(t.Context(), s.trainyard, "runtime", "test", "openmpi", "--namespace", team, "--kubeconfig", s.kubeconfig).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), s.trainyard, "runtime", "test", "openmpi", "--namespace", tenantName, "--kubeconfig", s.kubeconfig).CombinedOutput()
 	if err != nil {
 		t.Error(err)
 	}
@@ -125,7 +125,7 @@ func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 // fail, with the right hint.
 func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	for name, tc := range map[string]struct {
 		base   string
 		change func(*testing.T, *trainer.TrainingRuntimeSpec)
@@ -147,7 +147,7 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 		},
 		"another path of sshd": {
 			"openmpi", func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				rewrite(t, container(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
+				rewrite(t, findContainer(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
 			},
 			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // without a number, because any node can fail first
 		},
@@ -173,13 +173,13 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 		},
 		"no mpirun": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				setEnv(container(spec, jobs.Launcher, jobs.MainContainer), "PATH", "/usr/sbin")
+				setEnv(findContainer(spec, jobs.Launcher, jobs.MainContainer), "PATH", "/usr/sbin")
 			},
 			"mpirun", []string{`"mpirun": executable file not found`, "not on the image's PATH"}, false,
 		},
 		"Open MPI 5 without its variables": {
 			"openmpi5", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
-				launcher := container(spec, jobs.Launcher, jobs.MainContainer)
+				launcher := findContainer(spec, jobs.Launcher, jobs.MainContainer)
 				launcher.Env = slices.DeleteFunc(launcher.Env, func(v corev1.EnvVar) bool { return strings.HasPrefix(v.Name, "PRTE_MCA_") })
 			},
 			"ranks", []string{"1 host, want 3", "begin with PRTE_MCA_ for Open MPI 5"}, false,
@@ -187,7 +187,7 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			create := s.namespace
+			create := s.makeNamespace
 			if tc.open {
 				create = s.openNamespace
 			}
@@ -240,8 +240,8 @@ func expectFailedCheck(t *testing.T, result trial.Result, check string, wants []
 
 // setImage sets the image of all containers.
 func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.PullPolicy) {
-	for _, p := range pods(spec) {
-		for _, c := range containers(p) {
+	for _, p := range podSpecs(spec) {
+		for _, c := range listContainers(p) {
 			c.Image, c.ImagePullPolicy = image, policy
 		}
 	}
@@ -250,7 +250,7 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 // setUser sets the user of all pods. setUser does not change the seccomp profile, because the Pod Security level
 // "restricted" requires one.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
-	for _, p := range pods(spec) {
+	for _, p := range podSpecs(spec) {
 		profile := p.SecurityContext.SeccompProfile
 		p.SecurityContext = user.DeepCopy()
 		p.SecurityContext.SeccompProfile = profile

@@ -28,10 +28,10 @@ import (
 // from its creation, and another job while it runs.
 func TestSuspendedJobsRunAfterResume(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := useCluster(t)
 	t.Run("suspended from the start", func(t *testing.T) {
 		t.Parallel()
-		job := build.MakeTrainJob("sum", s.namespace(t)).Runtime("openmpi").Nodes(2).Suspended()
+		job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime("openmpi").Nodes(2).Suspended()
 		key := client.ObjectKeyFromObject(job.Obj())
 		s.afterCreation(t, key, func(view jobs.View) error {
 			if !meta.IsStatusConditionTrue(view.Job.Status.Conditions, trainer.TrainJobSuspended) {
@@ -46,7 +46,7 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 	})
 	t.Run("suspended while it runs", func(t *testing.T) {
 		t.Parallel()
-		job := build.MakeTrainJob("sum", s.namespace(t)).Runtime("openmpi").Nodes(2).ProcPerNode(procs).
+		job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime("openmpi").Nodes(2).ProcPerNode(ranksPerHost).
 			Command("sh", "-c", "sleep 5; exec mpirun python3 /opt/allreduce.py")
 		key := client.ObjectKeyFromObject(job.Obj())
 		suspended := false
@@ -62,8 +62,8 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 			}
 			return errors.New("the job still has pods")
 		})
-		if got := s.run(t, job); got.condition != trainer.TrainJobComplete || len(got.ranks) != 2*procs {
-			t.Errorf("the job has condition %q and ranks %v, want Complete and %d ranks", got.condition, got.ranks, 2*procs)
+		if got := s.run(t, job); got.condition != trainer.TrainJobComplete || len(got.ranks) != 2*ranksPerHost {
+			t.Errorf("the job has condition %q and ranks %v, want Complete and %d ranks", got.condition, got.ranks, 2*ranksPerHost)
 		}
 		if !suspended {
 			t.Error("the job was never suspended")
@@ -107,10 +107,10 @@ func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
 // job.
 func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	namespace := s.namespace(t)
+	s := useCluster(t)
+	namespace := s.makeNamespace(t)
 	s.claim(t, namespace)
-	write := build.MakeTrainJob("write", namespace).Runtime("openmpi-storage").Nodes(2).ProcPerNode(procs).
+	write := build.MakeTrainJob("write", namespace).Runtime("openmpi-storage").Nodes(2).ProcPerNode(ranksPerHost).
 		Command("mpirun", "sh", "-c", `uname -n > "/mnt/results/$OMPI_COMM_WORLD_RANK"`)
 	if got := s.run(t, write); got.condition != trainer.TrainJobComplete {
 		t.Fatalf("the writing job has condition %q", got.condition)
@@ -127,7 +127,8 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	}
 }
 
-// claim creates a PersistentVolume in a folder of this machine, and the PersistentVolumeClaim "results" for this volume.
+// claim creates a PersistentVolume in a folder of this machine, and the PersistentVolumeClaim "results" for this
+// volume.
 func (s *sandbox) claim(t *testing.T, namespace string) {
 	t.Helper()
 	const name = "results"

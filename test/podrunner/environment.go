@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// environment returns the variables of a container. The variables that a container runtime sets come first,
+// containerEnvironment returns the variables of a container. The variables that a container runtime sets come first,
 // followed by the variables of the spec. A variable of the spec can refer to variables before it.
-func environment(hostname string, spec []corev1.EnvVar) []corev1.EnvVar {
+func containerEnvironment(hostname string, spec []corev1.EnvVar) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		{Name: "PATH", Value: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 		{Name: "HOSTNAME", Value: hostname},
@@ -69,8 +69,8 @@ func indexOf(env []corev1.EnvVar, name string) int {
 	return slices.IndexFunc(env, func(v corev1.EnvVar) bool { return v.Name == name })
 }
 
-// assignments returns variables in the form NAME=value.
-func assignments(env []corev1.EnvVar) []string {
+// formatVariables returns variables in the form NAME=value.
+func formatVariables(env []corev1.EnvVar) []string {
 	list := make([]string, len(env))
 	for i, variable := range env {
 		list[i] = variable.Name + "=" + variable.Value

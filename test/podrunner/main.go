@@ -55,13 +55,13 @@ func Around(run func() int) int {
 	case stageContainer:
 		return setupFailed(becomeContainer())
 	default:
-		return enter()
+		return enterNamespaces()
 	}
 }
 
-// enter runs this program again as process 1 of new namespaces. When process 1 ends, the kernel kills all other
-// processes in its namespaces.
-func enter() int {
+// enterNamespaces runs this program again as process 1 of new namespaces. When process 1 ends, the kernel kills all
+// other processes in its namespaces.
+func enterNamespaces() int {
 	runtime.LockOSThread() // The kernel sends Pdeathsig when this thread ends, so the thread must not end early.
 	tests := exec.Command("/proc/self/exe")
 	tests.Args = os.Args

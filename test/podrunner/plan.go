@@ -33,17 +33,18 @@ type mount struct {
 	ReadOnly bool
 }
 
-// programs lists paths of the machine that containers see instead of an image. Paths that do not exist are left out.
-var programs = []string{
+// machinePaths lists paths of the machine that containers see instead of an image. Paths that do not exist are left
+// out.
+var machinePaths = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
 }
 
 var devices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
-// files contains files that an image would contain in addition to programs. files maps each path to the content of the
-// file.
-var files = map[string]string{
+// imageFiles contains files that an image would contain in addition to programs. imageFiles maps each path to the
+// content of the file.
+var imageFiles = map[string]string{
 	"/etc/group":         "root:x:0:\nmpiuser:x:1000:\n",
 	"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 	"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n" +
@@ -53,14 +54,14 @@ var files = map[string]string{
 	"/etc/ssh/ssh_config": "# Part of the image.\n",
 }
 
-// plan returns the plan of a container. On this machine, the container's files are in the folder dir.
-func (p *Pod) plan(container corev1.Container, dir string) plan {
+// newPlan returns the plan of a container. On this machine, the container's files are in the folder dir.
+func (p *Pod) newPlan(container corev1.Container, dir string) plan {
 	p.t.Helper()
-	env := environment(p.hostname, container.Env)
+	env := containerEnvironment(p.hostname, container.Env)
 	result := plan{
 		Root:     filepath.Join(dir, "root"),
 		Hostname: p.hostname,
-		Files:    files,
+		Files:    imageFiles,
 		Folders:  []string{"/dev/shm", "/proc", "/run", "/tmp"},
 		Links: map[string]string{
 			"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0",
@@ -69,7 +70,7 @@ func (p *Pod) plan(container corev1.Container, dir string) plan {
 		ReadOnly: container.SecurityContext != nil && ptr.Deref(container.SecurityContext.ReadOnlyRootFilesystem, false),
 		Dir:      cmp.Or(container.WorkingDir, "/"),
 		Command:  expandAll(slices.Concat(container.Command, container.Args), env),
-		Env:      assignments(env),
+		Env:      formatVariables(env),
 	}
 	result.addMachine()
 	result.addMounts(p, container)
@@ -80,7 +81,7 @@ func (p *Pod) plan(container corev1.Container, dir string) plan {
 // addMachine adds the machine's programs and devices.
 func (p *plan) addMachine() {
 	links := maps.Clone(p.Links)
-	for _, path := range programs {
+	for _, path := range machinePaths {
 		if target, err := os.Readlink(path); err == nil {
 			links[path] = target
 		} else if _, err := os.Stat(path); err == nil {

@@ -34,7 +34,7 @@ func NewPod(t testing.TB, hostname string, volumes []corev1.Volume) *Pod {
 	for _, volume := range volumes {
 		switch {
 		case volume.EmptyDir != nil:
-			pod.volumes[volume.Name] = pod.folder("volume-" + volume.Name)
+			pod.volumes[volume.Name] = pod.createFolder("volume-" + volume.Name)
 		case volume.HostPath != nil:
 			pod.volumes[volume.Name] = volume.HostPath.Path
 		default:
@@ -64,8 +64,8 @@ func (p *Pod) Volume(name string) string {
 	return p.volumes[name]
 }
 
-// folder creates a folder of the pod that is writable for every user.
-func (p *Pod) folder(name string) string {
+// createFolder creates a folder of the pod that is writable for every user.
+func (p *Pod) createFolder(name string) string {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)
 	err := os.Mkdir(path, 0o777)

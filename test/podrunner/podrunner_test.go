@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 
-// shell returns a container that runs a shell script.
-func shell(script string) corev1.Container {
+// shellContainer returns a container that runs a shell script.
+func shellContainer(script string) corev1.Container {
 	return corev1.Container{Name: "test", Command: []string{"sh", "-c", script}}
 }
 
@@ -79,7 +79,7 @@ func TestContainerIsIsolated(t *testing.T) {
 			if err := os.WriteFile(pod.Volume("volume")+"/file", []byte("content\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			container := shell(tc.script)
+			container := shellContainer(tc.script)
 			container.VolumeMounts = []corev1.VolumeMount{{Name: "volume", MountPath: "/volume"}}
 			if tc.change != nil {
 				tc.change(&container)
@@ -94,7 +94,7 @@ func TestContainerIsIsolated(t *testing.T) {
 
 func TestRunReturnsExitCodeLogAndMessage(t *testing.T) {
 	t.Parallel()
-	result := podrunner.NewPod(t, "pod-0", nil).Run(shell("echo out; echo err >&2; printf why > /dev/termination-log; exit 3"))
+	result := podrunner.NewPod(t, "pod-0", nil).Run(shellContainer("echo out; echo err >&2; printf why > /dev/termination-log; exit 3"))
 	result.Took = 0
 	if diff := cmp.Diff(podrunner.Result{Code: 3, Log: "out\nerr\n", Message: "why"}, result); diff != "" {
 		t.Errorf("Run(): -want +got:\n%s", diff)
@@ -105,7 +105,7 @@ func TestReplaceMountsOtherPrograms(t *testing.T) {
 	t.Parallel()
 	pod := podrunner.NewPod(t, "pod-0", nil)
 	pod.Replace = map[string]string{"/usr/bin/dash": "/usr/bin/bash", "/usr/bin/nproc": "/dev/null"}
-	if got, want := pod.Run(shell("echo ${BASH:+bash}; command -v nproc || echo none")).Log, "bash\nnone\n"; got != want {
+	if got, want := pod.Run(shellContainer("echo ${BASH:+bash}; command -v nproc || echo none")).Log, "bash\nnone\n"; got != want {
 		t.Errorf("log is %q, want %q", got, want)
 	}
 }
@@ -113,8 +113,8 @@ func TestReplaceMountsOtherPrograms(t *testing.T) {
 func TestContainersIgnoreUnhandledSignals(t *testing.T) {
 	t.Parallel()
 	pod := podrunner.NewPod(t, "pod-0", nil)
-	unhandled := pod.Start(shell("echo ready; sleep 1; echo done"))
-	handled := pod.Start(shell("trap 'exit 7' TERM; echo ready; sleep 30 & wait"))
+	unhandled := pod.Start(shellContainer("echo ready; sleep 1; echo done"))
+	handled := pod.Start(shellContainer("trap 'exit 7' TERM; echo ready; sleep 30 & wait"))
 	for _, process := range []*podrunner.Process{unhandled, handled} {
 		await(t, process, "ready")
 		process.Signal(syscall.SIGTERM)
@@ -129,12 +129,12 @@ func TestContainersIgnoreUnhandledSignals(t *testing.T) {
 
 func TestKillEndsAllProcessesOfAContainer(t *testing.T) {
 	t.Parallel()
-	process := sleeper(t, "1234567")
+	process := startSleeper(t, "1234567")
 	process.Kill()
 	if result := process.Wait(); result.Code != 128+int(syscall.SIGKILL) {
 		t.Errorf("exit code %d, want that of SIGKILL", result.Code)
 	}
-	if found := running(t, "1234567"); len(found) > 0 {
+	if found := runningCommands(t, "1234567"); len(found) > 0 {
 		t.Errorf("processes after Kill(): %q, want none", found)
 	}
 }
@@ -142,7 +142,7 @@ func TestKillEndsAllProcessesOfAContainer(t *testing.T) {
 func TestNoProcessSurvivesAPanic(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("PODRUNNER_TEST_PANIC") != "" {
-		sleeper(t, "7654321")
+		startSleeper(t, "7654321")
 		panic("on purpose") //nolint:forbidigo // the test looks for processes that survive a panic
 	}
 	self := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestNoProcessSurvivesAPanic$")
@@ -151,21 +151,21 @@ func TestNoProcessSurvivesAPanic(t *testing.T) {
 	if err == nil || !strings.Contains(string(output), "on purpose") {
 		t.Fatalf("the test did not panic: %v\n%s", err, output)
 	}
-	if found := running(t, "7654321"); len(found) > 0 {
+	if found := runningCommands(t, "7654321"); len(found) > 0 {
 		t.Errorf("processes after a panic: %q, want none", found)
 	}
 }
 
-// sleeper starts a container with a process that has its own session and sleeps for the given number of seconds.
-func sleeper(t *testing.T, seconds string) *podrunner.Process {
+// startSleeper starts a container with a process that has its own session and sleeps for the given number of seconds.
+func startSleeper(t *testing.T, seconds string) *podrunner.Process {
 	t.Helper()
-	process := podrunner.NewPod(t, "pod-0", nil).Start(shell("setsid sleep " + seconds + " & echo ready; wait"))
+	process := podrunner.NewPod(t, "pod-0", nil).Start(shellContainer("setsid sleep " + seconds + " & echo ready; wait"))
 	await(t, process, "ready")
 	return process
 }
 
-// running returns the command lines of all running processes whose command lines contain the given word.
-func running(t *testing.T, word string) []string {
+// runningCommands returns the command lines of all running processes whose command lines contain the given word.
+func runningCommands(t *testing.T, word string) []string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestPodsAndTestsShareANetwork(t *testing.T) {
 		}
 	}()
 	pod := podrunner.NewPod(t, "pod-0", nil)
-	container := shell("")
+	container := shellContainer("")
 	container.Command = []string{"bash", "-c", "cat < /dev/tcp/127.1.2.3/2222"}
 	if got := pod.Run(container).Log; got != "hello" {
 		t.Errorf("the container read %q, want hello", got)

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timeout is the maximum time for which Wait waits for a container.
-const timeout = 4 * time.Minute
+// waitTimeout is the maximum time for which Wait waits for a container.
+const waitTimeout = 4 * time.Minute
 
 // setupPrefix and setupCode mark a container whose setup failed: its log begins with setupPrefix, and its exit code is
 // setupCode.
@@ -42,7 +42,7 @@ type Process struct {
 	t       testing.TB
 	name    string
 	cmd     *exec.Cmd
-	log     log
+	log     logBuffer
 	message string
 	started time.Time
 	wait    func() Result
@@ -63,9 +63,9 @@ func (p *Pod) Start(container corev1.Container) *Process {
 		p.t.Fatalf("creating a folder for container %s: %v", container.Name, err)
 	}
 	process := &Process{t: p.t, name: container.Name, message: filepath.Join(dir, "message")}
-	process.wait = sync.OnceValue(process.end)
+	process.wait = sync.OnceValue(process.waitForEnd)
 	p.write(process.message, nil)
-	plan, err := json.Marshal(p.plan(container, dir))
+	plan, err := json.Marshal(p.newPlan(container, dir))
 	if err != nil {
 		p.t.Fatalf("planning container %s: %v", container.Name, err)
 	}
@@ -95,10 +95,10 @@ func (p *Process) start(plan string) {
 // Wait waits until the container ends. Later calls return the same result.
 func (p *Process) Wait() Result {
 	p.t.Helper()
-	alarm := time.AfterFunc(timeout, p.kill)
+	alarm := time.AfterFunc(waitTimeout, p.kill)
 	result := p.wait()
 	if !alarm.Stop() {
-		p.t.Fatalf("container %s did not end within %s:\n%s", p.name, timeout, result.Log)
+		p.t.Fatalf("container %s did not end within %s:\n%s", p.name, waitTimeout, result.Log)
 	}
 	if result.Code == setupCode && strings.HasPrefix(result.Log, setupPrefix) {
 		p.t.Fatalf("container %s did not start: %s", p.name, result.Log)
@@ -106,8 +106,8 @@ func (p *Process) Wait() Result {
 	return result
 }
 
-// end waits for the process and collects its result.
-func (p *Process) end() Result {
+// waitForEnd waits for the process and collects its result.
+func (p *Process) waitForEnd() Result {
 	_ = p.cmd.Wait() // The error is ignored because ProcessState has more information.
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	code := status.ExitStatus()
@@ -142,21 +142,21 @@ func (p *Process) Log() string {
 	return p.log.String()
 }
 
-// log is a buffer that can be read while it is written.
-type log struct {
+// logBuffer is a buffer that can be read while it is written.
+type logBuffer struct {
 	mutex  sync.Mutex
 	buffer bytes.Buffer
 }
 
 // Write appends to the log.
-func (l *log) Write(text []byte) (int, error) {
+func (l *logBuffer) Write(text []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.buffer.Write(text)
 }
 
 // String returns the content of the log so far.
-func (l *log) String() string {
+func (l *logBuffer) String() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.buffer.String()

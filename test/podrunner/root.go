@@ -22,7 +22,7 @@ func (p *plan) build() error {
 		return err
 	}
 	for _, m := range p.Mounts {
-		if err := m.bind(p.Root); err != nil {
+		if err := m.bindMount(p.Root); err != nil {
 			return fmt.Errorf("mounting %s at %s: %w", m.From, m.To, err)
 		}
 	}
@@ -43,7 +43,7 @@ func (p *plan) createFiles() error {
 		}
 	}
 	for path, content := range p.Files {
-		if err := create(filepath.Join(p.Root, path), content); err != nil {
+		if err := createFile(filepath.Join(p.Root, path), content); err != nil {
 			return err
 		}
 	}
@@ -55,8 +55,8 @@ func (p *plan) createFiles() error {
 	return nil
 }
 
-// bind adds the bind mount m below root. bind creates the mount point if it is missing.
-func (m mount) bind(root string) error {
+// bindMount adds the bind mount m below root. bindMount creates the mount point if it is missing.
+func (m mount) bindMount(root string) error {
 	to := filepath.Join(root, m.To)
 	from, err := os.Stat(m.From)
 	if err != nil {
@@ -66,7 +66,7 @@ func (m mount) bind(root string) error {
 		if from.IsDir() {
 			err = os.MkdirAll(to, 0o755)
 		} else {
-			err = create(to, "")
+			err = createFile(to, "")
 		}
 		if err != nil {
 			return err
@@ -81,8 +81,8 @@ func (m mount) bind(root string) error {
 	return nil
 }
 
-// create writes a file and creates its parent folders.
-func create(path, content string) error {
+// createFile writes a file and creates its parent folders.
+func createFile(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("creating a folder: %w", err)
 	}

@@ -25,9 +25,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hosts is the number of pods of a queued job. The queue named team admits one job of this size if the queue borrows
-// quota.
-const hosts = 3
+// hostCount is the number of pods of a queued job. The queue named team admits one job of this size if the queue
+// borrows quota.
+const hostCount = 3
 
 // TestJobsWaitForQuota checks that each queue admits a TrainJob with the maximum number of nodes that `trainyard vet`
 // reports, and never a larger TrainJob. The reported number includes borrowed quota. A TrainJob must wait while
@@ -41,7 +41,7 @@ func TestJobsWaitForQuota(t *testing.T) {
 		"trainer-2.1": {"platform.yaml", "kueue.yaml", "kueue-trainer-2.1.yaml"},
 	} {
 		t.Run(version, func(t *testing.T) {
-			s := start(t, cluster.Options{Nodes: hosts, Trainer: version, Kueue: true}, documents...)
+			s := startSandbox(t, cluster.Options{Nodes: hostCount, Trainer: version, Kueue: true}, documents...)
 			s.expectNoDrift(t, documents)
 			t.Run("the second of two jobs waits until the first is deleted", s.expectTurns)
 			for queue, most := range maxNodes(t, documents) {
@@ -51,7 +51,7 @@ func TestJobsWaitForQuota(t *testing.T) {
 			t.Run("pods of a job with a required topology share a node", s.expectSameNode)
 			// An old client may request the older API version v1beta1. Kueue must convert the object to v1beta1 for an old
 			// client.
-			if diff := cmp.Diff("team", s.kubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
+			if diff := cmp.Diff("team", s.runKubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
 				t.Errorf("the ClusterQueue of the LocalQueue in v1beta1: -want +got:\n%s", diff)
 			}
 		})
@@ -61,14 +61,14 @@ func TestJobsWaitForQuota(t *testing.T) {
 // expectNoDrift checks that Kueue's webhooks and controllers do not change the applied objects.
 func (s *sandbox) expectNoDrift(t *testing.T, documents []string) {
 	t.Helper()
-	s.kubectl(t, generated(t, documents), "diff", "--server-side", "-f", "-") // exits with 1 if there is a difference
+	s.runKubectl(t, generateOutput(t, documents), "diff", "--server-side", "-f", "-") // exits with 1 if there is a difference
 }
 
 // maxNodes returns the maximum number of nodes that `trainyard vet` reports for each queue.
 func maxNodes(t *testing.T, documents []string) map[string]int {
 	t.Helper()
 	var fits []capacity.Record
-	if err := json.Unmarshal([]byte(trainyard(t, []string{"vet", "--fit", "-o", "json"}, documents)), &fits); err != nil {
+	if err := json.Unmarshal([]byte(runTrainyard(t, []string{"vet", "--fit", "-o", "json"}, documents)), &fits); err != nil {
 		t.Fatal(err)
 	}
 	most := map[string]int{}
@@ -93,47 +93,47 @@ func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 		return !ptr.Deref(job.Spec.Suspend, false) && running == most
 	})
 	s.await(t, over, waits)
-	poll.Until(t, timeout, func(context.Context) error {
-		message := s.kubectl(t, "", "get", "workloads", "-o", "jsonpath={.items[*].status.conditions[?(@.type=='QuotaReserved')].message}")
+	poll.Until(t, waitTimeout, func(context.Context) error {
+		message := s.runKubectl(t, "", "get", "workloads", "-o", "jsonpath={.items[*].status.conditions[?(@.type=='QuotaReserved')].message}")
 		if !strings.Contains(message, "maximum capacity") {
 			return fmt.Errorf("Kueue's message about the larger job is %s, want maximum capacity", message)
 		}
 		return nil
 	})
-	s.kubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
+	s.runKubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
 // expectSameNode runs a job whose runtime requires a common cluster node, and checks that all pods run on the same
 // cluster node.
 func (s *sandbox) expectSameNode(t *testing.T) {
-	job := queued("near", "near", "near", hosts, "1h")
+	job := queued("near", "near", "near", hostCount, "1h")
 	s.submit(t, job)
 	s.await(t, job, runs)
-	nodes := strings.Fields(s.kubectl(t, "", "get", "pods", "-l", "jobset.sigs.k8s.io/jobset-name=near", "-o", "jsonpath={.items[*].spec.nodeName}"))
+	nodes := strings.Fields(s.runKubectl(t, "", "get", "pods", "-l", "jobset.sigs.k8s.io/jobset-name=near", "-o", "jsonpath={.items[*].spec.nodeName}"))
 	slices.Sort(nodes)
-	if len(nodes) != hosts || len(slices.Compact(nodes)) != 1 {
-		t.Errorf("pods run on %v, want one cluster node for all %d", nodes, hosts)
+	if len(nodes) != hostCount || len(slices.Compact(nodes)) != 1 {
+		t.Errorf("pods run on %v, want one cluster node for all %d", nodes, hostCount)
 	}
-	s.kubectl(t, "", "delete", "trainjob", job.Name)
+	s.runKubectl(t, "", "delete", "trainjob", job.Name)
 }
 
 func (s *sandbox) expectTurns(t *testing.T) {
-	first, second := queued("first", "openmpi", "team", hosts, "1h"), queued("second", "openmpi", "team", hosts, "1s")
+	first, second := queued("first", "openmpi", "team", hostCount, "1h"), queued("second", "openmpi", "team", hostCount, "1s")
 	s.submit(t, first)
 	s.await(t, first, runs)
 	s.submit(t, second)
 	s.await(t, second, waits)
 	s.await(t, first, runs)
-	s.kubectl(t, "", "delete", "trainjob", first.Name)
+	s.runKubectl(t, "", "delete", "trainjob", first.Name)
 	s.await(t, second, func(job *trainer.TrainJob, running int) bool {
 		return meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) && running == 0
 	})
 }
 
-// expectNoRefusal checks that Kubernetes creates all pods of a job that uses up the quota of its queue and of its namespace, even
-// if the limits of the job are higher. Another job waits in Kueue without pods.
+// expectNoRefusal checks that Kubernetes creates all pods of a job that uses up the quota of its queue and of its
+// namespace, even if the limits of the job are higher. Another job waits in Kueue without pods.
 func (s *sandbox) expectNoRefusal(t *testing.T) {
-	first, second := queued("first", "openmpi", "default", hosts, "1h"), queued("second", "openmpi", "default", hosts, "1s")
+	first, second := queued("first", "openmpi", "default", hostCount, "1h"), queued("second", "openmpi", "default", hostCount, "1s")
 	for _, job := range []*trainer.TrainJob{first, second} {
 		job.Namespace = "bounded"
 		job.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{
@@ -145,11 +145,11 @@ func (s *sandbox) expectNoRefusal(t *testing.T) {
 	s.await(t, first, runs)
 	s.submit(t, second)
 	s.await(t, second, waits)
-	used := s.kubectl(t, "", "get", "resourcequota", "trainyard", "-n", "bounded", "-o", "jsonpath={.status.used.requests\\.cpu} {.status.used.requests\\.memory} {.status.used.pods}")
+	used := s.runKubectl(t, "", "get", "resourcequota", "trainyard", "-n", "bounded", "-o", "jsonpath={.status.used.requests\\.cpu} {.status.used.requests\\.memory} {.status.used.pods}")
 	if diff := cmp.Diff("6 12Gi 3", used); diff != "" {
 		t.Errorf("used quota: -want +got:\n%s", diff)
 	}
-	s.kubectl(t, "", "delete", "trainjob", "-n", "bounded", first.Name)
+	s.runKubectl(t, "", "delete", "trainjob", "-n", "bounded", first.Name)
 	s.await(t, second, func(job *trainer.TrainJob, running int) bool {
 		return meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) && running == 0
 	})
@@ -161,7 +161,7 @@ func queued(name, runtime, queue string, nodes int, duration string) *trainer.Tr
 }
 
 func runs(job *trainer.TrainJob, running int) bool {
-	return !ptr.Deref(job.Spec.Suspend, false) && running == hosts
+	return !ptr.Deref(job.Spec.Suspend, false) && running == hostCount
 }
 
 func waits(job *trainer.TrainJob, running int) bool {

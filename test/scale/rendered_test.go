@@ -31,16 +31,16 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestExamplesRun submits a TrainJob of each tenant, runtime and queue of every example with queues, as an editor of the
-// tenant. Kueue must admit each TrainJob, all pods must run on simulated cluster nodes, and network policies must let the
-// launcher and the nodes connect.
+// TestExamplesRun submits a TrainJob of each tenant, runtime and queue of every example with queues, as an editor of
+// the tenant. Kueue must admit each TrainJob, all pods must run on simulated cluster nodes, and network policies must
+// let the launcher and the nodes connect.
 func TestExamplesRun(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
 	}
 	e := startExamples(t)
 	for _, example := range []string{"acme", "vanilla"} {
-		for environment, objs := range e.objects(t, example) {
+		for environment, objs := range e.generateObjects(t, example) {
 			t.Run(strings.Trim(example+" "+environment, " "), func(t *testing.T) {
 				e.apply(t, objs)
 				for _, tenant := range matrix.Tenants(objs) {
@@ -53,8 +53,8 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// examples is a cluster with cluster nodes for all runtimes of the examples.
-type examples struct {
+// exampleCluster is a cluster with cluster nodes for all runtimes of the examples.
+type exampleCluster struct {
 	*sandbox
 	config *rest.Config
 }
@@ -62,25 +62,25 @@ type examples struct {
 // clusterNodes is the number of cluster nodes. Half of them have GPUs.
 const clusterNodes = 24
 
-func startExamples(t *testing.T) examples {
+func startExamples(t *testing.T) exampleCluster {
 	t.Helper()
-	s := start(t, cluster.Options{Nodes: clusterNodes, Trainer: "trainer-2.3", Kueue: true}, "platform.yaml")
+	s := startSandbox(t, cluster.Options{Nodes: clusterNodes, Trainer: "trainer-2.3", Kueue: true}, "platform.yaml")
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig(s.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for number := 1; number <= clusterNodes/2; number++ {
 		name := fmt.Sprintf("fake%d", number)
-		s.kubectl(t, "", "label", "node", name, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB", "topology.kubernetes.io/zone=a")
-		s.kubectl(t, "", "taint", "node", name, "nvidia.com/gpu=present:NoSchedule")
-		s.kubectl(t, "", "patch", "node", name, "--subresource=status", "--type=merge", "-p",
+		s.runKubectl(t, "", "label", "node", name, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB", "topology.kubernetes.io/zone=a")
+		s.runKubectl(t, "", "taint", "node", name, "nvidia.com/gpu=present:NoSchedule")
+		s.runKubectl(t, "", "patch", "node", name, "--subresource=status", "--type=merge", "-p",
 			`{"status": {"capacity": {"nvidia.com/mig-2g.20gb": "12"}, "allocatable": {"nvidia.com/mig-2g.20gb": "12"}}}`)
 	}
-	return examples{s, config}
+	return exampleCluster{s, config}
 }
 
-// objects returns the objects of each environment of an example, for the versions of the cluster.
-func (e examples) objects(t *testing.T, example string) map[string][]client.Object {
+// generateObjects returns the objects of each environment of an example, for the versions of the cluster.
+func (e exampleCluster) generateObjects(t *testing.T, example string) map[string][]client.Object {
 	t.Helper()
 	var layers []generator.Input
 	for _, file := range []string{"examples/" + example + "/platform.yaml", "examples/layers/trainer-2.3.yaml"} {
@@ -90,7 +90,7 @@ func (e examples) objects(t *testing.T, example string) map[string][]client.Obje
 		}
 		layers = append(layers, generator.Input{Name: file, Text: text})
 	}
-	layers = append(layers, generator.Input{Name: "controllers.yaml", Text: []byte(controllers)})
+	layers = append(layers, generator.Input{Name: "controllers.yaml", Text: []byte(exemptControllers)})
 	platforms, err := generator.New(product.CUE).Generate(t.Context(), generator.Request{Layers: layers})
 	if err != nil {
 		t.Fatal(err)
@@ -104,8 +104,8 @@ func (e examples) objects(t *testing.T, example string) map[string][]client.Obje
 	return sets
 }
 
-// controllers exempts the controllers of the cluster. On OpenShift, they have other ServiceAccounts.
-const controllers = `
+// exemptControllers exempts the controllers of the cluster. On OpenShift, they have other ServiceAccounts.
+const exemptControllers = `
 spec:
   admission:
     exempt:
@@ -113,9 +113,9 @@ spec:
     - system:serviceaccount:kueue-system:kueue-controller-manager
 `
 
-// apply applies the objects of an example, except objects of programs that the cluster does not have, such as Prometheus. It
-// creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
-func (e examples) apply(t *testing.T, objs []client.Object) {
+// apply applies the objects of an example, except objects of programs that the cluster does not have, such as
+// Prometheus. It creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
+func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	t.Helper()
 	var stream strings.Builder
 	known := func(obj client.Object) bool {
@@ -140,14 +140,14 @@ func (e examples) apply(t *testing.T, objs []client.Object) {
 			stream.Write(append(text, '\n'))
 		}
 	}
-	e.kubectl(t, stream.String(), "apply", "--server-side", "--force-conflicts", "-f", "-")
+	e.runKubectl(t, stream.String(), "apply", "--server-side", "--force-conflicts", "-f", "-")
 	for _, tenant := range matrix.Tenants(objs) {
 		for _, claim := range []string{"dataset", "model", "imagenet"} {
-			e.kubectl(t, fmt.Sprintf(volumeAndClaim, tenant, claim), "apply", "--server-side", "-f", "-")
+			e.runKubectl(t, fmt.Sprintf(volumeAndClaim, tenant, claim), "apply", "--server-side", "-f", "-")
 		}
 	}
 	if !strings.Contains(stream.String(), `"kind":"ClusterQueue"`) {
-		e.kubectl(t, ownQueues, "apply", "--server-side", "--force-conflicts", "-f", "-")
+		e.runKubectl(t, ownQueues, "apply", "--server-side", "--force-conflicts", "-f", "-")
 	}
 }
 
@@ -198,7 +198,7 @@ spec:
 `
 
 // expectRuns submits a TrainJob as a user in some groups, waits until all its pods run, and deletes it.
-func (e examples) expectRuns(t *testing.T, job *unstructured.Unstructured, groups []string) {
+func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured, groups []string) {
 	t.Helper()
 	config := rest.CopyConfig(e.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "eve", Groups: append(groups, "system:authenticated")}
@@ -212,14 +212,14 @@ func (e examples) expectRuns(t *testing.T, job *unstructured.Unstructured, group
 	}
 	name := fmt.Sprintf("%s in queue %s, runtime %v", job.GetNamespace(), job.GetLabels()["kueue.x-k8s.io/queue-name"], job.Object["spec"].(map[string]any)["runtimeRef"])
 	// The rights and the caches of webhooks follow the applied objects after a moment.
-	poll.Until(t, timeout, func(ctx context.Context) error {
+	poll.Until(t, waitTimeout, func(ctx context.Context) error {
 		if err := editor.Create(ctx, job.DeepCopy()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	})
-	poll.Until(t, timeout, func(ctx context.Context) error {
-		if err := e.runs(ctx, job); err != nil {
+	poll.Until(t, waitTimeout, func(ctx context.Context) error {
+		if err := e.checkRunning(ctx, job); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
@@ -227,7 +227,7 @@ func (e examples) expectRuns(t *testing.T, job *unstructured.Unstructured, group
 	if err := editor.Delete(t.Context(), job, client.PropagationPolicy("Background")); err != nil {
 		t.Error(err)
 	}
-	poll.Until(t, timeout, func(ctx context.Context) error {
+	poll.Until(t, waitTimeout, func(ctx context.Context) error {
 		var pods corev1.PodList
 		if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil || len(pods.Items) > 0 {
 			return fmt.Errorf("%d pods of %s remain: %w", len(pods.Items), name, err)
@@ -240,8 +240,8 @@ func ofJob(job client.Object) []client.ListOption {
 	return []client.ListOption{client.InNamespace(job.GetNamespace()), client.MatchingLabels{jobset.JobSetNameKey: job.GetName()}}
 }
 
-// runs returns an error unless all pods of a job run, and the launcher and the nodes can connect.
-func (e examples) runs(ctx context.Context, job client.Object) error {
+// checkRunning returns an error unless all pods of a job run, and the launcher and the nodes can connect.
+func (e exampleCluster) checkRunning(ctx context.Context, job client.Object) error {
 	var children batchv1.JobList
 	if err := e.client.List(ctx, &children, ofJob(job)...); err != nil {
 		return err
@@ -259,12 +259,12 @@ func (e examples) runs(ctx context.Context, job client.Object) error {
 			}
 		}
 		if child.Status.Succeeded == 0 && len(byRole[role]) != int(*child.Spec.Parallelism) {
-			return fmt.Errorf("%d of %d %s pods run: %s", len(byRole[role]), *child.Spec.Parallelism, role, e.reasons(ctx, job))
+			return fmt.Errorf("%d of %d %s pods run: %s", len(byRole[role]), *child.Spec.Parallelism, role, e.listReasons(ctx, job))
 		}
 	}
 	launcher, nodes := byRole[string(jobs.Launcher)], byRole[string(jobs.Node)]
 	if len(launcher) == 0 || len(nodes) == 0 {
-		return fmt.Errorf("%d launchers and %d nodes run: %s", len(launcher), len(nodes), e.reasons(ctx, job))
+		return fmt.Errorf("%d launchers and %d nodes run: %s", len(launcher), len(nodes), e.listReasons(ctx, job))
 	}
 	return e.canConnect(ctx, &launcher[0], &nodes[0])
 }
@@ -273,7 +273,7 @@ func (e examples) runs(ctx context.Context, job client.Object) error {
 const mpiPort = 20000
 
 // canConnect returns an error unless network policies let the launcher and a node connect in both directions.
-func (e examples) canConnect(ctx context.Context, launcher, node *corev1.Pod) error {
+func (e exampleCluster) canConnect(ctx context.Context, launcher, node *corev1.Pod) error {
 	var policies networkingv1.NetworkPolicyList
 	if err := e.client.List(ctx, &policies, client.InNamespace(launcher.Namespace)); err != nil {
 		return err
@@ -286,8 +286,8 @@ func (e examples) canConnect(ctx context.Context, launcher, node *corev1.Pod) er
 	return matrix.CanConnect(policies.Items, node, launcher, mpiPort)
 }
 
-// reasons returns why a job does not run: the warnings in its namespace, and Kueue's messages.
-func (e examples) reasons(ctx context.Context, job client.Object) string {
+// listReasons returns why a job does not run: the warnings in its namespace, and Kueue's messages.
+func (e exampleCluster) listReasons(ctx context.Context, job client.Object) string {
 	var events corev1.EventList
 	if err := e.client.List(ctx, &events, client.InNamespace(job.GetNamespace())); err != nil {
 		return err.Error()

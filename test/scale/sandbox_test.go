@@ -27,8 +27,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// timeout limits each wait. On an idle machine, a wait takes only seconds.
-const timeout = 2 * time.Minute
+// waitTimeout limits each wait. On an idle machine, a wait takes only seconds.
+const waitTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard()) // no logs are needed, because failures are returned as errors
@@ -41,9 +41,9 @@ type sandbox struct {
 	client client.Client
 }
 
-// start brings up a cluster, and takes it down at the end of the test. start generates a platform from the given layers
-// in testdata, and applies the objects of the platform.
-func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
+// startSandbox brings up a cluster, and takes it down at the end of the test. startSandbox generates a platform from
+// the given layers in testdata, and applies the objects of the platform.
+func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "scale-")
 	if err != nil {
@@ -66,17 +66,17 @@ func start(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	if s.client, err = upstream.Client(config); err != nil {
 		t.Fatal(err)
 	}
-	s.kubectl(t, generated(t, documents), "apply", "--server-side", "-f", "-")
+	s.runKubectl(t, generateOutput(t, documents), "apply", "--server-side", "-f", "-")
 	s.awaitQuotas(t)
 	return s
 }
 
-// awaitQuotas waits until Kubernetes has counted every quota, and refuses no TrainJobs any more. In a new cluster, Kubernetes
-// discovers kinds such as TrainJob only after some seconds. It counts an older quota again only after five minutes, so
-// awaitQuotas replaces such a quota.
+// awaitQuotas waits until Kubernetes has counted every quota, and refuses no TrainJobs any more. In a new cluster,
+// Kubernetes discovers kinds such as TrainJob only after some seconds. It counts an older quota again only after five
+// minutes, so awaitQuotas replaces such a quota.
 func (s *sandbox) awaitQuotas(t *testing.T) {
 	t.Helper()
-	poll.Until(t, timeout, func(ctx context.Context) error {
+	poll.Until(t, waitTimeout, func(ctx context.Context) error {
 		var all corev1.ResourceQuotaList
 		if err := s.client.List(ctx, &all); err != nil {
 			return err
@@ -94,14 +94,14 @@ func (s *sandbox) awaitQuotas(t *testing.T) {
 	})
 }
 
-// generated returns the output of trainyard generate for layers in testdata.
-func generated(t *testing.T, documents []string) string {
+// generateOutput returns the output of trainyard generate for layers in testdata.
+func generateOutput(t *testing.T, documents []string) string {
 	t.Helper()
-	return trainyard(t, []string{"generate"}, documents)
+	return runTrainyard(t, []string{"generate"}, documents)
 }
 
-// trainyard runs a trainyard command on documents in testdata, and returns its output.
-func trainyard(t *testing.T, command, documents []string) string {
+// runTrainyard runs a trainyard command on documents in testdata, and returns its output.
+func runTrainyard(t *testing.T, command, documents []string) string {
 	t.Helper()
 	args := append([]string{"run", "./cmd/trainyard"}, command...)
 	for _, document := range documents {
@@ -116,8 +116,8 @@ func trainyard(t *testing.T, command, documents []string) string {
 	return string(out)
 }
 
-// kubectl runs kubectl and returns its output.
-func (s *sandbox) kubectl(t *testing.T, stdin string, args ...string) string {
+// runKubectl runs kubectl and returns its output.
+func (s *sandbox) runKubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	tools, err := upstream.Tools("")
 	if err != nil {
@@ -137,11 +137,11 @@ func (s *sandbox) kubectl(t *testing.T, stdin string, args ...string) string {
 // submit creates a job. submit retries, because the cache of Trainer's webhook may not contain a new runtime yet.
 func (s *sandbox) submit(t *testing.T, job *trainer.TrainJob) {
 	t.Helper()
-	poll.Until(t, timeout, func(ctx context.Context) error { return s.client.Create(ctx, job.DeepCopy()) })
+	poll.Until(t, waitTimeout, func(ctx context.Context) error { return s.client.Create(ctx, job.DeepCopy()) })
 }
 
-// running reads a job, and counts its running pods.
-func (s *sandbox) running(ctx context.Context, job *trainer.TrainJob) (int, error) {
+// countRunning reads a job, and counts its running pods.
+func (s *sandbox) countRunning(ctx context.Context, job *trainer.TrainJob) (int, error) {
 	if err := s.client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
 		return 0, err
 	}

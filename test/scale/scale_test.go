@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// nodes is the number of cluster nodes, and also the number of nodes of the job.
-const nodes = 100
+// nodeCount is the number of cluster nodes, and also the number of nodes of the job.
+const nodeCount = 100
 
 // TestJobOfManyNodesRunsAndCompletes checks that each pod of a job is scheduled and runs, and that the job is
 // Complete when its launcher has completed.
@@ -27,22 +27,22 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	if os.Getenv("TRAINYARD_SCALE") == "" {
 		t.Skip("needs a cluster of simulated nodes: run `make scale`")
 	}
-	s := start(t, cluster.Options{Nodes: nodes}, "platform.yaml")
+	s := startSandbox(t, cluster.Options{Nodes: nodeCount}, "platform.yaml")
 	for name, tc := range map[string]struct {
 		duration string
 		reached  func(*trainer.TrainJob, int) bool
 	}{
 		"all pods run while the launcher runs": {"1h", func(_ *trainer.TrainJob, running int) bool {
-			return running == nodes
+			return running == nodeCount
 		}},
 		"the job is complete and no pod runs after the launcher has ended": {"1s", func(job *trainer.TrainJob, running int) bool {
 			return meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) && running == 0
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := build.MakeTrainJob("big-"+tc.duration, "default").Runtime("openmpi").Nodes(nodes).
+			job := build.MakeTrainJob("big-"+tc.duration, "default").Runtime("openmpi").Nodes(nodeCount).
 				Command("mpirun", "hostname").Env(upstream.SimulatedDuration, tc.duration).Obj()
-			t.Cleanup(func() { s.kubectl(t, "", "delete", "trainjob", job.Name) })
+			t.Cleanup(func() { s.runKubectl(t, "", "delete", "trainjob", job.Name) })
 			began := time.Now()
 			s.submit(t, job)
 			s.await(t, job, tc.reached)
@@ -55,8 +55,8 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 // and the number of the job's running pods.
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
-	poll.Until(t, timeout, func(ctx context.Context) error {
-		running, err := s.running(ctx, job)
+	poll.Until(t, waitTimeout, func(ctx context.Context) error {
+		running, err := s.countRunning(ctx, job)
 		if err == nil && !reached(job, running) {
 			err = fmt.Errorf("%d pods run, and %s has conditions %v", running, job.Name, job.Status.Conditions)
 		}

@@ -27,7 +27,7 @@ func Stages() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := output(exec.Command(tools.Path("kustomize"), "build", filepath.Join(dir, "kustomize/stage/fast")))
+	stream, err := commandOutput(exec.Command(tools.Path("kustomize"), "build", filepath.Join(dir, "kustomize/stage/fast")))
 	if err != nil {
 		return nil, fmt.Errorf("building kwok's stages: %w", err)
 	}

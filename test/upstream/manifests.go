@@ -32,7 +32,7 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 		return read, err
 	}
 	for _, folder := range m.folders {
-		stream, err := output(exec.Command(t.Path("kustomize"), "build", filepath.Join(dir, folder)))
+		stream, err := commandOutput(exec.Command(t.Path("kustomize"), "build", filepath.Join(dir, folder)))
 		if err != nil {
 			return read, fmt.Errorf("building %s: %w", folder, err)
 		}

@@ -52,7 +52,7 @@ func (t Toolbox) Module(path string) (string, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", path)
 	cmd.Dir = t.modules
 	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := output(cmd)
+	out, err := commandOutput(cmd)
 	var found struct{ Dir, Error string } // go prints the fields Dir and Error to standard output
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil {
 		return "", fmt.Errorf("finding module %s: %w%s", path, err, found.Error)
@@ -60,8 +60,8 @@ func (t Toolbox) Module(path string) (string, error) {
 	return found.Dir, nil
 }
 
-// output runs cmd and returns its standard output. If cmd fails, the error includes its standard error.
-func output(cmd *exec.Cmd) ([]byte, error) {
+// commandOutput runs cmd and returns its standard output. If cmd fails, the error includes its standard error.
+func commandOutput(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return out, fmt.Errorf("%w: %s", err, exit.Stderr)
