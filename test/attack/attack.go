@@ -20,11 +20,11 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// pause is the time between two TrainJobs.
-const pause = 5 * time.Millisecond
+// pauseBetweenJobs is the time between two TrainJobs.
+const pauseBetweenJobs = 5 * time.Millisecond
 
-// timeout is how long Await waits.
-const timeout = 3 * time.Minute
+// awaitTimeout is how long Await waits.
+const awaitTimeout = 3 * time.Minute
 
 // Attack counts the answers to the TrainJobs that an editor submits.
 type Attack struct {
@@ -51,7 +51,7 @@ func Start(t testing.TB, config *rest.Config, namespace string) *Attack {
 		defer close(done)
 		for i := 0; ctx.Err() == nil; i++ {
 			a.submit(ctx, editor, namespace, i)
-			time.Sleep(pause)
+			time.Sleep(pauseBetweenJobs)
 		}
 	}()
 	return a
@@ -97,7 +97,7 @@ func Rounds(t testing.TB, byDefault int) int {
 func (a *Attack) Await(t testing.TB, counter *atomic.Int64) {
 	t.Helper()
 	want := counter.Load() + 10
-	poll.Until(t, timeout, func(context.Context) error {
+	poll.Until(t, awaitTimeout, func(context.Context) error {
 		if n := counter.Load(); n < want {
 			return fmt.Errorf("%d refusals, want %d", n, want)
 		}

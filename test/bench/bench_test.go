@@ -82,7 +82,7 @@ func TestQuickCasesAreMeasuredMoreOften(t *testing.T) {
 	}
 	var ran []string
 	named := func(id string, took time.Duration) Case {
-		return Case{ID: id, turns: turns(Sample{CPU: took}), commands: []Command{{Args: []string{"true"}}}, prepare: func() error {
+		return Case{ID: id, turns: turnsPerRound(Sample{CPU: took}), commands: []Command{{Args: []string{"true"}}}, prepare: func() error {
 			ran = append(ran, id)
 			return nil
 		}}
@@ -115,7 +115,7 @@ func TestSpread(t *testing.T) {
 			for _, s := range tc.seconds {
 				samples = append(samples, Sample{Wall: time.Duration(s)})
 			}
-			if diff := cmp.Diff(tc.want, spread(samples, wall)); diff != "" {
+			if diff := cmp.Diff(tc.want, summarizeSamples(samples, wall)); diff != "" {
 				t.Errorf("spread(): -want +got:\n%s", diff)
 			}
 		})
@@ -129,15 +129,15 @@ func TestExponent(t *testing.T) {
 	}{
 		"twice the objects, twice the time":      {[]point{{100, 1}, {200, 2}, {1000, 10}}, 1},
 		"twice the objects, four times the time": {[]point{{100, 1}, {200, 4}}, 2},
-		"a constant startup time, subtracted":    {less([]point{{100, 1.5}, {200, 2.5}, {400, 4.5}}, 0.5), 1},
+		"a constant startup time, subtracted":    {withoutStartup([]point{{100, 1.5}, {200, 2.5}, {400, 4.5}}, 0.5), 1},
 		"points that are not on a line":          {[]point{{1, 1}, {10, 100}, {100, 100}}, 1},
 		"one point is too few":                   {[]point{{100, 1}}, math.NaN()},
 		"points with the same size":              {[]point{{100, 1}, {100, 2}}, math.NaN()},
-		"less time than the startup time":        {less([]point{{100, 0.1}, {200, 3}}, 0.5), math.NaN()},
+		"less time than the startup time":        {withoutStartup([]point{{100, 0.1}, {200, 3}}, 0.5), math.NaN()},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := exponent(tc.points)
+			got := growthExponent(tc.points)
 			if math.IsNaN(tc.want) != math.IsNaN(got) || math.Abs(got-tc.want) > 1e-9 {
 				t.Errorf("exponent() = %v, want %v", got, tc.want)
 			}

@@ -49,26 +49,26 @@ func (b *bench) newFolder(id, title string, objects int, run func(dir string) Co
 	}
 }
 
-// starts returns the cases that measure mainly startup time.
-func (b *bench) starts() []Case {
+// startCases returns the cases that measure mainly startup time.
+func (b *bench) startCases() []Case {
 	version := Command{Args: []string{b.programs["trainyard"], "version"}, Output: b.path("output.yaml")}
 	return []Case{
 		{ID: caseVersion, Title: "`trainyard version`", commands: []Command{version}},
 		{
 			ID: caseMinimal, Title: "`examples/minimal` to standard output", Objects: 1,
-			commands: []Command{b.trainyard("--example", "minimal")},
+			commands: []Command{b.generateCommand("--example", "minimal")},
 		},
 		b.newFolder("minimal-folder", "`examples/minimal` to a new folder", 1, func(dir string) Command {
-			return b.trainyard("--example", "minimal", "-o", dir)
+			return b.generateCommand("--example", "minimal", "-o", dir)
 		}),
 		b.newFolder("acme-folder", "`examples/acme`, 2 environments, to a new folder", b.acme, func(dir string) Command {
-			return b.trainyard("--example", "acme", "-o", dir)
+			return b.generateCommand("--example", "acme", "-o", dir)
 		}),
 	}
 }
 
-// works returns the cases of workload W.
-func (b *bench) works() []Case {
+// workloadCases returns the cases of workload W.
+func (b *bench) workloadCases() []Case {
 	all := workload.W.Objects()
 	plain := b.newFolder(casePlain, "W to a new folder, one stream for each environment", all, func(dir string) Command {
 		return b.inFormat("W", "plain", dir)
@@ -92,14 +92,14 @@ func (b *bench) works() []Case {
 		},
 		{
 			ID: caseTenant, Title: "one tenant of one environment of W to standard output", Objects: workload.W.OfTenant(),
-			commands: []Command{b.workload("W", "--only", "tenant/"+workload.Tenant(0), "--env", workload.Environment(0))},
+			commands: []Command{b.workloadCommand("W", "--only", "tenant/"+workload.Tenant(0), "--env", workload.Environment(0))},
 			verify:   func() error { return b.verifyTenant(b.path("output.yaml")) },
 		},
 	}
 }
 
-// scales returns the cases of workloads that are smaller or larger than W.
-func (b *bench) scales() []Case {
+// scaleCases returns the cases of workloads that are smaller or larger than W.
+func (b *bench) scaleCases() []Case {
 	var cases []Case
 	for _, s := range []struct{ id, name string }{
 		{caseTenth, "W/10"}, {caseFifth, "W/5"}, {caseFiveTimes, "5W"},

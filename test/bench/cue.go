@@ -9,10 +9,10 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// stream is a CUE package that evaluates every object completely. trainyard itself lets CUE evaluate each shape only
-// once, and fills in the parameters in Go. The CUE package builds the policies of tenants with empty settings, because
-// the tenants of workload W have no settings.
-const stream = `package evaluate
+// streamPackage is a CUE package that evaluates every object completely. trainyard itself lets CUE evaluate each shape
+// only once, and fills in the parameters in Go. The CUE package builds the policies of tenants with empty settings,
+// because the tenants of workload W have no settings.
+const streamPackage = `package evaluate
 
 import (
 	"encoding/yaml"
@@ -51,8 +51,8 @@ stream: yaml.MarshalStream([
 ])
 `
 
-// cue returns the cases that generate W's objects with `cue export`, one environment at a time.
-func (b *bench) cue() []Case {
+// cueCases returns the cases that generate W's objects with `cue export`, one environment at a time.
+func (b *bench) cueCases() []Case {
 	var exports []Command
 	for e := range workload.W.Environments {
 		exports = append(exports, b.export(e, workload.W.Tenants, b.path("exported", workload.Environment(e)+".yaml")))
@@ -75,15 +75,15 @@ func (b *bench) cue() []Case {
 
 func (b *bench) export(environment, tenants int, output string) Command {
 	return Command{
-		Args:   []string{b.programs["cue"], "export", "./generator/evaluate", b.resolved(environment, tenants), "-l", "document:", "-e", "stream", "--out", "text"},
+		Args:   []string{b.programs["cue"], "export", "./generator/evaluate", b.resolvedPath(environment, tenants), "-l", "document:", "-e", "stream", "--out", "text"},
 		Dir:    b.path("cue"),
 		Output: output,
 	}
 }
 
-// resolved returns the path of an environment's document that contains the given number of tenants.
-func (b *bench) resolved(environment, tenants int) string {
-	return b.document(fmt.Sprintf("resolved-%d-%d", environment, tenants))
+// resolvedPath returns the path of an environment's document that contains the given number of tenants.
+func (b *bench) resolvedPath(environment, tenants int) string {
+	return b.documentPath(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
 // writeModule copies trainyard's CUE module and adds the expression that generates all objects.
@@ -110,10 +110,10 @@ func (b *bench) writeModule() error {
 			if err != nil {
 				return err
 			}
-			if err := b.write(b.resolved(e, tenants), text); err != nil {
+			if err := b.write(b.resolvedPath(e, tenants), text); err != nil {
 				return err
 			}
 		}
 	}
-	return b.write(b.path("cue", "generator", "evaluate", "stream.cue"), []byte(stream))
+	return b.write(b.path("cue", "generator", "evaluate", "stream.cue"), []byte(streamPackage))
 }

@@ -21,9 +21,9 @@ replacements:
   targets: [{select: {kind: FunctionRun, name: workload}, fieldPaths: [function]}]
 `
 
-// function returns the case in which kustomize runs trainyard-fn to generate W. In all other cases, kustomize reads
+// functionCase returns the case in which kustomize runs trainyard-fn to generate W. In all other cases, kustomize reads
 // committed files.
-func (b *bench) function() []Case {
+func (b *bench) functionCase() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {
 		name := workload.Environment(e)
@@ -68,14 +68,14 @@ func (b *bench) writeFunctions() error {
 	return os.MkdirAll(b.path("function-output"), 0o755)
 }
 
-// overhead compares kustomize builds that run the function with builds that read committed files.
-func (r *Report) overhead() section {
+// compareOverhead compares kustomize builds that run the function with builds that read committed files.
+func (r *Report) compareOverhead() section {
 	s := section{title: "The function in kustomize"}
-	function, measured := r.find(caseFunction)
-	flat, ok := r.find(caseFlat)
+	function, measured := r.findResult(caseFunction)
+	flat, ok := r.findResult(caseFlat)
 	if measured && ok {
 		s.lines = []string{fmt.Sprintf("With the function, `kustomize build` of W takes %s of CPU, including the function. With committed files, the build takes %s. The ratio is %s.",
-			duration(function.CPU.Median), duration(flat.CPU.Median), times(float64(function.CPU.Median)/float64(flat.CPU.Median)))}
+			formatDuration(function.CPU.Median), formatDuration(flat.CPU.Median), times(float64(function.CPU.Median)/float64(flat.CPU.Median)))}
 	}
 	return s
 }

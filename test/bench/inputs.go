@@ -36,8 +36,8 @@ func (b *bench) write(path string, text []byte) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// document returns the path of a workload's document.
-func (b *bench) document(name string) string {
+// documentPath returns the path of a workload's document.
+func (b *bench) documentPath(name string) string {
 	return b.path("documents", strings.ReplaceAll(name, "/", "-")+".yaml")
 }
 
@@ -48,7 +48,7 @@ func (b *bench) writeDocuments() error {
 		if err != nil {
 			return err
 		}
-		if err := b.write(b.document(name), text); err != nil {
+		if err := b.write(b.documentPath(name), text); err != nil {
 			return fmt.Errorf("writing %s: %w", name, err)
 		}
 	}
@@ -62,7 +62,7 @@ func (b *bench) revise() error {
 	if err != nil {
 		return err
 	}
-	return b.write(b.document("revised"), text)
+	return b.write(b.documentPath("revised"), text)
 }
 
 // moveAside renames a folder, if it exists. moveAside does not delete the folder, because deletions make later writes
@@ -83,17 +83,17 @@ func (b *bench) run(c Command) error {
 	return err
 }
 
-// trainyard returns a command that runs `trainyard generate`.
-func (b *bench) trainyard(arguments ...string) Command {
+// generateCommand returns a command that runs `trainyard generate`.
+func (b *bench) generateCommand(arguments ...string) Command {
 	return Command{Args: append([]string{b.programs["trainyard"], "generate"}, arguments...), Output: b.path("output.yaml")}
 }
 
-// workload returns a command that runs `trainyard generate` on a workload's document.
-func (b *bench) workload(name string, arguments ...string) Command {
-	return b.trainyard(append([]string{"-f", b.document(name)}, arguments...)...)
+// workloadCommand returns a command that runs `trainyard generate` on a workload's document.
+func (b *bench) workloadCommand(name string, arguments ...string) Command {
+	return b.generateCommand(append([]string{"-f", b.documentPath(name)}, arguments...)...)
 }
 
 // inFormat returns a command that writes all objects of a workload into a folder, in a format.
 func (b *bench) inFormat(name, format, dir string, arguments ...string) Command {
-	return b.workload(name, append([]string{"--format", format, "-o", dir}, arguments...)...)
+	return b.workloadCommand(name, append([]string{"--format", format, "-o", dir}, arguments...)...)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomize returns the cases in which kustomize builds W's objects from two layouts of files. Each build covers only
-// one environment. Objects of different environments have the same names, and kustomize refuses a build with two
+// kustomizeCases returns the cases in which kustomize builds W's objects from two layouts of files. Each build covers
+// only one environment. Objects of different environments have the same names, and kustomize refuses a build with two
 // objects of the same name.
-func (b *bench) kustomize() []Case {
+func (b *bench) kustomizeCases() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {
 		name := workload.Environment(e)

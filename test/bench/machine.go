@@ -24,16 +24,16 @@ type Machine struct {
 
 func thisMachine(dir string) Machine {
 	return Machine{
-		CPU:        first("/proc/cpuinfo", `(?m)^model name\s*: (.*)$`, runtime.GOARCH),
+		CPU:        firstMatch("/proc/cpuinfo", `(?m)^model name\s*: (.*)$`, runtime.GOARCH),
 		Cores:      runtime.NumCPU(),
-		Memory:     gigabytes(first("/proc/meminfo", `(?m)^MemTotal: *([0-9]+) kB$`, "0")),
-		System:     runtime.GOOS + " " + first("/proc/sys/kernel/osrelease", `^([0-9]+\.[0-9]+)`, ""),
-		FileSystem: filesystem(dir),
+		Memory:     gigabytes(firstMatch("/proc/meminfo", `(?m)^MemTotal: *([0-9]+) kB$`, "0")),
+		System:     runtime.GOOS + " " + firstMatch("/proc/sys/kernel/osrelease", `^([0-9]+\.[0-9]+)`, ""),
+		FileSystem: filesystemName(dir),
 	}
 }
 
-// first returns the first match of a pattern in a file of the kernel, or the given default if there is no match.
-func first(file, pattern, otherwise string) string {
+// firstMatch returns the first match of a pattern in a file of the kernel, or the given default if there is no match.
+func firstMatch(file, pattern, otherwise string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return otherwise
@@ -52,11 +52,11 @@ func gigabytes(kilobytes string) string {
 	return fmt.Sprintf("%.0f GiB", n/(1<<20))
 }
 
-// load returns the average number of processes that were ready to run in the last minute.
-func load() string { return first("/proc/loadavg", `^([0-9.]+)`, "unknown") }
+// averageLoad returns the average number of processes that were ready to run in the last minute.
+func averageLoad() string { return firstMatch("/proc/loadavg", `^([0-9.]+)`, "unknown") }
 
-// versions returns the versions of Go and of the measured programs.
-func versions(programs map[string]string) (map[string]string, error) {
+// programVersions returns the versions of Go and of the measured programs.
+func programVersions(programs map[string]string) (map[string]string, error) {
 	found := map[string]string{"Go": strings.TrimPrefix(runtime.Version(), "go")}
 	for name, path := range programs {
 		info, err := buildinfo.ReadFile(path)
@@ -65,7 +65,7 @@ func versions(programs map[string]string) (map[string]string, error) {
 		}
 		found[name] = strings.TrimPrefix(info.Main.Version, "v")
 	}
-	commit, err := commit()
+	commit, err := sourceCommit()
 	found["trainyard"] = commit
 	return found, err
 }
@@ -84,8 +84,8 @@ func moduleVersion(program, module string) (string, error) {
 	return "", fmt.Errorf("%s does not contain %s", program, module)
 }
 
-// commit returns the Git commit from which trainyard was built.
-func commit() (string, error) {
+// sourceCommit returns the Git commit from which trainyard was built.
+func sourceCommit() (string, error) {
 	root, err := repo.Root()
 	if err != nil {
 		return "", err

@@ -63,7 +63,7 @@ func (p *parser) parse(document []byte) (parsed, error) {
 	if o, ok := p.seen[key]; ok {
 		return o, nil
 	}
-	text, err := canonical(document)
+	text, err := canonicalJSON(document)
 	if err != nil {
 		return parsed{}, err
 	}
@@ -82,9 +82,9 @@ func (p *parser) parse(document []byte) (parsed, error) {
 	return result, nil
 }
 
-// canonical returns an object as JSON with sorted keys. canonical also sorts keys in annotations that contain JSON,
-// because cue and trainyard can write these keys in different orders.
-func canonical(document []byte) ([]byte, error) {
+// canonicalJSON returns an object as JSON with sorted keys. canonicalJSON also sorts keys in annotations that contain
+// JSON, because cue and trainyard can write these keys in different orders.
+func canonicalJSON(document []byte) ([]byte, error) {
 	text, err := yaml.YAMLToJSON(document)
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func canonical(document []byte) ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// differs returns an error that describes the first difference between two sets.
-func differs(want, got objects) error {
+// describeDifference returns an error that describes the first difference between two sets.
+func describeDifference(want, got objects) error {
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		digest, ok := got[id]
 		if !ok {

@@ -35,7 +35,7 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if err := differs(set(t, object), set(t, tc.other)); (err == nil) != tc.equal {
+			if err := describeDifference(set(t, object), set(t, tc.other)); (err == nil) != tc.equal {
 				t.Errorf("differs() = %v, want equal %v", err, tc.equal)
 			}
 		})

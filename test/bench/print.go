@@ -11,7 +11,7 @@ import (
 )
 
 // WriteText writes the report as text for a terminal.
-func (r *Report) WriteText(w io.Writer) error { return writeText(w, r.sections()) }
+func (r *Report) WriteText(w io.Writer) error { return writeText(w, r.listSections()) }
 
 func writeText(w io.Writer, sections []section) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -45,7 +45,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 // Markdown returns the report as sections of a Markdown file.
-func (r *Report) Markdown() string { return markdown(r.sections()) }
+func (r *Report) Markdown() string { return markdown(r.listSections()) }
 
 func markdown(sections []section) string {
 	var b strings.Builder

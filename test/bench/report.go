@@ -30,9 +30,9 @@ type Result struct {
 func newResult(c Case, samples []Sample) Result {
 	return Result{
 		ID: c.ID, Title: c.Title, Objects: c.Objects, Samples: samples,
-		CPU:  spread(samples, func(s Sample) time.Duration { return s.CPU }),
-		Wall: spread(samples, wall),
-		RSS:  spread(samples, func(s Sample) int64 { return s.RSS }),
+		CPU:  summarizeSamples(samples, func(s Sample) time.Duration { return s.CPU }),
+		Wall: summarizeSamples(samples, wall),
+		RSS:  summarizeSamples(samples, func(s Sample) int64 { return s.RSS }),
 	}
 }
 
@@ -45,8 +45,8 @@ func (r Result) PerObject() float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// find returns the result of a case, if it was measured.
-func (r *Report) find(id string) (Result, bool) {
+// findResult returns the result of a case, if it was measured.
+func (r *Report) findResult(id string) (Result, bool) {
 	for _, result := range r.Results {
 		if result.ID == id {
 			return result, true
@@ -74,11 +74,11 @@ func (r *Report) Exponents() []Exponent {
 		{"more runtimes: W/2-runtimes, W, 3W-runtimes", []string{caseHalf, casePlain, caseByRuntimes}},
 	} {
 		points, ok := r.points(series.ids)
-		start, started := r.find(caseMinimal)
+		start, started := r.findResult(caseMinimal)
 		if !ok || !started {
 			continue
 		}
-		e := Exponent{series.title, exponent(points), exponent(less(points, start.CPU.Median.Seconds()))}
+		e := Exponent{series.title, growthExponent(points), growthExponent(withoutStartup(points, start.CPU.Median.Seconds()))}
 		if !math.IsNaN(e.Whole + e.WithoutStart) {
 			found = append(found, e)
 		}
@@ -89,7 +89,7 @@ func (r *Report) Exponents() []Exponent {
 func (r *Report) points(ids []string) ([]point, bool) {
 	var points []point
 	for _, id := range ids {
-		result, ok := r.find(id)
+		result, ok := r.findResult(id)
 		if !ok {
 			return nil, false
 		}
@@ -112,8 +112,8 @@ func (r *Report) Ratios() []Ratio {
 	for _, pair := range []struct{ other, trainyard string }{
 		{caseFlat, casePlain}, {caseOverlays, casePlain}, {caseCUE, casePlain}, {caseCUETenant, caseTenant},
 	} {
-		other, ok := r.find(pair.other)
-		own, measured := r.find(pair.trainyard)
+		other, ok := r.findResult(pair.other)
+		own, measured := r.findResult(pair.trainyard)
 		if !ok || !measured {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// measured returns a report in which each case has the given CPU time.
-func measured(cpu map[string]time.Duration) *Report {
+// measuredReport returns a report in which each case has the given CPU time.
+func measuredReport(cpu map[string]time.Duration) *Report {
 	r := &Report{}
 	for id, objects := range map[string]int{
 		casePlain: 2000, caseTenth: 200, caseFiveTimes: 10000, caseMinimal: 1, caseFlat: 2000, caseOverlays: 2000, caseCUE: 2000,
@@ -24,7 +24,7 @@ func measured(cpu map[string]time.Duration) *Report {
 }
 
 func TestBestRatioIsOfTheFasterLayout(t *testing.T) {
-	r := measured(map[string]time.Duration{casePlain: time.Second, caseFlat: 30 * time.Second, caseOverlays: 20 * time.Second, caseCUE: 2 * time.Second})
+	r := measuredReport(map[string]time.Duration{casePlain: time.Second, caseFlat: 30 * time.Second, caseOverlays: 20 * time.Second, caseCUE: 2 * time.Second})
 	for _, ratio := range r.Ratios() {
 		if want := ratio.Title == caseOverlays; ratio.Best != want {
 			t.Errorf("%s: faster layout is %v, want %v", ratio.Title, ratio.Best, want)
@@ -36,7 +36,7 @@ func TestBestRatioIsOfTheFasterLayout(t *testing.T) {
 }
 
 func TestUnmeasuredCasesAreNotReported(t *testing.T) {
-	r := measured(map[string]time.Duration{casePlain: time.Second, caseTenth: time.Second})
+	r := measuredReport(map[string]time.Duration{casePlain: time.Second, caseTenth: time.Second})
 	if found := len(r.Exponents()) + len(r.Ratios()); found != 0 {
 		t.Errorf("found %d exponents and ratios, want none", found)
 	}
@@ -46,7 +46,7 @@ func TestUnmeasuredCasesAreNotReported(t *testing.T) {
 }
 
 func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
-	r := measured(map[string]time.Duration{caseFunction: 3 * time.Second, caseFlat: 2 * time.Second})
+	r := measuredReport(map[string]time.Duration{caseFunction: 3 * time.Second, caseFlat: 2 * time.Second})
 	if text := r.Markdown(); !strings.Contains(text, "takes 3.00 s of CPU, including the function. With committed files, the build takes 2.00 s. The ratio is 1.5.") {
 		t.Errorf("want a report with a ratio of 1.5, got\n%s", text)
 	}
@@ -55,7 +55,7 @@ func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
 // TestReportIsReadableJSON checks a report in which an exponent is not a number (NaN), because JSON cannot represent
 // NaN.
 func TestReportIsReadableJSON(t *testing.T) {
-	report := measured(map[string]time.Duration{caseTenth: time.Second, casePlain: 2 * time.Second, caseFiveTimes: 3 * time.Second, caseMinimal: 5 * time.Second})
+	report := measuredReport(map[string]time.Duration{caseTenth: time.Second, casePlain: 2 * time.Second, caseFiveTimes: 3 * time.Second, caseMinimal: 5 * time.Second})
 	var b strings.Builder
 	if err := report.WriteJSON(&b); err != nil {
 		t.Fatal(err)

@@ -45,22 +45,22 @@ type RulesGroup struct {
 	CPU  []float64 `json:"cpu"`
 }
 
-// total returns the CPU time of one evaluation of all groups.
-func (s RulesSize) total() time.Duration {
+// totalTime returns the CPU time of one evaluation of all groups.
+func (s RulesSize) totalTime() time.Duration {
 	var all time.Duration
 	for _, g := range s.Groups {
-		all += median(g.CPU)
+		all += medianSeconds(g.CPU)
 	}
 	return all
 }
 
-// median returns the median of times in seconds.
-func median(seconds []float64) time.Duration {
+// medianSeconds returns the median of times in seconds.
+func medianSeconds(seconds []float64) time.Duration {
 	var samples []Sample
 	for _, each := range seconds {
 		samples = append(samples, Sample{Wall: time.Duration(each * float64(time.Second))})
 	}
-	return spread(samples, wall).Median
+	return summarizeSamples(samples, wall).Median
 }
 
 // RunRules measures the rules for clusters without trainyard's controller, for several numbers of TrainJobs of each
@@ -114,7 +114,7 @@ func measureRules(program string, groups []grafanadata.Group, jobs, rounds int) 
 		return size, fmt.Errorf("measuring rules: %w", err)
 	}
 	err = json.Unmarshal(output, &size)
-	size.Load = load()
+	size.Load = averageLoad()
 	return size, err
 }
 
@@ -130,7 +130,7 @@ func (r *RulesReport) sections() []section {
 	header := []string{"TrainJobs"}
 	var loads []string
 	for _, s := range r.Sizes {
-		header = append(header, thousands(RulesTenants*s.Jobs))
+		header = append(header, formatThousands(RulesTenants*s.Jobs))
 		loads = append(loads, s.Load)
 	}
 	m := r.Machine
@@ -145,21 +145,21 @@ func (r *RulesReport) sections() []section {
 		}
 		table.rows = append(table.rows, cells)
 	}
-	row("scraped series", func(s RulesSize) string { return thousands(s.Series) })
-	row("recorded series", func(s RulesSize) string { return thousands(s.Recorded) })
+	row("scraped series", func(s RulesSize) string { return formatThousands(s.Series) })
+	row("recorded series", func(s RulesSize) string { return formatThousands(s.Recorded) })
 	for i, g := range r.Sizes[0].Groups {
-		row("CPU of `"+g.Name+"`", func(s RulesSize) string { return duration(median(s.Groups[i].CPU)) })
+		row("CPU of `"+g.Name+"`", func(s RulesSize) string { return formatDuration(medianSeconds(s.Groups[i].CPU)) })
 	}
-	row("CPU of all groups", func(s RulesSize) string { return duration(s.total()) })
+	row("CPU of all groups", func(s RulesSize) string { return formatDuration(s.totalTime()) })
 	row("CPU for each TrainJob", func(s RulesSize) string {
-		return fmt.Sprintf("%.2f ms", milliseconds(s.total())/float64(RulesTenants*s.Jobs))
+		return fmt.Sprintf("%.2f ms", milliseconds(s.totalTime())/float64(RulesTenants*s.Jobs))
 	})
-	row("elapsed, all groups at once", func(s RulesSize) string { return duration(median(s.Together)) })
+	row("elapsed, all groups at once", func(s RulesSize) string { return formatDuration(medianSeconds(s.Together)) })
 	return []section{table}
 }
 
-// thousands formats a number with a comma between groups of three digits.
-func thousands(n int) string {
+// formatThousands formats a number with a comma between groups of three digits.
+func formatThousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]

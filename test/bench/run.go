@@ -38,7 +38,7 @@ func Run(o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Date: today(), Machine: thisMachine(dir), Rounds: o.Rounds}
-	if r.Versions, err = versions(b.programs); err != nil {
+	if r.Versions, err = programVersions(b.programs); err != nil {
 		return nil, err
 	}
 	if err := b.prepare(); err != nil {
@@ -52,7 +52,7 @@ func Run(o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Cases.MatchString("writer") {
-		r.Writer, err = b.writer(o.Rounds)
+		r.Writer, err = b.benchmarkWriter(o.Rounds)
 	}
 	return r, err
 }
@@ -110,17 +110,17 @@ func (b *bench) prepare() error {
 // check runs each case once and verifies its output.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	var cases []Case
-	for _, group := range [][]Case{b.starts(), b.works(), b.scales(), b.kustomize(), b.function(), b.cue()} {
+	for _, group := range [][]Case{b.startCases(), b.workloadCases(), b.scaleCases(), b.kustomizeCases(), b.functionCase(), b.cueCases()} {
 		for _, c := range group {
 			if !wanted.MatchString(c.ID) {
 				continue
 			}
 			b.progress("checking the output of %s", c.ID)
-			s, err := b.sample(c)
+			s, err := b.runOnce(c)
 			if err != nil {
 				return nil, err
 			}
-			c.turns = turns(s)
+			c.turns = turnsPerRound(s)
 			if c.verify != nil {
 				if err := c.verify(); err != nil {
 					return nil, fmt.Errorf("the output of %s is wrong, so nothing is measured: %w", c.ID, err)
@@ -139,8 +139,8 @@ const (
 	quickTurns = 3
 )
 
-// turns returns how often a case is measured in each round.
-func turns(s Sample) int {
+// turnsPerRound returns how often a case is measured in each round.
+func turnsPerRound(s Sample) int {
 	if s.CPU < quick {
 		return quickTurns
 	}
@@ -150,14 +150,14 @@ func turns(s Sample) int {
 // measure runs the cases in turns, so that other load on the machine affects all cases equally.
 func (b *bench) measure(r *Report, cases []Case) error {
 	samples := make([][]Sample, len(cases))
-	r.Load = append(r.Load, load())
+	r.Load = append(r.Load, averageLoad())
 	for round := range r.Rounds {
 		for turn := range quickTurns {
 			for i, c := range cases {
 				if turn >= c.turns {
 					continue
 				}
-				s, err := b.sample(c)
+				s, err := b.runOnce(c)
 				if err != nil {
 					return err
 				}
@@ -165,7 +165,7 @@ func (b *bench) measure(r *Report, cases []Case) error {
 				samples[i] = append(samples[i], s)
 			}
 		}
-		r.Load = append(r.Load, load())
+		r.Load = append(r.Load, averageLoad())
 	}
 	for i, c := range cases {
 		r.Results = append(r.Results, newResult(c, samples[i]))
@@ -173,8 +173,8 @@ func (b *bench) measure(r *Report, cases []Case) error {
 	return nil
 }
 
-// sample runs a case once.
-func (b *bench) sample(c Case) (Sample, error) {
+// runOnce runs a case once.
+func (b *bench) runOnce(c Case) (Sample, error) {
 	if c.prepare != nil {
 		if err := c.prepare(); err != nil {
 			return Sample{}, fmt.Errorf("preparing %s: %w", c.ID, err)

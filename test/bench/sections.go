@@ -17,9 +17,9 @@ type section struct {
 	rows   [][]string
 }
 
-// sections returns the sections of the report in reading order.
-func (r *Report) sections() []section {
-	all := []section{r.setting(), r.targets(), r.comparison(), r.overhead()}
+// listSections returns the sections of the report in reading order.
+func (r *Report) listSections() []section {
+	all := []section{r.setting(), r.compareWithTargets(), r.comparison(), r.compareOverhead()}
 	all = append(all, r.cases(), r.growth(), r.folders())
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.lines) == 0 && len(s.rows) == 0 })
 }
@@ -38,21 +38,21 @@ func (r *Report) setting() section {
 	}}
 }
 
-// targets compares the measured figures with the speed targets.
-func (r *Report) targets() section {
+// compareWithTargets compares the measured figures with the speed targets.
+func (r *Report) compareWithTargets() section {
 	s := section{title: "Targets", header: []string{"figure", "target", "measured", ""}}
 	add := func(title, target, measured string, met bool) {
 		s.rows = append(s.rows, []string{title, target, measured, map[bool]string{true: "met", false: "missed"}[met]})
 	}
-	if w, ok := r.find(casePlain); ok {
+	if w, ok := r.findResult(casePlain); ok {
 		add("CPU per object of W", "at most 0.45 ms", fmt.Sprintf("%.2f ms", w.PerObject()), w.PerObject() <= 0.45)
-		add("memory for W", "at most 120 MB", megabytes(w.RSS.Median), w.RSS.Median <= 120e6)
+		add("memory for W", "at most 120 MB", formatMegabytes(w.RSS.Median), w.RSS.Median <= 120e6)
 	}
-	if t, ok := r.find(caseTenant); ok {
-		add("CPU for one tenant of one environment", "at most 300 ms", duration(t.CPU.Median), t.CPU.Median <= 300*time.Millisecond)
+	if t, ok := r.findResult(caseTenant); ok {
+		add("CPU for one tenant of one environment", "at most 300 ms", formatDuration(t.CPU.Median), t.CPU.Median <= 300*time.Millisecond)
 	}
-	if v, ok := r.find(caseVersion); ok {
-		add("CPU for `trainyard version`", "at most 20 ms", duration(v.CPU.Median), v.CPU.Median <= 20*time.Millisecond)
+	if v, ok := r.findResult(caseVersion); ok {
+		add("CPU for `trainyard version`", "at most 20 ms", formatDuration(v.CPU.Median), v.CPU.Median <= 20*time.Millisecond)
 	}
 	for _, e := range r.Exponents() {
 		worst := max(e.Whole, e.WithoutStart)
@@ -86,7 +86,7 @@ func (r *Report) cases() section {
 			objects, each = fmt.Sprint(c.Objects), fmt.Sprintf("%.3g ms", c.PerObject())
 		}
 		s.rows = append(s.rows, []string{
-			c.Title, objects, duration(c.CPU.Median), spreadText(c.CPU), each, duration(c.Wall.Median), megabytes(c.RSS.Median),
+			c.Title, objects, formatDuration(c.CPU.Median), spreadText(c.CPU), each, formatDuration(c.Wall.Median), formatMegabytes(c.RSS.Median),
 		})
 	}
 	return s
@@ -103,15 +103,17 @@ func (r *Report) growth() section {
 func (r *Report) folders() section {
 	s := section{title: "The writer alone", header: []string{"3,000 files of 4 KB in a folder", "elapsed", "lowest–highest"}}
 	for _, w := range r.Writer {
-		s.rows = append(s.rows, []string{w.Title, duration(w.Wall.Median), spreadText(w.Wall)})
+		s.rows = append(s.rows, []string{w.Title, formatDuration(w.Wall.Median), spreadText(w.Wall)})
 	}
 	return s
 }
 
-func spreadText(s Spread[time.Duration]) string { return duration(s.Min) + "–" + duration(s.Max) }
+func spreadText(s Spread[time.Duration]) string {
+	return formatDuration(s.Min) + "–" + formatDuration(s.Max)
+}
 
-// duration formats a time with a unit and a precision that fit its size.
-func duration(d time.Duration) string {
+// formatDuration formats a time with a unit and a precision that fit its size.
+func formatDuration(d time.Duration) string {
 	if d < 100*time.Millisecond {
 		return fmt.Sprintf("%.1f ms", milliseconds(d))
 	}
@@ -121,8 +123,8 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// megabytes formats an amount of memory in bytes. The amount 0 means unknown, and is written as a dash.
-func megabytes(n int64) string {
+// formatMegabytes formats an amount of memory in bytes. The amount 0 means unknown, and is written as a dash.
+func formatMegabytes(n int64) string {
 	if n == 0 {
 		return "–"
 	}

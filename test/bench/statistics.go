@@ -13,9 +13,9 @@ type Spread[T cmp.Ordered] struct {
 	Max    T `json:"max"`
 }
 
-// spread returns the median, minimum and maximum of a figure, such as the CPU time, over all samples. There must be
-// at least one sample.
-func spread[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
+// summarizeSamples returns the median, minimum and maximum of a figure, such as the CPU time, over all samples. There
+// must be at least one sample.
+func summarizeSamples[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread[T] {
 	var values []T
 	for _, s := range samples {
 		values = append(values, of(s))
@@ -30,10 +30,10 @@ type point struct {
 	seconds float64
 }
 
-// exponent returns the slope of the regression line through the points on logarithmic scales. The slope is 1 if twice
-// the objects take twice the time, and 2 if twice the objects take four times the time. The slope is NaN if the points
-// do not determine a line.
-func exponent(points []point) float64 {
+// growthExponent returns the slope of the regression line through the points on logarithmic scales. The slope is 1 if
+// twice the objects take twice the time, and 2 if twice the objects take four times the time. The slope is NaN if the
+// points do not determine a line.
+func growthExponent(points []point) float64 {
 	var n, x, y, xx, xy float64
 	for _, p := range points {
 		if p.objects <= 0 || p.seconds <= 0 {
@@ -48,8 +48,8 @@ func exponent(points []point) float64 {
 	return math.NaN()
 }
 
-// less subtracts the startup time from the CPU time of each point.
-func less(points []point, start float64) []point {
+// withoutStartup subtracts the startup time from the CPU time of each point.
+func withoutStartup(points []point, start float64) []point {
 	var left []point
 	for _, p := range points {
 		left = append(left, point{p.objects, p.seconds - start})

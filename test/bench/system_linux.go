@@ -15,18 +15,18 @@ func peakMemory(state *os.ProcessState) int64 {
 	return usage.Maxrss << 10
 }
 
-// filesystems maps the type numbers in statfs(2) to the names of common file systems.
-var filesystems = map[int64]string{
+// filesystemNames maps the type numbers in statfs(2) to the names of common file systems.
+var filesystemNames = map[int64]string{
 	0xEF53: "ext4", 0x58465342: "XFS", 0x9123683E: "Btrfs", 0x01021994: "tmpfs", 0x794C7630: "overlay",
 }
 
-// filesystem returns the name of a folder's file system.
-func filesystem(dir string) string {
+// filesystemName returns the name of a folder's file system.
+func filesystemName(dir string) string {
 	var found syscall.Statfs_t
 	if err := syscall.Statfs(dir, &found); err != nil {
 		return "an unknown file system"
 	}
-	if name, ok := filesystems[int64(found.Type)]; ok { //nolint:unconvert // the type of found.Type varies by processor
+	if name, ok := filesystemNames[int64(found.Type)]; ok { //nolint:unconvert // the type of found.Type varies by processor
 		return name
 	}
 	return fmt.Sprintf("file system %#x", found.Type)

@@ -7,5 +7,5 @@ import "os"
 // peakMemory returns 0, which means unknown, because systems report peak memory in different units.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
-// filesystem returns the same text for every folder, because only the code for Linux determines the file system.
-func filesystem(string) string { return "an unknown file system" }
+// filesystemName returns the same text for every folder, because only the code for Linux determines the file system.
+func filesystemName(string) string { return "an unknown file system" }

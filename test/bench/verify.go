@@ -18,7 +18,7 @@ const objectFiles = "namespaces/*/*.yaml"
 
 // hasObjects checks that the YAML streams in a folder contain the wanted number of objects.
 func (b *bench) hasObjects(dir string, want int) error {
-	found, err := objectsIn(dir)
+	found, err := countObjects(dir)
 	if err == nil && found != want {
 		err = fmt.Errorf("there are %d objects, want %d", found, want)
 	}
@@ -31,11 +31,11 @@ func acmeObjects() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return objectsIn(filepath.Join(root, "bundles", "rendered", "acme", "plain"))
+	return countObjects(filepath.Join(root, "bundles", "rendered", "acme", "plain"))
 }
 
-// objectsIn counts the objects in a folder of YAML streams.
-func objectsIn(dir string) (found int, err error) {
+// countObjects counts the objects in a folder of YAML streams.
+func countObjects(dir string) (found int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "manifests.yaml" {
 			return err
@@ -73,7 +73,7 @@ func (b *bench) matchesBundle(dir, pattern string) error {
 	if err != nil {
 		return err
 	}
-	return differs(b.want, found)
+	return describeDifference(b.want, found)
 }
 
 // matchesOutput compares the output of another program with the objects of W.
@@ -82,7 +82,7 @@ func (b *bench) matchesOutput(dir, pattern string) error {
 	if err != nil {
 		return err
 	}
-	return differs(b.want, found)
+	return describeDifference(b.want, found)
 }
 
 // verifyTenant compares a file with the objects of W's first tenant in the first environment.
@@ -96,7 +96,7 @@ func (b *bench) verifyTenant(file string) error {
 			want[id] = digest
 		}
 	}
-	return differs(want, found)
+	return describeDifference(want, found)
 }
 
 // verifyRevision checks that a change of one value changed one object for each tenant.

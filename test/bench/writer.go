@@ -21,8 +21,8 @@ type WriterResult struct {
 	Wall  Spread[time.Duration] `json:"wall"`
 }
 
-// writer runs the Go benchmark of the package bundles, which measures the elapsed time of writing files.
-func (b *bench) writer(rounds int) ([]WriterResult, error) {
+// benchmarkWriter runs the Go benchmark of the package bundles, which measures the elapsed time of writing files.
+func (b *bench) benchmarkWriter(rounds int) ([]WriterResult, error) {
 	b.progress("measuring the writer")
 	root, err := repo.Root()
 	if err != nil {
@@ -60,7 +60,7 @@ func readWriter(out []byte) ([]WriterResult, error) {
 	}
 	var results []WriterResult
 	for _, name := range order {
-		results = append(results, WriterResult{strings.ReplaceAll(name, "_", " "), spread(samples[name], wall)})
+		results = append(results, WriterResult{strings.ReplaceAll(name, "_", " "), summarizeSamples(samples[name], wall)})
 	}
 	return results, nil
 }

@@ -19,8 +19,8 @@ import (
 // smallDiskFiles is the number of generated files in the folder that tests write to a small disk.
 const smallDiskFiles = 1000
 
-// mounted mounts a file system, and unmounts it when the test ends.
-func mounted(t *testing.T, source, at, kind string, flags uintptr, options string) {
+// mountFileSystem mounts a file system, and unmounts it when the test ends.
+func mountFileSystem(t *testing.T, source, at, kind string, flags uintptr, options string) {
 	t.Helper()
 	if err := unix.Mount(source, at, kind, flags, options); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
@@ -35,29 +35,29 @@ func mounted(t *testing.T, source, at, kind string, flags uintptr, options strin
 	})
 }
 
-// disk mounts a tmpfs with the given options at a temporary folder, and returns the path of the folder.
-func disk(t *testing.T, options string) string {
+// mountDisk mounts a tmpfs with the given options at a temporary folder, and returns the path of the folder.
+func mountDisk(t *testing.T, options string) string {
 	t.Helper()
 	at := t.TempDir()
-	mounted(t, "none", at, "tmpfs", 0, options)
+	mountFileSystem(t, "none", at, "tmpfs", 0, options)
 	return at
 }
 
-// fails runs an order in a child process, and checks that the process fails, prints one line, and changes nothing.
-func (o order) fails(t *testing.T, as *syscall.Credential, want string) {
+// runFailing runs an order in a child process, and checks that the process fails, prints one line, and changes nothing.
+func (o order) runFailing(t *testing.T, as *syscall.Credential, want string) {
 	t.Helper()
-	before, err := treeIn(o.Dir, o.Files, 0, 1)
+	before, err := findTree(o.Dir, o.Files, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, code := o.outcome(t, as)
+	out, code := o.execute(t, as)
 	if code != 1 || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
 		t.Errorf("it ended with %d: %swant 1 and one line with %q", code, out, want)
 	}
-	if after, err := treeIn(o.Dir, o.Files, 0, 1); err != nil || after != before {
+	if after, err := findTree(o.Dir, o.Files, 0, 1); err != nil || after != before {
 		t.Errorf("the folder holds tree %d (%v), want %d", after, err, before)
 	}
-	if left := siblings(t, o.Dir); len(left) > 0 {
+	if left := listSiblings(t, o.Dir); len(left) > 0 {
 		t.Errorf("%v lies next to the folder, want nothing", left)
 	}
 }
@@ -69,19 +69,19 @@ func TestFullDisk(t *testing.T) {
 		"no more files":     "nr_inodes=1400",
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := order{Dir: filepath.Join(disk(t, options), "bundle"), Files: smallDiskFiles, Trees: []int{0}}
-			o.must(t)
+			o := order{Dir: filepath.Join(mountDisk(t, options), "bundle"), Files: smallDiskFiles, Trees: []int{0}}
+			o.mustRun(t)
 			o.Trees = []int{1}
-			o.fails(t, nil, "no space left on device; nothing was changed")
+			o.runFailing(t, nil, "no space left on device; nothing was changed")
 		})
 	}
 	t.Run("no room for the first folder", func(t *testing.T) {
-		base := disk(t, "size=2m")
+		base := mountDisk(t, "size=2m")
 		o := order{Dir: filepath.Join(base, "new", "bundle"), Files: smallDiskFiles, Trees: []int{0}}
-		if out, code := o.outcome(t, nil); code != 1 || !strings.Contains(out, "no space left on device; nothing was changed") {
+		if out, code := o.execute(t, nil); code != 1 || !strings.Contains(out, "no space left on device; nothing was changed") {
 			t.Errorf("it ended with %d: %s", code, out)
 		}
-		if left := siblings(t, filepath.Join(base, "new", "bundle")); len(left) > 0 {
+		if left := listSiblings(t, filepath.Join(base, "new", "bundle")); len(left) > 0 {
 			t.Errorf("it left %v", left)
 		}
 	})
@@ -89,18 +89,18 @@ func TestFullDisk(t *testing.T) {
 
 func TestReadOnlyDisk(t *testing.T) {
 	skipUnlessRequested(t)
-	base := disk(t, "")
+	base := mountDisk(t, "")
 	o := order{Dir: filepath.Join(base, "bundle"), Files: fewFiles, Trees: []int{0}}
-	o.must(t)
+	o.mustRun(t)
 	if err := unix.Mount("none", base, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	o.must(t) // succeeds, because the folder is up to date
+	o.mustRun(t) // succeeds, because the folder is up to date
 	upToDate(t, o.Dir, 0)
 	o.Trees = []int{1}
-	o.fails(t, nil, "creating a staging folder next to it: read-only file system")
+	o.runFailing(t, nil, "creating a staging folder next to it: read-only file system")
 	o.Dir = filepath.Join(base, "new", "bundle")
-	if out, code := o.outcome(t, nil); code != 1 || !strings.Contains(out, "new: read-only file system") {
+	if out, code := o.execute(t, nil); code != 1 || !strings.Contains(out, "new: read-only file system") {
 		t.Errorf("it ended with %d: %s", code, out)
 	}
 }
@@ -110,7 +110,7 @@ func upToDate(t *testing.T, dir string, n int) {
 	t.Helper()
 	w := &bundles.Writer{ReadOnly: true}
 	defer w.Close()
-	plan, err := w.Plan(t.Context(), tree(n, fewFiles), dir)
+	plan, err := w.Plan(t.Context(), newTree(n, fewFiles), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			base := openFolder(t)
 			o := order{Dir: filepath.Join(base, "bundle"), Files: fewFiles, Trees: []int{0}}
-			if out, code := o.outcome(t, nobody); code != 0 {
+			if out, code := o.execute(t, nobody); code != 0 {
 				t.Fatal(out)
 			}
 			path := filepath.Join(o.Dir, tc.path)
@@ -161,18 +161,18 @@ func TestPermissions(t *testing.T) {
 			}
 			o.Trees = []int{1}
 			if tc.want != "" {
-				o.fails(t, nobody, tc.want)
+				o.runFailing(t, nobody, tc.want)
 				return
 			}
-			if out, code := o.outcome(t, nobody); code != 0 {
+			if out, code := o.execute(t, nobody); code != 0 {
 				t.Errorf("it ended with %d: %s", code, out)
 			} else if strings.Contains(out, "note: cannot remove") != strings.Contains(tc.path, "staged") {
 				t.Errorf("it printed %q, want a note only if it leaves a folder", out)
 			}
-			if n, err := treeIn(o.Dir, fewFiles, 1); n != 1 {
+			if n, err := findTree(o.Dir, fewFiles, 1); n != 1 {
 				t.Error(err)
 			}
-			if left := siblings(t, o.Dir); len(left) > 0 && !strings.Contains(tc.path, "staged") {
+			if left := listSiblings(t, o.Dir); len(left) > 0 && !strings.Contains(tc.path, "staged") {
 				t.Errorf("it left %v", left)
 			}
 		})
@@ -219,7 +219,7 @@ func TestMounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			base := t.TempDir()
 			o := order{Dir: filepath.Join(base, "parent", "bundle"), Files: fewFiles, Trees: []int{0}, Keep: tc.keep}
-			o.must(t)
+			o.mustRun(t)
 			source, at := filepath.Join(base, "source"), filepath.Join(o.Dir, tc.at)
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				t.Fatal(err)
@@ -233,30 +233,30 @@ func TestMounts(t *testing.T) {
 				}
 			}
 			if tc.bind {
-				mounted(t, source, at, "", unix.MS_BIND, "")
+				mountFileSystem(t, source, at, "", unix.MS_BIND, "")
 			} else {
-				mounted(t, "none", at, "tmpfs", 0, "")
+				mountFileSystem(t, "none", at, "tmpfs", 0, "")
 				if err := os.CopyFS(at, os.DirFS(source)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			before, err := contents(os.DirFS(o.Dir))
+			before, err := readContents(os.DirFS(o.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
 			o.Trees = []int{1}
-			out, code := o.outcome(t, nil)
+			out, code := o.execute(t, nil)
 			if code != 1 || !strings.Contains(out, tc.want) || strings.Count(out, "\n") != 1 {
 				t.Errorf("it ended with %d: %swant 1 and one line with %q", code, out, tc.want)
 			}
-			after, err := contents(os.DirFS(o.Dir))
+			after, err := readContents(os.DirFS(o.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if path := difference(before, after); path != "" {
+			if path := findDifference(before, after); path != "" {
 				t.Errorf("%s was changed", path)
 			}
-			if left := siblings(t, o.Dir); len(left) > 0 {
+			if left := listSiblings(t, o.Dir); len(left) > 0 {
 				t.Errorf("it left %v", left)
 			}
 		})
@@ -273,15 +273,15 @@ func TestOverlay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	order{Dir: filepath.Join(base, "lower", "bundle"), Files: fewFiles, Trees: []int{0}}.must(t)
-	mounted(t, "overlay", filepath.Join(base, "merged"), "overlay", 0,
+	order{Dir: filepath.Join(base, "lower", "bundle"), Files: fewFiles, Trees: []int{0}}.mustRun(t)
+	mountFileSystem(t, "overlay", filepath.Join(base, "merged"), "overlay", 0,
 		"lowerdir="+base+"/lower,upperdir="+base+"/upper,workdir="+base+"/work,redirect_dir=off")
 	o := order{Dir: filepath.Join(base, "merged", "bundle"), Files: fewFiles, Trees: []int{1}}
-	o.fails(t, nil, "a folder in a lower layer of an overlay, cannot be replaced: write to another folder; nothing was changed")
+	o.runFailing(t, nil, "a folder in a lower layer of an overlay, cannot be replaced: write to another folder; nothing was changed")
 	o.Dir = filepath.Join(base, "merged", "new")
 	o.Trees = []int{0, 1, 0}
-	o.must(t)
-	if n, err := treeIn(o.Dir, fewFiles, 0, 1); n != 0 {
+	o.mustRun(t)
+	if n, err := findTree(o.Dir, fewFiles, 0, 1); n != 0 {
 		t.Errorf("the folder holds tree %d, %v", n, err)
 	}
 }

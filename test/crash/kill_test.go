@@ -23,39 +23,39 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swaps contains the two ways to swap folders. The value in the map is the value of the field order.Renaming for this
-// way.
-var swaps = map[string]bool{"exchange": false, "rename": true}
+// swapMethods contains the two ways to swap folders. The value in the map is the value of the field order.Renaming for
+// this way.
+var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
-// kills is the number of kills for each way to swap.
-const kills = 200
+// killCount is the number of kills for each way to swap.
+const killCount = 200
 
 // TestKill kills processes at random moments while they write a folder, and checks that the folder can be recovered.
 func TestKill(t *testing.T) {
 	skipUnlessRequested(t)
-	for swap, renaming := range swaps {
+	for swap, renaming := range swapMethods {
 		t.Run(swap, func(t *testing.T) {
 			found := map[string]int{}
 			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: manyFiles, Trees: []int{1, 0}, Renaming: renaming}
-			o.must(t)
-			for range kills {
-				o.killed(t, found)
+			o.mustRun(t)
+			for range killCount {
+				o.killWriter(t, found)
 				if t.Failed() {
 					return
 				}
 			}
-			t.Logf("%d kills: %v", kills, found)
+			t.Logf("%d kills: %v", killCount, found)
 		})
 	}
 }
 
-// killed kills one process that writes a folder, and calls recovers to check the folder. Then killed writes the folder
-// once more.
-func (o order) killed(t *testing.T, found map[string]int) {
+// killWriter kills one process that writes a folder, and calls checkRecovery to check the folder. Then killWriter
+// writes the folder once more.
+func (o order) killWriter(t *testing.T, found map[string]int) {
 	t.Helper()
 	endless := o
 	endless.Rounds = math.MaxInt
-	cmd := endless.command(t)
+	cmd := endless.childCommand(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,43 +64,43 @@ func (o order) killed(t *testing.T, found map[string]int) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // fails, because the process was killed
-	o.recovers(t, true, found)
+	o.checkRecovery(t, true, found)
 	last := o
 	last.Trees = []int{0}
-	last.must(t)
+	last.mustRun(t)
 	expectTree(t, o.Dir, o.Files, 0)
 }
 
-// recovers checks a folder before and after a read-only Writer recovers it. The argument found counts how often each
-// outcome has occurred.
-func (o order) recovers(t *testing.T, existed bool, found map[string]int) {
+// checkRecovery checks a folder before and after a read-only Writer recovers it. The argument found counts how often
+// each outcome has occurred.
+func (o order) checkRecovery(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
-	before, err := treeIn(o.Dir, o.Files, 0, 1)
+	before, err := findTree(o.Dir, o.Files, 0, 1)
 	if err != nil {
 		t.Errorf("before recovery: %v", err)
 	}
-	if left := siblings(t, o.Dir); len(left) > 0 {
+	if left := listSiblings(t, o.Dir); len(left) > 0 {
 		found["left a staging folder"]++
 	}
 	w := &bundles.Writer{ReadOnly: true, KeepUnknown: o.Keep, Note: func(note string) { t.Error(note) }}
-	if _, err := w.Plan(t.Context(), tree(0, o.Files), o.Dir); err != nil {
+	if _, err := w.Plan(t.Context(), newTree(0, o.Files), o.Dir); err != nil {
 		t.Errorf("recovery: %v", err)
 	}
 	w.Close()
-	after, err := treeIn(o.Dir, o.Files, 0, 1)
+	after, err := findTree(o.Dir, o.Files, 0, 1)
 	switch {
 	case err != nil:
 		t.Errorf("after recovery: %v", err)
-	case existed && after == missing:
+	case existed && after == noFolder:
 		t.Error("the folder is gone")
-	case before != after && before != missing:
+	case before != after && before != noFolder:
 		t.Errorf("recovery changed the folder to tree %d from tree %d", after, before)
 	case before != after && !o.Renaming:
 		t.Error("the folder was missing in spite of atomic exchanges")
 	case before != after:
 		found["recovered"]++
 	}
-	found[map[int]string{missing: "none", 0: "tree 0", 1: "tree 1"}[after]]++
+	found[map[int]string{noFolder: "none", 0: "tree 0", 1: "tree 1"}[after]]++
 }
 
 // changingCalls lists the names of the system calls that open or change files.
@@ -113,26 +113,26 @@ var changingCalls = []string{
 // folder.
 const fewFiles = 6
 
-// situations lists the situations in which a process can start. For each situation, a function creates the folder, and
-// the files next to the folder.
-var situations = map[string]func(*testing.T, order){
+// startSituations lists the situations in which a process can start. For each situation, a function creates the folder,
+// and the files next to the folder.
+var startSituations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
 		t.Helper()
 		o.Trees = []int{0}
-		o.must(t)
+		o.mustRun(t)
 	},
 	"a folder and a stale staging folder": func(t *testing.T, o order) {
 		t.Helper()
 		o.Trees = []int{0}
-		o.must(t)
+		o.mustRun(t)
 		o.Trees = []int{1}
 		o.inject(t, "linkat", "signal=SIGKILL", 1)
 	},
 }
 
-// injected is the outcome of a process into which strace injected a signal or an error.
-type injected struct {
+// injectedOutcome is the outcome of a process into which strace injected a signal or an error.
+type injectedOutcome struct {
 	happened bool
 	out      string   // output of the process
 	code     int      // exit code of the process, or -1 if the process was killed
@@ -142,14 +142,14 @@ type injected struct {
 
 // inject runs an order under strace. strace injects a signal or an error into one system call: the nth call with the
 // given name.
-func (o order) inject(t *testing.T, call, what string, nth int) injected {
+func (o order) inject(t *testing.T, call, what string, nth int) injectedOutcome {
 	t.Helper()
-	before, trace := siblings(t, o.Dir), filepath.Join(t.TempDir(), "trace")
-	held, err := treeIn(o.Dir, o.Files, 0)
+	before, trace := listSiblings(t, o.Dir), filepath.Join(t.TempDir(), "trace")
+	held, err := findTree(o.Dir, o.Files, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := o.command(t, "strace", "-f", "-qq", "-o", trace,
+	cmd := o.childCommand(t, "strace", "-f", "-qq", "-o", trace,
 		"-e", "trace="+call, "-e", "inject="+call+":"+what+":when="+strconv.Itoa(nth))
 	cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
 	out, err := cmd.CombinedOutput()
@@ -162,15 +162,15 @@ func (o order) inject(t *testing.T, call, what string, nth int) injected {
 		t.Fatalf("%v: %s", err, out)
 	}
 	code := cmd.ProcessState.ExitCode()
-	return injected{code == -1 || strings.Contains(string(calls), "(INJECTED)"), string(out), code, held, before}
+	return injectedOutcome{code == -1 || strings.Contains(string(calls), "(INJECTED)"), string(out), code, held, before}
 }
 
 // TestKillEachStep kills one process at each system call that opens or changes a file. TestKill, which uses random
 // moments, misses most of these calls.
 func TestKillEachStep(t *testing.T) {
 	skipUnlessRequested(t)
-	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(situations)), func(t *testing.T, o order, got injected) {
-		o.recovers(t, got.held != missing, map[string]int{})
+	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(startSituations)), func(t *testing.T, o order, got injectedOutcome) {
+		o.checkRecovery(t, got.held != noFolder, map[string]int{})
 	})
 }
 
@@ -180,9 +180,9 @@ func TestFailEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	for _, failure := range []string{"EIO", "ENOSPC", "EACCES"} {
 		t.Run(failure, func(t *testing.T) {
-			eachStep(t, "error="+failure, []string{"a folder", "no folder"}, func(t *testing.T, o order, got injected) {
+			eachStep(t, "error="+failure, []string{"a folder", "no folder"}, func(t *testing.T, o order, got injectedOutcome) {
 				out, code := got.out, got.code
-				n, err := treeIn(o.Dir, o.Files, 0, 1)
+				n, err := findTree(o.Dir, o.Files, 0, 1)
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -191,7 +191,7 @@ func TestFailEachStep(t *testing.T) {
 				case code != 0 && strings.Count(out, "\n") != 1+strings.Count(out, "note: "):
 					t.Errorf("want one line, got %s", out)
 				}
-				left := slices.DeleteFunc(siblings(t, o.Dir), func(name string) bool { return slices.Contains(got.before, name) })
+				left := slices.DeleteFunc(listSiblings(t, o.Dir), func(name string) bool { return slices.Contains(got.before, name) })
 				if len(left) > 0 && !strings.Contains(out, "note: ") {
 					t.Errorf("it left %v without a note: %s", left, out)
 				}
@@ -203,17 +203,17 @@ func TestFailEachStep(t *testing.T) {
 // eachStep runs one process for every system call that a process makes, injects a signal or an error into this call,
 // and calls check. For each name in changingCalls, eachStep starts with the first call, and stops when a process makes
 // no further call with this name.
-func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injected)) {
+func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
 	}
-	for swap, renaming := range swaps {
+	for swap, renaming := range swapMethods {
 		for _, name := range found {
 			t.Run(swap+" with "+name, func(t *testing.T) {
 				counts := map[string]int{}
 				for _, call := range changingCalls {
-					for eachTime(t, order{Files: fewFiles, Trees: []int{1}, Renaming: renaming}, situations[name], call, what, counts[call]+1, check) {
+					for eachTime(t, order{Files: fewFiles, Trees: []int{1}, Renaming: renaming}, startSituations[name], call, what, counts[call]+1, check) {
 						counts[call]++
 					}
 				}
@@ -225,7 +225,7 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 
 // eachTime runs one process, injects the signal or error into the process's nth system call with the given name, and
 // calls check. The result is false if the process makes fewer than n such calls.
-func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injected)) bool {
+func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")
 	if err := os.Mkdir(base, 0o755); err != nil {
@@ -235,7 +235,7 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 	situation(t, o)
 	got := o.inject(t, call, what, nth)
 	check(t, o, got)
-	o.must(t)
+	o.mustRun(t)
 	expectTree(t, o.Dir, o.Files, 1)
 	if t.Failed() {
 		t.Fatalf("%s %d: %s", call, nth, got.out)
@@ -250,13 +250,13 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 // folder.
 func TestInterrupt(t *testing.T) {
 	skipUnlessRequested(t)
-	for swap, renaming := range swaps {
+	for swap, renaming := range swapMethods {
 		t.Run(swap, func(t *testing.T) {
 			o := order{Dir: filepath.Join(t.TempDir(), "bundle"), Files: manyFiles, Trees: []int{1, 0}, Renaming: renaming}
-			o.must(t)
+			o.mustRun(t)
 			o.Rounds = math.MaxInt
 			for range 25 {
-				cmd := o.command(t)
+				cmd := o.childCommand(t)
 				var words strings.Builder
 				cmd.Stderr = &words
 				if err := cmd.Start(); err != nil {

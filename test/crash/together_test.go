@@ -18,14 +18,14 @@ const writesPerProcess = 200
 // the two trees. Without atomic exchanges, the folder may be missing for a moment.
 func TestConcurrentWriters(t *testing.T) {
 	skipUnlessRequested(t)
-	for name, renaming := range swaps {
+	for name, renaming := range swapMethods {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
-			order{Dir: dir, Files: manyFiles, Trees: []int{0}}.must(t)
+			order{Dir: dir, Files: manyFiles, Trees: []int{0}}.mustRun(t)
 			done := make(chan string, 2)
 			for _, trees := range [][]int{{0, 1}, {1, 0}} {
 				o := order{Dir: dir, Files: manyFiles, Trees: trees, Rounds: writesPerProcess / 2, Pause: 5 * time.Millisecond, Renaming: renaming}
-				cmd := o.command(t)
+				cmd := o.childCommand(t)
 				go func() {
 					out, err := cmd.CombinedOutput()
 					if err != nil {
@@ -71,21 +71,21 @@ func readOnce(t *testing.T, dir string, renaming bool) bool {
 		t.Error(err)
 		return false
 	}
-	held, err := contents(root.FS())
+	held, err := readContents(root.FS())
 	if now, gone := os.Stat(dir); gone != nil || !os.SameFile(now, opened) {
 		return false
 	}
 	if err != nil {
 		t.Error(err)
 	}
-	if a, b := difference(content(0, manyFiles), held), difference(content(1, manyFiles), held); a != "" && b != "" {
+	if a, b := findDifference(treeContent(0, manyFiles), held), findDifference(treeContent(1, manyFiles), held); a != "" && b != "" {
 		t.Errorf("the folder holds %d files, which differ from one tree in %s, from the other in %s", len(held), a, b)
 	}
 	return true
 }
 
-// contents returns the contents of all files in a folder, by path.
-func contents(folder fs.FS) (map[string]string, error) {
+// readContents returns the contents of all files in a folder, by path.
+func readContents(folder fs.FS) (map[string]string, error) {
 	held := map[string]string{}
 	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -25,9 +25,9 @@ func skipUnlessRequested(t *testing.T) {
 	}
 }
 
-// files returns the files of the tree with the number n. One third of the files is the same in all trees, one third has
-// different content in each tree, and one third has different names in each tree.
-func files(n, count int) []bundles.File {
+// filesOfTree returns the files of the tree with the number n. One third of the files is the same in all trees, one
+// third has different content in each tree, and one third has different names in each tree.
+func filesOfTree(n, count int) []bundles.File {
 	var all []bundles.File
 	for i := range count {
 		name, letter := fmt.Sprintf("namespaces/team-%02d/runtime-%04d.yaml", i%30, i), byte('a')
@@ -42,10 +42,10 @@ func files(n, count int) []bundles.File {
 	return all
 }
 
-// tree returns the tree with the number n. The file names are always valid, so an error is a mistake in the test, and
-// ends the program.
-func tree(n, count int) bundles.Tree {
-	made, err := bundles.NewTree(files(n, count)...)
+// newTree returns the tree with the number n. The file names are always valid, so an error is a mistake in the test,
+// and ends the program.
+func newTree(n, count int) bundles.Tree {
+	made, err := bundles.NewTree(filesOfTree(n, count)...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -53,35 +53,35 @@ func tree(n, count int) bundles.Tree {
 	return made
 }
 
-// content returns the files of the tree with the number n, and their manifest.
-func content(n, count int) map[string]string {
+// treeContent returns the files of the tree with the number n, and their manifest.
+func treeContent(n, count int) map[string]string {
 	held := map[string]string{}
-	for _, f := range files(n, count) {
+	for _, f := range filesOfTree(n, count) {
 		held[f.Path] = string(f.Content.Bytes())
 	}
 	var manifest strings.Builder
-	for _, f := range tree(n, count).Files() {
+	for _, f := range newTree(n, count).Files() {
 		fmt.Fprintf(&manifest, "%x  %s\n", sha256.Sum256(f.Content.Bytes()), f.Path)
 	}
 	held[bundles.ManifestName] = manifest.String()
 	return held
 }
 
-// missing is the result of treeIn for a folder that does not exist.
-const missing = -1
+// noFolder is the result of findTree for a folder that does not exist.
+const noFolder = -1
 
-// treeIn returns the number of the tree that a folder contains. treeIn compares all files byte by byte.
-func treeIn(dir string, count int, trees ...int) (int, error) {
-	held, err := contents(os.DirFS(dir))
+// findTree returns the number of the tree that a folder contains. findTree compares all files byte by byte.
+func findTree(dir string, count int, trees ...int) (int, error) {
+	held, err := readContents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
-		return missing, nil
+		return noFolder, nil
 	}
 	if err != nil {
 		return 0, err
 	}
 	var all []string
 	for _, n := range trees {
-		differs := difference(content(n, count), held)
+		differs := findDifference(treeContent(n, count), held)
 		if differs == "" {
 			return n, nil
 		}
@@ -90,9 +90,9 @@ func treeIn(dir string, count int, trees ...int) (int, error) {
 	return 0, fmt.Errorf("%s holds %d files: %s", dir, len(held), strings.Join(all, ", "))
 }
 
-// difference returns the path of a file that differs between two folders, or that exists in only one of the folders. If
-// the folders are equal, the result is an empty string.
-func difference(want, got map[string]string) string {
+// findDifference returns the path of a file that differs between two folders, or that exists in only one of the
+// folders. If the folders are equal, the result is an empty string.
+func findDifference(want, got map[string]string) string {
 	for path, text := range want {
 		if got[path] != text {
 			return path
@@ -106,8 +106,8 @@ func difference(want, got map[string]string) string {
 	return ""
 }
 
-// siblings lists the names of the files and folders that are in the same parent folder as dir.
-func siblings(t *testing.T, dir string) []string {
+// listSiblings lists the names of the files and folders that are in the same parent folder as dir.
+func listSiblings(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {
@@ -124,13 +124,13 @@ func siblings(t *testing.T, dir string) []string {
 // files.
 func expectTree(t *testing.T, dir string, count int, trees ...int) {
 	t.Helper()
-	if _, err := treeIn(dir, count, trees...); err != nil {
+	if _, err := findTree(dir, count, trees...); err != nil {
 		t.Error(err)
 	}
-	if n, _ := treeIn(dir, count, trees...); !slices.Contains(trees, n) {
+	if n, _ := findTree(dir, count, trees...); !slices.Contains(trees, n) {
 		t.Errorf("the folder holds tree %d, want one of %v", n, trees)
 	}
-	if names := siblings(t, dir); len(names) > 0 {
+	if names := listSiblings(t, dir); len(names) > 0 {
 		t.Errorf("%v lies next to the folder, want nothing", names)
 	}
 }

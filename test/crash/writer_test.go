@@ -68,7 +68,7 @@ func (o order) run(ctx context.Context) error {
 	}
 	for range max(1, o.Rounds) {
 		for _, n := range o.Trees {
-			if err := o.write(ctx, tree(n, o.Files)); err != nil {
+			if err := o.write(ctx, newTree(n, o.Files)); err != nil {
 				return err
 			}
 			time.Sleep(o.Pause)
@@ -118,9 +118,9 @@ func forbidExchange() error {
 	return nil
 }
 
-// command returns the command of a child process that executes the order. The parameter before is the command line of
-// a program that starts the child process, such as strace.
-func (o order) command(t *testing.T, before ...string) *exec.Cmd {
+// childCommand returns the command of a child process that executes the order. The parameter before is the command line
+// of a program that starts the child process, such as strace.
+func (o order) childCommand(t *testing.T, before ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -137,11 +137,11 @@ func (o order) command(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// outcome executes an order in a child process, and returns the output and the exit code. If the argument as is not
+// execute executes an order in a child process, and returns the output and the exit code. If the argument as is not
 // nil, the process runs as the user in this argument.
-func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
+func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
-	cmd := o.command(t)
+	cmd := o.childCommand(t)
 	if as != nil { // the other user cannot enter the folder of the binary, so run a hard link
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
@@ -157,10 +157,10 @@ func (o order) outcome(t *testing.T, as *syscall.Credential) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// must runs an order in a child process, and checks that the process succeeds and prints nothing.
-func (o order) must(t *testing.T) {
+// mustRun runs an order in a child process, and checks that the process succeeds and prints nothing.
+func (o order) mustRun(t *testing.T) {
 	t.Helper()
-	if out, code := o.outcome(t, nil); code != 0 || out != "" {
+	if out, code := o.execute(t, nil); code != 0 || out != "" {
 		t.Fatalf("writing %v ended with %d: %s", o.Trees, code, out)
 	}
 }

@@ -52,7 +52,7 @@ func TestExportedHasAllQueries(t *testing.T) {
 			}
 		}
 	}
-	for name, b := range shipped(t).grafana {
+	for name, b := range shippedDashboards(t).grafana {
 		for _, p := range b.Panels {
 			for _, q := range p.Targets {
 				want[name] = append(want[name], p.Title+": "+q.Expr)

@@ -20,8 +20,8 @@ type exclusion struct {
 	Reason    string `json:"reason"`
 }
 
-// exclusions reads the exclusions of each rule from grafana/.lint.
-func exclusions(t *testing.T) map[string][]exclusion {
+// readExclusions reads the exclusions of each rule from grafana/.lint.
+func readExclusions(t *testing.T) map[string][]exclusion {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "grafana", ".lint"))
 	if err != nil {
@@ -37,13 +37,13 @@ func exclusions(t *testing.T) map[string][]exclusion {
 }
 
 func TestDashboardsFollowTheRules(t *testing.T) {
-	boards, excluded := shipped(t).grafana, exclusions(t)
+	boards, excluded := shippedDashboards(t).grafana, readExclusions(t)
 	for rule := range excluded {
-		if rules[rule] == nil {
+		if dashboardRules[rule] == nil {
 			t.Errorf("grafana/.lint names the unknown rule %s", rule)
 		}
 	}
-	for rule, check := range rules {
+	for rule, check := range dashboardRules {
 		t.Run(rule, func(t *testing.T) {
 			used := map[exclusion]bool{}
 			for name, b := range boards {
@@ -75,7 +75,7 @@ func (e exclusion) covers(name string, f finding) bool {
 // TestRulesDetectViolations changes a valid dashboard so that the dashboard violates a rule, and checks that the rule
 // reports the violation. The test does this for each rule.
 func TestRulesDetectViolations(t *testing.T) {
-	good := shipped(t).grafana["trainjob"]
+	good := shippedDashboards(t).grafana["trainjob"]
 	for rule, spoil := range map[string]func(b *board){
 		"template-datasource":            func(b *board) { b.Templating.List[0].Type = "query" },
 		"panel-datasource":               func(b *board) { b.Panels[1].Targets[0].Datasource.UID = "prometheus-1" },
@@ -104,10 +104,10 @@ func TestRulesDetectViolations(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			bad := clone(t, good)
 			spoil(&bad)
-			if before := rules[rule]("trainjob", good); len(before) > 0 {
+			if before := dashboardRules[rule]("trainjob", good); len(before) > 0 {
 				t.Fatalf("the valid dashboard breaks the rule: %v", before)
 			}
-			if len(rules[rule]("trainjob", bad)) == 0 {
+			if len(dashboardRules[rule]("trainjob", bad)) == 0 {
 				t.Error("the rule reports nothing")
 			}
 		})

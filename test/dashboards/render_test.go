@@ -12,8 +12,9 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// rendered holds the dashboards as maps, one map for each viewer. The keys of the maps are the names of the dashboards.
-type rendered struct {
+// renderedDashboards holds the dashboards as maps, one map for each viewer. The keys of the maps are the names of the
+// dashboards.
+type renderedDashboards struct {
 	grafana   map[string]board
 	openshift map[string]console
 	perses    map[string]perses
@@ -53,8 +54,8 @@ type variable struct {
 	AllValue   string     `json:"allValue"`
 }
 
-// query returns the variable's query.
-func (v variable) query() string {
+// variableQuery returns the variable's query.
+func (v variable) variableQuery() string {
 	if in, is := v.Query.(map[string]any); is {
 		text, _ := in["query"].(string)
 		return text
@@ -94,8 +95,8 @@ type boardPanel struct {
 	} `json:"fieldConfig"`
 }
 
-// links returns the links of the panel's series. For a table, it returns the links of the rows.
-func (p boardPanel) links() []fieldLink {
+// seriesLinks returns the links of the panel's series. For a table, it returns the links of the rows.
+func (p boardPanel) seriesLinks() []fieldLink {
 	all := p.FieldConfig.Defaults.Links
 	for _, override := range p.FieldConfig.Overrides {
 		for _, property := range override.Properties {
@@ -171,13 +172,13 @@ type persesPanel struct {
 }
 
 // render evaluates the dashboards of a CUE module.
-func render(t *testing.T, module fs.FS) rendered {
+func render(t *testing.T, module fs.FS) renderedDashboards {
 	t.Helper()
 	v := dashboardsOf(t, module)
 	var texts struct{ Grafana, OpenShift map[string]string }
 	read(t, v.LookupPath(cue.ParsePath("grafana")), &texts.Grafana)
 	read(t, v.LookupPath(cue.ParsePath("openshift")), &texts.OpenShift)
-	r := rendered{grafana: map[string]board{}, openshift: map[string]console{}, texts: map[string][]byte{}}
+	r := renderedDashboards{grafana: map[string]board{}, openshift: map[string]console{}, texts: map[string][]byte{}}
 	for name, text := range texts.Grafana {
 		r.texts[name] = []byte(text)
 		r.grafana[name] = parse[board](t, text)
@@ -203,17 +204,17 @@ func dashboardsOf(t *testing.T, module fs.FS) cue.Value {
 	return v
 }
 
-// rendering caches the rendered dashboards of this repository.
-var rendering *rendered
+// renderingCache caches the rendered dashboards of this repository.
+var renderingCache *renderedDashboards
 
-// shipped returns the rendered dashboards of this repository.
-func shipped(t *testing.T) rendered {
+// shippedDashboards returns the rendered dashboards of this repository.
+func shippedDashboards(t *testing.T) renderedDashboards {
 	t.Helper()
-	if rendering == nil {
+	if renderingCache == nil {
 		r := render(t, trainyard.CUE)
-		rendering = &r
+		renderingCache = &r
 	}
-	return *rendering
+	return *renderingCache
 }
 
 func read(t *testing.T, v cue.Value, into any) {

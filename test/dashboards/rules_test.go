@@ -10,12 +10,12 @@ import (
 // finding is a violation of a rule in a panel. If the field panel is empty, the dashboard itself violates the rule.
 type finding struct{ panel, message string }
 
-// rules holds the rules for dashboards, by name. The map contains the rules of Grafana's dashboard-linter, under the
-// linter's names, and additional rules.
-var rules = map[string]func(name string, b board) []finding{
+// dashboardRules holds the rules for dashboards, by name. The map contains the rules of Grafana's dashboard-linter,
+// under the linter's names, and additional rules.
+var dashboardRules = map[string]func(name string, b board) []finding{
 	"template-datasource": func(_ string, b board) []finding {
 		v, found := b.variable("datasource")
-		return findingIf(!found || v.Type != "datasource" || v.query() != "prometheus", "", "want a variable datasource that selects data sources of type prometheus")
+		return findingIf(!found || v.Type != "datasource" || v.variableQuery() != "prometheus", "", "want a variable datasource that selects data sources of type prometheus")
 	},
 	"panel-datasource": eachPanel(func(_ board, p boardPanel) string {
 		sources := []datasource{p.Datasource}
@@ -34,13 +34,13 @@ var rules = map[string]func(name string, b board) []finding{
 	"template-all": eachVariable(func(b board, v variable) string {
 		several := v.IncludeAll && v.Multi && v.AllValue == ".+"
 		one := !v.IncludeAll && !v.Multi
-		if used := "=~\"$" + v.Name + `"`; several && strings.Contains(b.queries(), "=\"$"+v.Name+`"`) || one && strings.Contains(b.queries(), used) {
+		if used := "=~\"$" + v.Name + `"`; several && strings.Contains(b.listQueries(), "=\"$"+v.Name+`"`) || one && strings.Contains(b.listQueries(), used) {
 			return "want =~ for variables with several values, and = for variables with one value"
 		}
 		return messageUnless(several || one, "want a variable with a single value, or with several values and .+ as the value for all")
 	}),
 	"template-used": eachVariable(func(b board, v variable) string {
-		return messageUnless(strings.Contains(b.queries(), "$"+v.Name), "no query uses the variable")
+		return messageUnless(strings.Contains(b.listQueries(), "$"+v.Name), "no query uses the variable")
 	}),
 	"template-prefix": eachVariable(func(b board, v variable) string {
 		for _, other := range b.Templating.List {
@@ -117,7 +117,7 @@ var rules = map[string]func(name string, b board) []finding{
 		kept := len(b.Links) == 1 && b.Links[0].Type == "dashboards" && b.Links[0].IncludeVars && b.Links[0].KeepTime
 		found := findingIf(!kept, "", "want a link to the other dashboards that keeps variables and time range")
 		for _, p := range b.Panels {
-			for _, link := range p.links() {
+			for _, link := range p.seriesLinks() {
 				for _, want := range []string{"/d/ty-", "${datasource:queryparam}", "${__url_time_range}", "var-namespace=${"} {
 					found = append(found, findingIf(!strings.Contains(link.URL, want), p.Title, "want "+want+" in "+link.URL)...)
 				}
@@ -200,11 +200,11 @@ func (b board) variable(name string) (variable, bool) {
 	return b.Templating.List[i], true
 }
 
-// queries returns the queries of all panels and variables.
-func (b board) queries() string {
+// listQueries returns the queries of all panels and variables.
+func (b board) listQueries() string {
 	var all []string
 	for _, v := range b.Templating.List {
-		all = append(all, v.query())
+		all = append(all, v.variableQuery())
 	}
 	for _, p := range b.Panels {
 		for _, t := range p.Targets {

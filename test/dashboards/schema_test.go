@@ -33,7 +33,7 @@ func TestDashboardsMatchGrafanaTypes(t *testing.T) {
 		t.Skip("the TypeScript compiler takes seconds")
 	}
 	boards := map[string]json.RawMessage{}
-	for name, text := range shipped(t).texts {
+	for name, text := range shippedDashboards(t).texts {
 		boards[name] = text
 	}
 	if errors := checkTypes(t, boards); errors != "" {
@@ -45,11 +45,11 @@ func TestDashboardsMatchGrafanaTypes(t *testing.T) {
 		"invalid panel option":            {`"mode": "multi"`, `"mode": "all"`},
 		"wrong type of a custom field":    {`"showPoints": "auto"`, `"showPoints": false`},
 	} {
-		boards[name] = []byte(strings.Replace(string(shipped(t).texts["trainjob"]), change[0], change[1], 1))
+		boards[name] = []byte(strings.Replace(string(shippedDashboards(t).texts["trainjob"]), change[0], change[1], 1))
 	}
 	errors := checkTypes(t, boards)
 	for name := range boards {
-		_, valid := shipped(t).texts[name]
+		_, valid := shippedDashboards(t).texts[name]
 		if found := strings.Contains("\n"+errors, "\n"+name+":"); found == valid {
 			t.Errorf("%s: errors found: %t, output:\n%s", name, found, errors)
 		}

@@ -58,7 +58,7 @@ var consoleTypes = []string{"gauge", "grafana-piechart-panel", "graph", "singles
 // TestConsoleMatchesGrafana checks that the OpenShift console runs the same queries as Grafana, except for the
 // queries of unsupported panels.
 func TestConsoleMatchesGrafana(t *testing.T) {
-	r, skip := shipped(t), unsupportedKinds(t, "openshift-console")
+	r, skip := shippedDashboards(t), unsupportedKinds(t, "openshift-console")
 	for name, c := range r.openshift {
 		var got []string
 		for _, row := range c.Rows {
@@ -73,7 +73,7 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 			}
 		}
 		for _, v := range c.Templating.List {
-			if v.Type != "query" || v.Hide != 0 || v.Multi || !labelValues.MatchString(v.query()) {
+			if v.Type != "query" || v.Hide != 0 || v.Multi || !labelValues.MatchString(v.variableQuery()) {
 				t.Errorf("%s: the console does not support the variable $%s: %+v", name, v.Name, v)
 			}
 		}
@@ -87,8 +87,8 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 // after the comma.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
-// braces matches the beginning of a variable in braces. The console does not replace variables in braces.
-var braces = regexp.MustCompile(`\$\{`)
+// openBrace matches the beginning of a variable in braces. The console does not replace variables in braces.
+var openBrace = regexp.MustCompile(`\$\{`)
 
 func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 	t.Helper()
@@ -103,7 +103,7 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 		t.Errorf("%s: %s: the table has no label columns", name, p.Title)
 	}
 	for _, q := range p.Targets {
-		if braces.MatchString(q.Expr) {
+		if openBrace.MatchString(q.Expr) {
 			t.Errorf("%s: %s: %s has a variable in braces", name, p.Title, q.Expr)
 		}
 	}
@@ -115,7 +115,7 @@ var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarCha
 // TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for the queries of unsupported
 // panels. It also checks that each panel has one position.
 func TestPersesMatchesGrafana(t *testing.T) {
-	r, skip := shipped(t), unsupportedKinds(t, "perses")
+	r, skip := shippedDashboards(t), unsupportedKinds(t, "perses")
 	for name, d := range r.perses {
 		var got []string
 		placed := map[string]bool{}
@@ -161,7 +161,7 @@ func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	}
 	for delivery, features := range unsupported {
 		for kind := range features.Kinds {
-			if !strings.Contains(string(shipped(t).texts["queueing"]), `"type": "`+kind+`"`) {
+			if !strings.Contains(string(shippedDashboards(t).texts["queueing"]), `"type": "`+kind+`"`) {
 				t.Errorf("%s leaves out panels of type %s, which no dashboard uses: remove this type", delivery, kind)
 			}
 		}
@@ -189,7 +189,7 @@ var tableRow = regexp.MustCompile("(?m)^\\| `[a-z-]+` \\| [a-z ]+ \\| [^|]* \\|$
 
 // TestDashboardsAreSmall checks that each dashboard fits into a ConfigMap, which holds at most 1 MiB.
 func TestDashboardsAreSmall(t *testing.T) {
-	for name, text := range shipped(t).texts {
+	for name, text := range shippedDashboards(t).texts {
 		if len(text) < 1<<10 || len(text) > 1<<20 {
 			t.Errorf("%s has %d bytes, want 1 KiB to 1 MiB", name, len(text))
 		}

@@ -39,7 +39,7 @@ func TestDocumentedCommandsWork(t *testing.T) {
 			}
 			reader := reader{doctest.NewReader(t, folder)}
 			if strings.Contains(string(text), "$ kubectl ") {
-				reader.cluster(t)
+				reader.useCluster(t)
 			}
 			for _, tool := range []string{"cue", "kustomize"} {
 				if strings.Contains(string(text), "$ "+tool+" ") {
@@ -47,7 +47,7 @@ func TestDocumentedCommandsWork(t *testing.T) {
 				}
 			}
 			if strings.Contains(string(text), "$ helm ") {
-				reader.helm(t)
+				reader.useHelm(t)
 			}
 			for _, s := range steps {
 				reader.Follow(t, s)
@@ -59,9 +59,9 @@ func TestDocumentedCommandsWork(t *testing.T) {
 // reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// cluster gives the reader kubectl and a cluster. After the last step of a Markdown file, the method cluster deletes
+// useCluster gives the reader kubectl and a cluster. After the last step of a Markdown file, useCluster deletes
 // the TrainJobs and runtimes, because all Markdown files share the cluster.
-func (r reader) cluster(t *testing.T) {
+func (r reader) useCluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)
 	r.Environment = []string{"KUBECONFIG=" + cp.Kubeconfig(), "PATH=" + filepath.Dir(cp.Tool("kubectl")) + ":" + os.Getenv("PATH")}
@@ -70,8 +70,8 @@ func (r reader) cluster(t *testing.T) {
 	})
 }
 
-// helm gives the reader Helm 4 under the name helm.
-func (r reader) helm(t *testing.T) {
+// useHelm gives the reader Helm 4 under the name helm.
+func (r reader) useHelm(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
 	if err := os.Symlink(repo.Tool(t, "helm-4"), filepath.Join(bin, "helm")); err != nil {

@@ -28,41 +28,41 @@ func inventoryPage(g grafanadata.Grafana) string {
 	row("---", "---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Alerts) {
 		a := g.Alerts[name]
-		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, cell(a.Summary), strings.Join(a.InhibitedBy, ", "), yes(a.Controller))
+		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, escapeCell(a.Summary), strings.Join(a.InhibitedBy, ", "), yesCell(a.Controller))
 	}
 	b.WriteString("\n## Recording rules\n\n")
 	row("rule", "group", "labels", "unit", "meaning", "needs the controller")
 	row("---", "---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Records) {
 		r := g.Records[name]
-		row("`"+name+"`", strings.TrimPrefix(r.Group, "trainyard."), strings.Join(r.Labels, ", "), r.Unit, cell(r.Description), yes(r.Controller))
+		row("`"+name+"`", strings.TrimPrefix(r.Group, "trainyard."), strings.Join(r.Labels, ", "), r.Unit, escapeCell(r.Description), yesCell(r.Controller))
 	}
 	b.WriteString("\n## Metrics of trainyard\n\nThe table includes metrics that training programs can emit, because recording rules query them.\n\n")
 	row("metric", "type", "labels", "maximum number of series", "meaning")
 	row("---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Metrics) {
 		m := g.Metrics[name]
-		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.MaxSeries), cell(m.Help))
+		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.MaxSeries), escapeCell(m.Help))
 	}
 	b.WriteString("\n| label | values | meaning |\n|---|---|---|\n")
 	for _, name := range grafanadata.Sorted(g.Labels) {
 		l := g.Labels[name]
-		row("`"+name+"`", strings.Join(l.Values, ", "), cell(l.Description))
+		row("`"+name+"`", strings.Join(l.Values, ", "), escapeCell(l.Description))
 	}
 	b.WriteString("\n## Metrics of other programs\n\n")
 	for _, name := range grafanadata.Sorted(g.Sources) {
 		s := g.Sources[name]
 		fmt.Fprintf(&b, "**%s**, version %s or later: %s.", name, s.Since, s.Description)
 		if s.Requires != "" {
-			fmt.Fprintf(&b, " Requires %s.", cell(s.Requires))
+			fmt.Fprintf(&b, " Requires %s.", escapeCell(s.Requires))
 		}
 		fmt.Fprintf(&b, " `%s`\n\n", strings.Join(grafanadata.Sorted(s.Metrics), "`, `"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// yes returns a cell that is empty unless a property holds.
-func yes(holds bool) string {
+// yesCell returns a cell that is empty unless a property holds.
+func yesCell(holds bool) string {
 	if holds {
 		return "yes"
 	}

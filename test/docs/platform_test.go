@@ -41,7 +41,7 @@ func expectPage(t *testing.T, page, source, want string) {
 	}
 }
 
-// cell escapes characters that Markdown tables or HTML would interpret.
-func cell(text string) string {
+// escapeCell escapes characters that Markdown tables or HTML would interpret.
+func escapeCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
 }

@@ -35,9 +35,9 @@ func Parse(t testing.TB, text string) []Step {
 		case m != nil && m[1] == "":
 			t.Fatal("a fence has no language")
 		case m != nil:
-			p.open(m[1], m[2])
+			p.beginFence(m[1], m[2])
 		default:
-			p.read(line)
+			p.readLine(line)
 		}
 	}
 	return p.steps
@@ -49,8 +49,8 @@ type parser struct {
 	steps      []Step
 }
 
-// open begins a fence.
-func (p *parser) open(kind, file string) {
+// beginFence begins a fence.
+func (p *parser) beginFence(kind, file string) {
 	p.kind, p.file = kind, file
 	switch {
 	case file != "":
@@ -60,8 +60,8 @@ func (p *parser) open(kind, file string) {
 	}
 }
 
-// read processes a line that neither begins nor ends a fence.
-func (p *parser) read(line string) {
+// readLine processes a line that neither begins nor ends a fence.
+func (p *parser) readLine(line string) {
 	switch {
 	case p.file != "", p.kind == "console" && !strings.HasPrefix(line, "$ "):
 		last := &p.steps[len(p.steps)-1]

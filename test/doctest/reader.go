@@ -50,7 +50,7 @@ func (r Reader) Follow(t testing.TB, s Step) {
 	}
 	defer r.reuseProgram(t, s.Command)()
 	out := r.Run(t, s.Command)
-	if len(s.Lines) > 0 && !matches(s.Lines, strings.Split(strings.TrimSuffix(out, "\n"), "\n")) {
+	if len(s.Lines) > 0 && !matchLines(s.Lines, strings.Split(strings.TrimSuffix(out, "\n"), "\n")) {
 		t.Errorf("$ %s\nprints:\n%s\nwant, as documented:\n%s", s.Command, out, strings.Join(s.Lines, "\n"))
 	}
 }
@@ -109,18 +109,18 @@ func (r Reader) Run(t testing.TB, command string) string {
 // Private replaces /tmp in a text with the reader's own folder, so that readers do not disturb each other.
 func (r Reader) Private(text string) string { return strings.ReplaceAll(text, "/tmp", r.tmp) }
 
-// matches reports whether lines match a pattern, in which "..." matches any number of lines.
-func matches(pattern, lines []string) bool {
+// matchLines reports whether lines match a pattern, in which "..." matches any number of lines.
+func matchLines(pattern, lines []string) bool {
 	if len(pattern) == 0 {
 		return len(lines) == 0
 	}
 	if strings.TrimSpace(pattern[0]) == "..." {
 		for skip := 0; skip <= len(lines); skip++ {
-			if matches(pattern[1:], lines[skip:]) {
+			if matchLines(pattern[1:], lines[skip:]) {
 				return true
 			}
 		}
 		return false
 	}
-	return len(lines) > 0 && strings.TrimRight(lines[0], " ") == strings.TrimRight(pattern[0], " ") && matches(pattern[1:], lines[1:])
+	return len(lines) > 0 && strings.TrimRight(lines[0], " ") == strings.TrimRight(pattern[0], " ") && matchLines(pattern[1:], lines[1:])
 }

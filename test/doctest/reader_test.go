@@ -22,7 +22,7 @@ func TestMatches(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := matches(strings.Split(tc.pattern, "\n"), strings.Split(tc.lines, "\n")); got != tc.want {
+			if got := matchLines(strings.Split(tc.pattern, "\n"), strings.Split(tc.lines, "\n")); got != tc.want {
 				t.Errorf("matches() = %v, want %v", got, tc.want)
 			}
 		})

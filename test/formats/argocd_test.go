@@ -28,21 +28,21 @@ type kind struct{ Group, Kind string }
 // TestProjectsAllowTheirObjects checks that the AppProject of a platform allows every object of the platform. Argo CD
 // silently ignores objects that an AppProject forbids.
 func TestProjectsAllowTheirObjects(t *testing.T) {
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			if bundle.Delivery.ArgoCD == nil {
 				continue
 			}
 			t.Run(filepath.Join(name, environment), func(t *testing.T) {
 				dir := repo.Path(t, "bundles", "rendered", name, "argocd", environment, "argocd")
-				expectAllowed(t, projectIn(t, dir, bundle), bundle)
+				expectAllowed(t, readProject(t, dir, bundle), bundle)
 			})
 		}
 	}
 }
 
-// projectIn reads the AppProject of the platform.
-func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
+// readProject reads the AppProject of the platform.
+func readProject(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	t.Helper()
 	name := bundle.Platform
 	if bundle.Environment != "" {
@@ -58,10 +58,10 @@ func projectIn(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	return p
 }
 
-// permits reports whether an AppProject permits a namespace. A destination that begins with an exclamation mark forbids
-// the namespaces that match the text after the mark. Source: the section "Negating destinations" of the page "Projects"
-// in the documentation of Argo CD.
-func (p project) permits(t *testing.T, namespace string) bool {
+// permitsNamespace reports whether an AppProject permits a namespace. A destination that begins with an exclamation
+// mark forbids the namespaces that match the text after the mark. Source: the section "Negating destinations" of the
+// page "Projects" in the documentation of Argo CD.
+func (p project) permitsNamespace(t *testing.T, namespace string) bool {
 	t.Helper()
 	permitted := false
 	for _, destination := range p.Spec.Destinations {
@@ -87,13 +87,13 @@ func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 		forbidden = []string{"kube-system", "openshift-gitops", "openshift", "openshift-config", "openshift-ingress", "openshift-console", "openshift-cluster-version"}
 	}
 	for _, namespace := range forbidden {
-		if p.permits(t, namespace) {
+		if p.permitsNamespace(t, namespace) {
 			t.Errorf("the AppProject allows the namespace %s", namespace)
 		}
 	}
 	for o := range bundle.Objects.All() {
 		id := o.ID()
-		if id.Namespace != "" && !p.permits(t, id.Namespace) {
+		if id.Namespace != "" && !p.permitsNamespace(t, id.Namespace) {
 			t.Errorf("the AppProject forbids the namespace of %s", id)
 		}
 		allowed, others := p.Spec.ClusterResourceWhitelist, p.Spec.NamespaceResourceWhitelist

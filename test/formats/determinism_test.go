@@ -26,7 +26,7 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 		"at home":     {"TZ=UTC", "LANG=C", "GOMAXPROCS=1", "UMASK=022", "TMPDIR=" + t.TempDir(), "HOME=" + t.TempDir()},
 		"far from it": {"TZ=Pacific/Kiritimati", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "GOMAXPROCS=8", "UMASK=077", "TMPDIR=" + t.TempDir(), "HOME=/nonexistent"},
 	}
-	for name, file := range examples(t) {
+	for name, file := range findExamples(t) {
 		for _, format := range bundles.Formats() {
 			_, binary := format.(bundles.Binary)
 			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil && !binary {
@@ -41,7 +41,7 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 					dir := filepath.Join(t.TempDir(), where)
 					cmd := exec.Command("sh", "-c", `umask "$UMASK"; exec "$@"`, "sh", program, "generate", "-f", repo.Path(t, file), "--format", format.Name(), "-o", dir)
 					cmd.Env = append(os.Environ(), environment...)
-					run(t, cmd)
+					commandOutput(t, cmd)
 					written := readFolder(t, dir)
 					if want == nil {
 						want = written
@@ -58,7 +58,7 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 // TestOrderAndSyntaxDoNotMatter checks that the output is the same if the keys of a document are in a different
 // order, or if the document is written in JSON or CUE.
 func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
-	for name, file := range examples(t) {
+	for name, file := range findExamples(t) {
 		document := read(t, file)
 		asJSON, err := yaml.YAMLToJSON(document.Text)
 		if err != nil {
@@ -69,12 +69,12 @@ func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 			"CUE":  {Name: "platform.cue", Text: asJSON},
 		}
 		for seed := range uint64(5) {
-			others[fmt.Sprintf("YAML shuffled with seed %d", seed)] = generator.Input{Name: "platform.yaml", Text: shuffled(t, document.Text, seed)}
+			others[fmt.Sprintf("YAML shuffled with seed %d", seed)] = generator.Input{Name: "platform.yaml", Text: shuffleKeys(t, document.Text, seed)}
 		}
-		want := streams(t, document)
+		want := yamlStreams(t, document)
 		for what, other := range others {
 			t.Run(name+"/"+what, func(t *testing.T) {
-				if diff := cmp.Diff(want, streams(t, other)); diff != "" {
+				if diff := cmp.Diff(want, yamlStreams(t, other)); diff != "" {
 					t.Errorf("-as it is +as %s:\n%s", what, diff)
 				}
 			})
@@ -82,12 +82,12 @@ func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	}
 }
 
-// streams returns the objects of each environment as one YAML stream.
-func streams(t *testing.T, document generator.Input) map[string]string {
+// yamlStreams returns the objects of each environment as one YAML stream.
+func yamlStreams(t *testing.T, document generator.Input) map[string]string {
 	t.Helper()
 	plain, _ := bundles.Named("plain")
 	written := map[string]string{}
-	for environment, bundle := range generate(t, document) {
+	for environment, bundle := range generateBundles(t, document) {
 		var b strings.Builder
 		if err := plain.(bundles.Streamer).Stream(t.Context(), &b, bundle.Objects); err != nil {
 			t.Fatal(err)
@@ -97,8 +97,8 @@ func streams(t *testing.T, document generator.Input) map[string]string {
 	return written
 }
 
-// shuffled returns a YAML document in which the keys of every mapping are in a different order.
-func shuffled(t *testing.T, text []byte, seed uint64) []byte {
+// shuffleKeys returns a YAML document in which the keys of every mapping are in a different order.
+func shuffleKeys(t *testing.T, text []byte, seed uint64) []byte {
 	t.Helper()
 	var root goyaml.Node
 	if err := goyaml.Unmarshal(text, &root); err != nil {

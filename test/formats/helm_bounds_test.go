@@ -37,17 +37,17 @@ func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schema := compiled(t, text)
-		for _, key := range keysOf(bundle, ".numProcPerNode") {
+		schema := compileSchema(t, text)
+		for _, key := range parameterKeys(bundle, ".numProcPerNode") {
 			for _, number := range []int{1, 2, 4, 8, 9, 16, 17, 64, 65, 128, 129, 256, 257, 1024} {
-				values := defaults(t, dir)
+				values := chartDefaults(t, dir)
 				steps := strings.Split(strings.TrimPrefix(key, "spec."), ".")
 				if fmt.Sprint(valueAt(values, steps)) == fmt.Sprint(number) {
 					continue // the document may omit this value, because it is the default
 				}
 				setValue(values, steps, number)
 				want := keepsBounds(t, file, bundle, map[string]any{key: number})
-				if got := schema.Validate(decoded(t, values)) == nil; got != want {
+				if got := schema.Validate(toDecoded(t, values)) == nil; got != want {
 					t.Errorf("%s: %d: the chart admits it: %v; the document admits it: %v", key, number, got, want)
 				}
 				if !want {
@@ -68,8 +68,8 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// amounts lists test cases. A test case sets all quotas of tenants, all requests of runtimes, or both.
-var amounts = []map[string]any{
+// amountCases lists test cases. A test case sets all quotas of tenants, all requests of runtimes, or both.
+var amountCases = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
 	{"quota.memory": "1Mi"}, {"quota.memory": "274G"}, {"quota.memory": "275G"}, {"quota.memory": "256Gi"}, {"quota.memory": "1P"},
@@ -81,18 +81,18 @@ var amounts = []map[string]any{
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
-		for _, amount := range amounts {
+		for _, amount := range amountCases {
 			values := map[string]any{}
 			for end, value := range amount {
-				for _, key := range keysOf(bundle, "."+end) {
+				for _, key := range parameterKeys(bundle, "."+end) {
 					values[key] = value
 				}
 			}
-			if len(keysOf(bundle, ".quota.cpu")) == 0 {
+			if len(parameterKeys(bundle, ".quota.cpu")) == 0 {
 				continue
 			}
 			want := keepsBounds(t, file, bundle, values)
-			out, err := exec.Command(repo.Tool(t, "helm-4"), "template", "release", dir, "-f", valuesOf(t, values)).CombinedOutput()
+			out, err := exec.Command(repo.Tool(t, "helm-4"), "template", "release", dir, "-f", writeValues(t, values)).CombinedOutput()
 			if (err == nil) != want || err != nil && !strings.Contains(string(out), "is too small for") {
 				t.Errorf("%v: the document is valid: %v; the chart reports %v:\n%.600s", amount, want, err, out)
 			}
@@ -108,9 +108,9 @@ func TestAmountsFitTogether(t *testing.T) {
 // result is empty.
 func TestChartsWithoutObjectsRender(t *testing.T) {
 	text := "{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: a}, spec: {runtimes: {mpi: {from: openmpi-cpu, image: a, scope: namespace}}}}"
-	dir := charted(t, text)
+	dir := writeChart(t, text)
 	for _, helm := range helmVersions {
-		if got := objects(t, helmTemplate(t, helm, dir)); len(got) > 0 {
+		if got := objectsByName(t, helmTemplate(t, helm, dir)); len(got) > 0 {
 			t.Errorf("%s: the chart renders %v", helm, slices.Sorted(maps.Keys(got)))
 		}
 	}
@@ -134,7 +134,7 @@ func TestLargeChartsAreRead(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&text, "    team-with-a-name-%d: {runtimes: [%s], quota: {cpu: 100, memory: 1Ti}}\n", i, strings.Join(names, ", "))
 	}
-	dir := charted(t, text.String())
+	dir := writeChart(t, text.String())
 	info, err := os.Stat(filepath.Join(dir, "templates/bounds.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -148,13 +148,13 @@ func TestLargeChartsAreRead(t *testing.T) {
 	}
 }
 
-// charted writes the chart of a document to a folder, and returns the path of the folder.
-func charted(t *testing.T, text string) string {
+// writeChart writes the chart of a document to a folder, and returns the path of the folder.
+func writeChart(t *testing.T, text string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")
 	format, _ := bundles.Named("helm")
-	for _, bundle := range generate(t, generator.Input{Name: "a.yaml", Text: []byte(text)}) {
-		if _, err := rendered(t, format, bundle).WriteDir(dir, false); err != nil {
+	for _, bundle := range generateBundles(t, generator.Input{Name: "a.yaml", Text: []byte(text)}) {
+		if _, err := renderBundle(t, format, bundle).WriteDir(dir, false); err != nil {
 			t.Fatal(err)
 		}
 	}

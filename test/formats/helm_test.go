@@ -30,11 +30,11 @@ var helmVersions = []string{"helm-3", "helm-4"}
 func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bundles.Bundle)) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			t.Run(path.Join(name, environment), func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "chart")
-				if _, err := rendered(t, format, bundle).WriteDir(dir, false); err != nil {
+				if _, err := renderBundle(t, format, bundle).WriteDir(dir, false); err != nil {
 					t.Fatal(err)
 				}
 				test(t, file, dir, bundle)
@@ -43,8 +43,8 @@ func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bu
 	}
 }
 
-// valuesOf writes the values of parameters to a values file for Helm, and returns the path of the file.
-func valuesOf(t *testing.T, values map[string]any) string {
+// writeValues writes the values of parameters to a values file for Helm, and returns the path of the file.
+func writeValues(t *testing.T, values map[string]any) string {
 	t.Helper()
 	root := map[string]any{}
 	for key, value := range values {
@@ -83,7 +83,7 @@ func setValue(at map[string]any, steps []string, value any) {
 func TestChartsAreClean(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, _ bundles.Bundle) {
 		for _, helm := range helmVersions {
-			output := string(run(t, exec.Command(repo.Tool(t, helm), "lint", "--strict", dir)))
+			output := string(commandOutput(t, exec.Command(repo.Tool(t, helm), "lint", "--strict", dir)))
 			if strings.Contains(output, "[WARNING]") || !strings.Contains(output, "0 chart(s) failed") {
 				t.Errorf("%s:\n%s", helm, output)
 			}
@@ -95,18 +95,18 @@ func TestChartsAreClean(t *testing.T) {
 // The chart must render the same objects as the changed document.
 func TestValuesEqualTheDocument(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
-		values := changed(t, bundle)
-		other := generate(t, read(t, file), overlay(t, bundle, values))[path.Join(".", bundle.Environment)]
+		values := changeParameters(t, bundle)
+		other := generateBundles(t, read(t, file), newOverlay(t, bundle, values))[path.Join(".", bundle.Environment)]
 		want := map[string]string{}
 		for o := range other.Objects.All() {
 			text, err := o.MarshalJSON()
 			if err != nil {
 				t.Fatal(err)
 			}
-			want[o.ID().String()] = canonical(t, text)
+			want[o.ID().String()] = canonicalJSON(t, text)
 		}
 		for _, helm := range helmVersions {
-			if diff := cmp.Diff(want, objects(t, helmTemplate(t, helm, dir, "-f", valuesOf(t, values)))); diff != "" {
+			if diff := cmp.Diff(want, objectsByName(t, helmTemplate(t, helm, dir, "-f", writeValues(t, values)))); diff != "" {
 				t.Errorf("%s: -of the document +of the chart:\n%.4000s", helm, diff)
 			}
 		}
@@ -128,14 +128,14 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schema := compiled(t, text)
+		schema := compileSchema(t, text)
 		admitted, refused := 0, 0
 		for _, value := range unusualValues {
 			refusedKeys := refusedParameters(t, file, bundle, value)
-			for _, key := range keysOf(bundle, "") {
-				values := defaults(t, dir)
+			for _, key := range parameterKeys(bundle, "") {
+				values := chartDefaults(t, dir)
 				setValue(values, strings.Split(strings.TrimPrefix(key, "spec."), "."), value)
-				invalid := schema.Validate(decoded(t, values))
+				invalid := schema.Validate(toDecoded(t, values))
 				if (invalid == nil) == refusedKeys[key] {
 					t.Errorf("%s: %v: the document refuses it: %v; the chart reports %v", key, value, refusedKeys[key], invalid)
 				}
@@ -158,17 +158,17 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
-	for _, key := range keysOf(bundle, "") {
+	for _, key := range parameterKeys(bundle, "") {
 		values[key] = value
 	}
-	refused := refusedBy(t, file, bundle, values)
+	refused := listRefused(t, file, bundle, values)
 	maps.DeleteFunc(values, func(key string, _ any) bool { return refused[key] })
-	maps.Copy(refused, refusedBy(t, file, bundle, values))
+	maps.Copy(refused, listRefused(t, file, bundle, values))
 	return refused
 }
 
-// refusedBy sets the given values in a document, and returns the parameters whose values the document refuses.
-func refusedBy(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
+// listRefused sets the given values in a document, and returns the parameters whose values the document refuses.
+func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}
 	for _, p := range problemsWith(t, file, bundle, values) {
@@ -185,7 +185,7 @@ func refusedBy(t *testing.T, file string, bundle bundles.Bundle, values map[stri
 // problemsWith sets parameters of a document to the given values, and returns the problems of this document.
 func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
 	t.Helper()
-	request := generator.Request{Layers: []generator.Input{read(t, file), overlay(t, bundle, values)}}
+	request := generator.Request{Layers: []generator.Input{read(t, file), newOverlay(t, bundle, values)}}
 	if bundle.Environment != "" {
 		request.Environments = []string{bundle.Environment}
 	}
@@ -197,8 +197,8 @@ func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[s
 	return problems
 }
 
-// defaults returns the default values of a chart.
-func defaults(t *testing.T, dir string) map[string]any {
+// chartDefaults returns the default values of a chart.
+func chartDefaults(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "values.yaml"))
 	if err != nil {
@@ -220,11 +220,11 @@ var standardValues = map[string]struct {
 }{
 	"a mirror has all images": {
 		values: map[string]any{"imageRegistry": "mirror.example:5000/quay/"},
-		change: func(_ string, o map[string]any) { mirrored(o, "mirror.example:5000/quay/") },
+		change: func(_ string, o map[string]any) { useMirror(o, "mirror.example:5000/quay/") },
 	},
 	"a parent chart sets the mirror": {
 		values: map[string]any{"global": map[string]any{"imageRegistry": "mirror.example", "storageClass": "fast"}},
-		change: func(_ string, o map[string]any) { mirrored(o, "mirror.example/") },
+		change: func(_ string, o map[string]any) { useMirror(o, "mirror.example/") },
 	},
 	"all objects get labels and annotations": {
 		values: map[string]any{"commonLabels": map[string]any{"acme.example/cost": "42"}, "commonAnnotations": map[string]any{"acme.example/owner": "{{ hpc }} \"team\""}},
@@ -251,16 +251,16 @@ var standardValues = map[string]struct {
 	},
 }
 
-// mirrored replaces the registry of all images in an object with a mirror.
-func mirrored(o map[string]any, mirror string) {
+// useMirror replaces the registry of all images in an object with a mirror.
+func useMirror(o map[string]any, mirror string) {
 	for key, value := range o {
 		switch value := value.(type) {
 		case map[string]any:
-			mirrored(value, mirror)
+			useMirror(value, mirror)
 		case []any:
 			for _, item := range value {
 				if below, is := item.(map[string]any); is {
-					mirrored(below, mirror)
+					useMirror(below, mirror)
 				}
 			}
 		case string:
@@ -274,21 +274,21 @@ func mirrored(o map[string]any, mirror string) {
 
 func TestChartsHaveStandardValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chart")
-	acme(t, dir)
+	writeAcmeChart(t, dir)
 	for name, test := range standardValues {
 		for _, helm := range helmVersions {
 			t.Run(name+" with "+helm, func(t *testing.T) {
 				want := map[string]string{}
-				for id, text := range objects(t, helmTemplate(t, helm, dir)) {
+				for id, text := range objectsByName(t, helmTemplate(t, helm, dir)) {
 					var o map[string]any
 					if err := json.Unmarshal([]byte(text), &o); err != nil {
 						t.Fatal(err)
 					}
 					if test.change(id, o); len(o) > 0 {
-						want[id] = canonical(t, []byte(asJSON(t, o)))
+						want[id] = canonicalJSON(t, []byte(asJSON(t, o)))
 					}
 				}
-				got := objects(t, helmTemplate(t, helm, dir, "-f", valuesFile(t, test.values)))
+				got := objectsByName(t, helmTemplate(t, helm, dir, "-f", valuesFile(t, test.values)))
 				for _, id := range test.more {
 					if got[id] == "" {
 						t.Errorf("no %s", id)
@@ -303,12 +303,12 @@ func TestChartsHaveStandardValues(t *testing.T) {
 	}
 }
 
-// acme writes the chart of the example acme, for the environment prod, to a folder.
-func acme(t *testing.T, dir string) {
+// writeAcmeChart writes the chart of the example acme, for the environment prod, to a folder.
+func writeAcmeChart(t *testing.T, dir string) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
-	bundle := generate(t, read(t, "examples/acme/platform.yaml"))["prod"]
-	if _, err := rendered(t, format, bundle).WriteDir(dir, false); err != nil {
+	bundle := generateBundles(t, read(t, "examples/acme/platform.yaml"))["prod"]
+	if _, err := renderBundle(t, format, bundle).WriteDir(dir, false); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -341,7 +341,7 @@ var wrongValues = map[string]struct{ set, message string }{
 
 func TestChartsRefuseWrongValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chart")
-	acme(t, dir)
+	writeAcmeChart(t, dir)
 	for name, test := range wrongValues {
 		for _, helm := range helmVersions {
 			out, err := exec.Command(repo.Tool(t, helm), "template", "release", dir, "--set", test.set).CombinedOutput()
@@ -356,17 +356,17 @@ func TestChartsRefuseWrongValues(t *testing.T) {
 // able to enable and disable the chart and to set its values.
 func TestChartsAreDependencies(t *testing.T) {
 	above := t.TempDir()
-	acme(t, filepath.Join(above, "charts", "acme-prod"))
+	writeAcmeChart(t, filepath.Join(above, "charts", "acme-prod"))
 	text := "apiVersion: v2\nname: above\nversion: 1.0.0\ndependencies:\n- {name: acme-prod, version: 0.1.0, alias: training, condition: training.enabled}\n"
 	if err := os.WriteFile(filepath.Join(above, "Chart.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, helm := range helmVersions {
-		on := objects(t, helmTemplate(t, helm, above, "--set", "training.enabled=true,training.runtimes.mpi-deepspeed.image=quay.io/acme/other:2,global.imageRegistry=mirror.example"))
+		on := objectsByName(t, helmTemplate(t, helm, above, "--set", "training.enabled=true,training.runtimes.mpi-deepspeed.image=quay.io/acme/other:2,global.imageRegistry=mirror.example"))
 		if !strings.Contains(on["ClusterTrainingRuntime mpi-deepspeed"], `"mirror.example/acme/other:2"`) {
 			t.Errorf("%s: the dependency does not have its image: %s", helm, slices.Sorted(maps.Keys(on)))
 		}
-		if off := objects(t, helmTemplate(t, helm, above, "--set", "training.enabled=false")); len(off) > 0 {
+		if off := objectsByName(t, helmTemplate(t, helm, above, "--set", "training.enabled=false")); len(off) > 0 {
 			t.Errorf("%s: disabled, the chart renders %s", helm, slices.Sorted(maps.Keys(off)))
 		}
 	}

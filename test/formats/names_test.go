@@ -33,9 +33,9 @@ spec:
 func TestNamesForArgoCDAreOfOneEnvironment(t *testing.T) {
 	format, _ := bundles.Named("argocd")
 	from := map[string]string{}
-	environments := generate(t, generator.Input{Name: "similarNames.yaml", Text: []byte(similarNames)})
+	environments := generateBundles(t, generator.Input{Name: "similarNames.yaml", Text: []byte(similarNames)})
 	for _, environment := range slices.Sorted(maps.Keys(environments)) {
-		for _, f := range rendered(t, format, environments[environment]).Files() {
+		for _, f := range renderBundle(t, format, environments[environment]).Files() {
 			if !strings.HasPrefix(f.Path, "argocd/") || path.Base(f.Path) == "argocd-cm.yaml" {
 				continue
 			}

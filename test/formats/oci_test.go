@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// imageOf reads the only artifact of an OCI image layout, and validates it with go-containerregistry.
-func imageOf(t *testing.T, dir string) v1.Image {
+// readImage reads the only artifact of an OCI image layout, and validates it with go-containerregistry.
+func readImage(t *testing.T, dir string) v1.Image {
 	t.Helper()
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -39,9 +39,9 @@ func imageOf(t *testing.T, dir string) v1.Image {
 	return image
 }
 
-// untarred unpacks an artifact as Argo CD does. Argo CD accepts only artifacts with one layer of type OCILayer, and
-// reads every YAML file in the layer. Source: github.com/argoproj/argo-cd, util/oci/client.go.
-func untarred(t *testing.T, image v1.Image) []byte {
+// unpackArtifact unpacks an artifact as Argo CD does. Argo CD accepts only artifacts with one layer of type OCILayer,
+// and reads every YAML file in the layer. Source: github.com/argoproj/argo-cd, util/oci/client.go.
+func unpackArtifact(t *testing.T, image v1.Image) []byte {
 	t.Helper()
 	layers, err := image.Layers()
 	if err != nil || len(layers) != 1 {
@@ -62,12 +62,12 @@ func untarred(t *testing.T, image v1.Image) []byte {
 	if h := unpacked.Header; h.Name != "" || !h.ModTime.IsZero() || h.Comment != "" || len(h.Extra) > 0 {
 		t.Errorf("the gzip header is %+v, want no name, time, comment or extra data", h)
 	}
-	return filesOf(t, tar.NewReader(unpacked))
+	return readArchive(t, tar.NewReader(unpacked))
 }
 
-// filesOf reads the files of an archive. filesOf checks that the files are sorted by name, and that they have neither
-// an owner nor a modification time.
-func filesOf(t *testing.T, archive *tar.Reader) []byte {
+// readArchive reads the files of an archive. readArchive checks that the files are sorted by name, and that they have
+// neither an owner nor a modification time.
+func readArchive(t *testing.T, archive *tar.Reader) []byte {
 	t.Helper()
 	var all []byte
 	for last := ""; ; {

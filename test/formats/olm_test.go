@@ -56,12 +56,12 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 		}
 		parts[part] = c
 	}
-	return append(all, joined(t, parts)...)
+	return append(all, joinParts(t, parts)...)
 }
 
-// joined joins the parts of a payload. joined also checks the three annotations: the number of parts, the digest, and
-// the number of objects.
-func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
+// joinParts joins the parts of a payload. joinParts also checks the three annotations: the number of parts, the digest,
+// and the number of objects.
+func joinParts(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte
 	about := parts["1"].Annotations
@@ -97,7 +97,7 @@ func joined(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 func TestOLMAppliesSeparateManifests(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	given := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole]}}}")}
-	for environment, bundle := range generate(t, read(t, "examples/acme/platform.yaml"), given) {
+	for environment, bundle := range generateBundles(t, read(t, "examples/acme/platform.yaml"), given) {
 		want := map[string]string{}
 		roles := 0
 		for o := range bundle.Objects.All() {
@@ -105,7 +105,7 @@ func TestOLMAppliesSeparateManifests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want[o.ID().String()] = canonical(t, text)
+			want[o.ID().String()] = canonicalJSON(t, text)
 			if o.ID().Kind == "ClusterRole" {
 				roles++
 			}
@@ -113,7 +113,7 @@ func TestOLMAppliesSeparateManifests(t *testing.T) {
 		expectParity(t, olm, bundle, want)
 
 		dir := filepath.Join(t.TempDir(), "bundle")
-		if _, err := rendered(t, olm, bundle).WriteDir(dir, false); err != nil {
+		if _, err := renderBundle(t, olm, bundle).WriteDir(dir, false); err != nil {
 			t.Fatal(err)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "manifests", "clusterrole-*.yaml"))
@@ -156,11 +156,11 @@ spec:
 func TestOLMBundlesAreValid(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	manifests := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole, ClusterRoleBinding]}}}")}
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file), manifests) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file), manifests) {
 			t.Run(path.Join(name, environment), func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "bundle")
-				if _, err := rendered(t, olm, bundle).WriteDir(dir, false); err != nil {
+				if _, err := renderBundle(t, olm, bundle).WriteDir(dir, false); err != nil {
 					t.Fatal(err)
 				}
 				folder := filepath.Join(dir, "manifests")
@@ -168,7 +168,7 @@ func TestOLMBundlesAreValid(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := fmt.Sprintf("%d objects\n", len(readFolder(t, folder)))
-				if diff := cmp.Diff(want, string(run(t, exec.Command(repo.Tool(t, "olm-bundle"), folder)))); diff != "" {
+				if diff := cmp.Diff(want, string(commandOutput(t, exec.Command(repo.Tool(t, "olm-bundle"), folder)))); diff != "" {
 					t.Errorf("-files +objects that OLM loads:\n%s", diff)
 				}
 			})

@@ -22,9 +22,9 @@ const (
 	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
-// orders maps each format to a function that sorts objects as the format's consumer does before it applies them. Helm
-// is missing, because Helm chooses its own order. test/helm checks Helm's order.
-var orders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
+// formatOrders maps each format to a function that sorts objects as the format's consumer does before it applies them.
+// Helm is missing, because Helm chooses its own order. test/helm checks Helm's order.
+var formatOrders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,
 	"olm-payload": asListed,
@@ -51,16 +51,16 @@ func byWave(t *testing.T, objects []unstructured.Unstructured) {
 // TestRightsComeLast checks for every format that RoleBindings, which give rights to tenants, are applied after all
 // other objects.
 func TestRightsComeLast(t *testing.T) {
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
-				order, ok := orders[format.Name()]
+				order, ok := formatOrders[format.Name()]
 				if !ok && format.Name() != "helm" {
 					t.Fatalf("the order of the format %s is unknown: add it", format.Name())
 				}
-				if ok && renders(t, format, bundle) {
+				if ok && hasRequiredFields(t, format, bundle) {
 					t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
-						all := applied(t, format, bundle)
+						all := readApplied(t, format, bundle)
 						order(t, all)
 						expectRightsLast(t, all)
 					})
@@ -70,15 +70,15 @@ func TestRightsComeLast(t *testing.T) {
 	}
 }
 
-// applied returns the objects that a format's consumer reads from a bundle, in the order of reading.
-func applied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []unstructured.Unstructured) {
+// readApplied returns the objects that a format's consumer reads from a bundle, in the order of reading.
+func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []unstructured.Unstructured) {
 	t.Helper()
-	tree := rendered(t, format, bundle)
+	tree := renderBundle(t, format, bundle)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	if _, err := tree.WriteDir(dir, false); err != nil {
 		t.Fatal(err)
 	}
-	for document := range documents(t, readers[format.Name()](t, dir)) {
+	for document := range splitDocuments(t, formatReaders[format.Name()](t, dir)) {
 		var o unstructured.Unstructured
 		if err := yaml.Unmarshal(document, &o.Object); err != nil {
 			t.Fatal(err)
@@ -110,21 +110,21 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 // objects. All other objects must therefore have the sync option PruneLast or Prune=false, and RoleBindings must have
 // neither option.
 func TestRightsArePrunedFirst(t *testing.T) {
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			argocd := bundles.Formats()[slices.IndexFunc(bundles.Formats(), func(f bundles.Format) bool { return f.Name() == "argocd" })]
-			if !renders(t, argocd, bundle) {
+			if !hasRequiredFields(t, argocd, bundle) {
 				continue
 			}
 			t.Run(path.Join(name, environment), func(t *testing.T) {
-				for _, o := range applied(t, argocd, bundle) {
+				for _, o := range readApplied(t, argocd, bundle) {
 					options := strings.Split(o.GetAnnotations()[syncOptionsAnnotation], ",")
 					later := slices.Contains(options, "PruneLast=true") || slices.Contains(options, "Prune=false")
 					if grants := strings.HasSuffix(o.GetKind(), "RoleBinding"); grants == later {
 						t.Errorf("%s %s has the sync options %v", o.GetKind(), o.GetName(), options)
 					}
 				}
-				for _, file := range rendered(t, argocd, bundle).Files() {
+				for _, file := range renderBundle(t, argocd, bundle).Files() {
 					if text := string(file.Content.Bytes()); strings.HasPrefix(file.Path, "argocd/application") && strings.Contains(text, "PruneLast") {
 						t.Errorf("%s applies PruneLast to all objects", file.Path)
 					}

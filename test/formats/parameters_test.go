@@ -28,22 +28,23 @@ var otherValues = map[string][]any{
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changed chooses a new value for each parameter of a bundle. The result maps the key of each parameter to the new
-// value.
-func changed(t *testing.T, bundle bundles.Bundle) map[string]any {
+// changeParameters chooses a new value for each parameter of a bundle. The result maps the key of each parameter to the
+// new value.
+func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}
 	for o := range bundle.Objects.All() {
 		fields := o.Fields()
 		for _, p := range o.Parameters() {
-			values[p.Key] = another(t, p, object.At(fields, p.Path))
+			values[p.Key] = newValue(t, p, object.At(fields, p.Path))
 		}
 	}
 	return values
 }
 
-// keysOf returns the sorted keys of a bundle's parameters. The result contains only keys that end in the argument end.
-func keysOf(bundle bundles.Bundle, end string) []string {
+// parameterKeys returns the sorted keys of a bundle's parameters. The result contains only keys that end in the
+// argument end.
+func parameterKeys(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
 		for _, p := range o.Parameters() {
@@ -55,8 +56,8 @@ func keysOf(bundle bundles.Bundle, end string) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// another returns a valid new value for a parameter, which differs from the current value.
-func another(t *testing.T, p object.Parameter, now any) any {
+// newValue returns a valid new value for a parameter, which differs from the current value.
+func newValue(t *testing.T, p object.Parameter, now any) any {
 	t.Helper()
 	pool := otherValues[""]
 	for suffix, values := range otherValues {
@@ -64,9 +65,9 @@ func another(t *testing.T, p object.Parameter, now any) any {
 			pool = values
 		}
 	}
-	schema := compiled(t, p.Schema)
+	schema := compileSchema(t, p.Schema)
 	for _, value := range pool {
-		if schema.Validate(decoded(t, value)) == nil && fmt.Sprint(value) != fmt.Sprint(now) {
+		if schema.Validate(toDecoded(t, value)) == nil && fmt.Sprint(value) != fmt.Sprint(now) {
 			return value
 		}
 	}
@@ -77,21 +78,21 @@ func another(t *testing.T, p object.Parameter, now any) any {
 // TestParametersChangeOnlyTheirFields generates the objects of a document with other values for all parameters. The
 // objects must differ only in the fields of the parameters.
 func TestParametersChangeOnlyTheirFields(t *testing.T) {
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			t.Run(path.Join(name, environment), func(t *testing.T) {
-				values := changed(t, bundle)
+				values := changeParameters(t, bundle)
 				if len(values) < 5 {
 					t.Fatalf("only %d parameters: too few for a result", len(values))
 				}
 				want := contents(bundle.Objects, func(o object.Object) map[string]any {
 					fields := o.Fields()
 					for _, p := range o.Parameters() {
-						replace(fields, p.Path, values[p.Key])
+						setAt(fields, p.Path, values[p.Key])
 					}
 					return fields
 				})
-				other := generate(t, read(t, file), overlay(t, bundle, values))[environment]
+				other := generateBundles(t, read(t, file), newOverlay(t, bundle, values))[environment]
 				got := contents(other.Objects, object.Object.Fields)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("-with the parameters' values +of a document with them:\n%.4000s", diff)
@@ -109,8 +110,8 @@ func contents(set object.Set, of func(object.Object) map[string]any) map[string]
 	return all
 }
 
-// replace sets the value at a path. If the old value is a string, the new value becomes a string.
-func replace(root any, path []any, value any) {
+// setAt sets the value at a path. If the old value is a string, the new value becomes a string.
+func setAt(root any, path []any, value any) {
 	holder, last := object.At(root, path[:len(path)-1]), path[len(path)-1]
 	if _, isText := object.At(root, path).(string); isText {
 		value = fmt.Sprint(value)
@@ -128,8 +129,8 @@ func replace(root any, path []any, value any) {
 	}
 }
 
-// overlay returns a layer that sets parameters in the bundle's environment.
-func overlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generator.Input {
+// newOverlay returns a layer that sets parameters in the bundle's environment.
+func newOverlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generator.Input {
 	t.Helper()
 	root := map[string]any{"apiVersion": v1alpha1.APIVersion, "kind": "Platform", "metadata": map[string]any{"name": bundle.Platform}}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -155,8 +156,8 @@ func overlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generat
 	return generator.Input{Name: "values.json", Text: text}
 }
 
-// compiled returns a compiled JSON Schema.
-func compiled(t *testing.T, text []byte) *jsonschema.Schema {
+// compileSchema returns a compiled JSON Schema.
+func compileSchema(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -173,8 +174,8 @@ func compiled(t *testing.T, text []byte) *jsonschema.Schema {
 	return schema
 }
 
-// decoded converts a value to the Go types that the JSON Schema library expects.
-func decoded(t *testing.T, value any) any {
+// toDecoded converts a value to the Go types that the JSON Schema library expects.
+func toDecoded(t *testing.T, value any) any {
 	t.Helper()
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// readers contains a function for each format. The function reads a bundle from disk as the real consumer of the
+// formatReaders contains a function for each format. The function reads a bundle from disk as the real consumer of the
 // format does, and returns a YAML stream of the objects.
-var readers = map[string]func(t *testing.T, dir string) []byte{
+var formatReaders = map[string]func(t *testing.T, dir string) []byte{
 	"plain": func(t *testing.T, dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
 		if err != nil {
@@ -47,35 +47,35 @@ var readers = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return all
 	},
-	"oci": func(t *testing.T, dir string) []byte { return untarred(t, imageOf(t, dir)) },
+	"oci": func(t *testing.T, dir string) []byte { return unpackArtifact(t, readImage(t, dir)) },
 	"helm": func(t *testing.T, dir string) []byte {
 		rendered := helmTemplate(t, "helm-4", dir)
-		if diff := cmp.Diff(objects(t, rendered), objects(t, helmTemplate(t, "helm-3", dir))); diff != "" {
+		if diff := cmp.Diff(objectsByName(t, rendered), objectsByName(t, helmTemplate(t, "helm-3", dir))); diff != "" {
 			t.Errorf("-of Helm 4 +of Helm 3:\n%s", diff)
 		}
 		return rendered
 	},
 	"olm-payload": func(t *testing.T, dir string) []byte { return unpackedByOperator(t, filepath.Join(dir, "manifests")) },
 	"kustomize": func(t *testing.T, dir string) []byte {
-		return run(t, exec.Command(repo.Tool(t, "kustomize"), "build", dir))
+		return commandOutput(t, exec.Command(repo.Tool(t, "kustomize"), "build", dir))
 	},
 }
 
 // TestFormatsHoldTheSameObjects checks that the real consumer of each format, such as kustomize or Helm, reads
 // exactly the generated objects.
 func TestFormatsHoldTheSameObjects(t *testing.T) {
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			want := map[string]string{}
 			for o := range bundle.Objects.All() {
 				text, err := o.MarshalJSON()
 				if err != nil {
 					t.Fatal(err)
 				}
-				want[o.ID().String()] = canonical(t, text)
+				want[o.ID().String()] = canonicalJSON(t, text)
 			}
 			for _, format := range bundles.Formats() {
-				if !renders(t, format, bundle) {
+				if !hasRequiredFields(t, format, bundle) {
 					continue
 				}
 				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
@@ -89,26 +89,26 @@ func TestFormatsHoldTheSameObjects(t *testing.T) {
 // expectParity compares the generated objects with the objects that the consumer of a bundle reads.
 func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, want map[string]string) {
 	t.Helper()
-	consume, ok := readers[format.Name()]
+	consume, ok := formatReaders[format.Name()]
 	if !ok {
 		t.Fatalf("no reader for %s: add one", format.Name())
 	}
-	tree := rendered(t, format, bundle)
+	tree := renderBundle(t, format, bundle)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	if _, err := tree.WriteDir(dir, false); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, objects(t, consume(t, dir))); diff != "" {
+	if diff := cmp.Diff(want, objectsByName(t, consume(t, dir))); diff != "" {
 		t.Errorf("-generated +read by its consumer:\n%s", diff)
 	}
 }
 
-// objects returns the objects of a YAML stream as canonical JSON. The keys of the map consist of kind, namespace and
-// name.
-func objects(t *testing.T, stream []byte) map[string]string {
+// objectsByName returns the objects of a YAML stream as canonical JSON. The keys of the map consist of kind, namespace
+// and name.
+func objectsByName(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for document := range documents(t, stream) {
+	for document := range splitDocuments(t, stream) {
 		text, err := yaml.YAMLToJSON(document)
 		if err != nil {
 			t.Fatal(err)
@@ -127,13 +127,13 @@ func objects(t *testing.T, stream []byte) map[string]string {
 		if _, twice := found[id]; twice {
 			t.Errorf("the stream contains %s twice", id)
 		}
-		found[id] = canonical(t, text)
+		found[id] = canonicalJSON(t, text)
 	}
 	return found
 }
 
-// canonical returns JSON with sorted keys and uniform white space.
-func canonical(t *testing.T, text []byte) string {
+// canonicalJSON returns JSON with sorted keys and uniform white space.
+func canonicalJSON(t *testing.T, text []byte) string {
 	t.Helper()
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -151,14 +151,15 @@ func canonical(t *testing.T, text []byte) string {
 // helmTemplate returns the manifests that a version of Helm renders from a chart.
 func helmTemplate(t *testing.T, version, dir string, args ...string) []byte {
 	t.Helper()
-	return unwrapped(t, run(t, exec.Command(repo.Tool(t, version), append([]string{"template", "release", dir}, args...)...)))
+	return withoutHelmAnnotation(t, commandOutput(t, exec.Command(repo.Tool(t, version), append([]string{"template", "release", dir}, args...)...)))
 }
 
-// unwrapped returns the objects of a stream without the annotation helm.sh/resource-policy, which only Helm reads.
-func unwrapped(t *testing.T, stream []byte) []byte {
+// withoutHelmAnnotation returns the objects of a stream without the annotation helm.sh/resource-policy, which only Helm
+// reads.
+func withoutHelmAnnotation(t *testing.T, stream []byte) []byte {
 	t.Helper()
 	var stripped [][]byte
-	for document := range documents(t, stream) {
+	for document := range splitDocuments(t, stream) {
 		var o map[string]any
 		if err := yaml.Unmarshal(document, &o); err != nil {
 			t.Fatalf("%v in:\n%s", err, document)
@@ -179,8 +180,8 @@ func unwrapped(t *testing.T, stream []byte) []byte {
 	return bytes.Join(stripped, []byte("---\n"))
 }
 
-// documents returns the documents of a YAML stream, except empty ones.
-func documents(t *testing.T, stream []byte) iter.Seq[[]byte] {
+// splitDocuments returns the documents of a YAML stream, except empty ones.
+func splitDocuments(t *testing.T, stream []byte) iter.Seq[[]byte] {
 	t.Helper()
 	return func(yield func([]byte) bool) {
 		for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream))); ; {
@@ -198,8 +199,8 @@ func documents(t *testing.T, stream []byte) iter.Seq[[]byte] {
 	}
 }
 
-// run returns the output of a command, and fails the test if the command fails.
-func run(t *testing.T, cmd *exec.Cmd) []byte {
+// commandOutput returns the output of a command, and fails the test if the command fails.
+func commandOutput(t *testing.T, cmd *exec.Cmd) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

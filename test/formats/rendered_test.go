@@ -18,9 +18,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// examples returns the paths of the platform documents in examples/. The keys of the map are the names of the
+// findExamples returns the paths of the platform documents in examples/. The keys of the map are the names of the
 // documents' folders.
-func examples(t *testing.T) map[string]string {
+func findExamples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, file := range repo.Files(t) {
@@ -35,9 +35,9 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-// generate returns a document's bundle for each environment. The keys of the map are the names of the environments.
-// If the document has no environments, the only key is ".".
-func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
+// generateBundles returns a document's bundle for each environment. The keys of the map are the names of the
+// environments. If the document has no environments, the only key is ".".
+func generateBundles(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
 	if err != nil {
@@ -50,8 +50,8 @@ func generate(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle
 	return all
 }
 
-// renders reports whether a document has all fields that a format needs.
-func renders(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
+// hasRequiredFields reports whether a document has all fields that a format needs.
+func hasRequiredFields(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	var missing *bundles.MissingError
 	_, err := format.Render(t.Context(), bundle)
@@ -64,10 +64,10 @@ func renders(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 // TestEveryFormatIsRendered checks that, for each format, at least one example has all fields that the format needs.
 func TestEveryFormatIsRendered(t *testing.T) {
 	rendered := map[string]bool{}
-	for _, file := range examples(t) {
-		for _, bundle := range generate(t, read(t, file)) {
+	for _, file := range findExamples(t) {
+		for _, bundle := range generateBundles(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
-				rendered[format.Name()] = rendered[format.Name()] || renders(t, format, bundle)
+				rendered[format.Name()] = rendered[format.Name()] || hasRequiredFields(t, format, bundle)
 			}
 		}
 	}
@@ -78,15 +78,15 @@ func TestEveryFormatIsRendered(t *testing.T) {
 	}
 }
 
-// committed reports whether bundles/rendered must contain a bundle in this format. Binary formats are not committed.
-func committed(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
+// isCommitted reports whether bundles/rendered must contain a bundle in this format. Binary formats are not committed.
+func isCommitted(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	_, binary := format.(bundles.Binary)
-	return !binary && renders(t, format, bundle)
+	return !binary && hasRequiredFields(t, format, bundle)
 }
 
-// rendered converts a bundle to the files of a format.
-func rendered(t *testing.T, format bundles.Format, bundle bundles.Bundle) bundles.Tree {
+// renderBundle converts a bundle to the files of a format.
+func renderBundle(t *testing.T, format bundles.Format, bundle bundles.Bundle) bundles.Tree {
 	t.Helper()
 	tree, err := format.Render(t.Context(), bundle)
 	if err != nil {
@@ -107,14 +107,14 @@ func read(t *testing.T, file string) generator.Input {
 // TestRenderedIsTrue checks that bundles/rendered equals the output of generate. TRAINYARD_UPDATE=1 updates the
 // folder.
 func TestRenderedIsTrue(t *testing.T) {
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
-				if !committed(t, format, bundle) {
+				if !isCommitted(t, format, bundle) {
 					continue
 				}
 				t.Run(path.Join(name, format.Name(), environment), func(t *testing.T) {
-					tree := rendered(t, format, bundle).WithInventory(bundle.Objects)
+					tree := renderBundle(t, format, bundle).WithInventory(bundle.Objects)
 					committed := repo.Path(t, "bundles", "rendered", name, format.Name(), environment)
 					if os.Getenv("TRAINYARD_UPDATE") != "" {
 						if _, err := tree.WriteDir(committed, true); err != nil {
@@ -137,13 +137,13 @@ func TestRenderedIsTrue(t *testing.T) {
 // TestNothingElseIsRendered checks that bundles/rendered has no files of removed examples, environments or formats.
 func TestNothingElseIsRendered(t *testing.T) {
 	known := map[string]bool{}
-	for name, file := range examples(t) {
-		for environment, bundle := range generate(t, read(t, file)) {
+	for name, file := range findExamples(t) {
+		for environment, bundle := range generateBundles(t, read(t, file)) {
 			for _, format := range bundles.Formats() {
-				if !committed(t, format, bundle) {
+				if !isCommitted(t, format, bundle) {
 					continue
 				}
-				tree := rendered(t, format, bundle)
+				tree := renderBundle(t, format, bundle)
 				folder := path.Join(name, format.Name(), environment)
 				known[path.Join(folder, bundles.ManifestName)] = true
 				for _, f := range tree.Files() {

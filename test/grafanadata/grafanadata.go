@@ -106,15 +106,15 @@ func Read(runbooks string) (Grafana, error) {
 	}
 	var err error
 	g.Controller = true
-	if g.Groups, err = groups(built, runbooks, true); err != nil {
+	if g.Groups, err = ruleGroups(built, runbooks, true); err != nil {
 		return g, err
 	}
-	g.alone, err = groups(built, runbooks, false)
+	g.alone, err = ruleGroups(built, runbooks, false)
 	return g, err
 }
 
-// groups returns the rule groups for clusters with or without trainyard's controller.
-func groups(grafana cue.Value, runbooks string, controller bool) ([]Group, error) {
+// ruleGroups returns the rule groups for clusters with or without trainyard's controller.
+func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, error) {
 	var all []Group
 	for _, name := range []string{"#RecordGroups", "#AlertGroups"} {
 		var some []Group

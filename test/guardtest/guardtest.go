@@ -51,11 +51,11 @@ func Files(t testing.TB) []string {
 	return paths
 }
 
-// acme is the path of the document for which the cases in policies/testdata are written.
-const acme = "examples/acme/platform.yaml"
+// acmeDocument is the path of the document for which the cases in policies/testdata are written.
+const acmeDocument = "examples/acme/platform.yaml"
 
-// WithoutKueue is a layer for the example acme that removes Kueue and encrypts the network. Some rules apply only to such a
-// platform.
+// WithoutKueue is a layer for the example acme that removes Kueue and encrypts the network. Some rules apply only to
+// such a platform.
 const WithoutKueue = `
 spec:
   target: {gang: none, kueue: null}
@@ -69,11 +69,11 @@ spec:
 // document. Objects returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()
-	text, err := trainyard.Examples.ReadFile(acme)
+	text, err := trainyard.Examples.ReadFile(acmeDocument)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := generator.Request{Layers: []generator.Input{{Name: acme, Text: text}}, Environments: []string{"prod"}}
+	request := generator.Request{Layers: []generator.Input{{Name: acmeDocument, Text: text}}, Environments: []string{"prod"}}
 	for _, layer := range layers {
 		request.Layers = append(request.Layers, generator.Input{Name: "layer.yaml", Text: []byte(layer)})
 	}

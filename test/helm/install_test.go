@@ -51,8 +51,8 @@ func (r release) run(t *testing.T, verb string, args ...string) string {
 	return string(out)
 }
 
-// get returns an object of the cluster, or nil if the object does not exist.
-func (r release) get(t *testing.T, kind schema.GroupVersionKind, namespace, name string) map[string]any {
+// getObject returns an object of the cluster, or nil if the object does not exist.
+func (r release) getObject(t *testing.T, kind schema.GroupVersionKind, namespace, name string) map[string]any {
 	t.Helper()
 	var o unstructured.Unstructured
 	o.SetGroupVersionKind(kind)
@@ -99,32 +99,32 @@ func (r release) live(t *testing.T) {
 		t.Errorf("the notes do not list the runtimes:\n%s", output)
 	}
 	r.expectImage(t, "quay.io/acme/openmpi:4.1.6")
-	if r.get(t, bindings, "charted-team", "trainyard-editor") != nil {
+	if r.getObject(t, bindings, "charted-team", "trainyard-editor") != nil {
 		t.Error("editors have rights although the admission policy was not in force before")
 	}
 
 	r.run(t, "upgrade", r.chart, "--set", "runtimes.mpi.image=quay.io/acme/openmpi:4.1.7,imageRegistry=mirror.example")
 	r.expectImage(t, "mirror.example/acme/openmpi:4.1.7")
-	if r.get(t, bindings, "charted-team", "trainyard-editor") == nil {
+	if r.getObject(t, bindings, "charted-team", "trainyard-editor") == nil {
 		t.Error("editors have no rights although the admission policy is in force")
 	}
 
-	before := r.get(t, runtimes, "", "mpi")
+	before := r.getObject(t, runtimes, "", "mpi")
 	r.run(t, "upgrade", r.chart, "--set", "runtimes.mpi.image=quay.io/acme/openmpi:4.1.7,imageRegistry=mirror.example")
-	if diff := cmp.Diff(before, r.get(t, runtimes, "", "mpi")); diff != "" {
+	if diff := cmp.Diff(before, r.getObject(t, runtimes, "", "mpi")); diff != "" {
 		t.Errorf("an upgrade with the same values changed the runtime: -before +after:\n%s", diff)
 	}
 
 	r.run(t, "uninstall")
-	if r.get(t, runtimes, "", "mpi") != nil {
+	if r.getObject(t, runtimes, "", "mpi") != nil {
 		t.Error("uninstall kept the runtime, want it deleted")
 	}
 	for _, kept := range []string{"charted-team", v1alpha1.SystemNamespace} {
-		if r.get(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server sets the phase
+		if r.getObject(t, namespaces, "", kept)["status"].(map[string]any)["phase"] != string(corev1.NamespaceActive) { //nolint:forcetypeassert // the API server sets the phase
 			t.Errorf("uninstall deleted the namespace %s, want it kept", kept)
 		}
 	}
-	if r.get(t, policies, "", "trainyard-trainjobs") == nil {
+	if r.getObject(t, policies, "", "trainyard-trainjobs") == nil {
 		t.Error("uninstall deleted the admission policy, want it kept")
 	}
 
@@ -137,11 +137,11 @@ func (r release) live(t *testing.T) {
 // compares the images of TrainJobs with these parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
-	text, err := (&unstructured.Unstructured{Object: r.get(t, runtimes, "", "mpi")}).MarshalJSON()
+	text, err := (&unstructured.Unstructured{Object: r.getObject(t, runtimes, "", "mpi")}).MarshalJSON()
 	if err != nil || strings.Count(string(text), `"image":"`+want+`"`) < 2 {
 		t.Errorf("the runtime does not have the image %s: %v\n%s", want, err, text)
 	}
-	data, _ := r.get(t, configMaps, v1alpha1.SystemNamespace, "trainyard-charted-team")["data"].(map[string]any)
+	data, _ := r.getObject(t, configMaps, v1alpha1.SystemNamespace, "trainyard-charted-team")["data"].(map[string]any)
 	if data["mpi.image"] != want {
 		t.Errorf("the policy compares TrainJobs with %v, want %s", data["mpi.image"], want)
 	}

@@ -17,9 +17,9 @@ type source struct {
 	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovod is the package Horovod, compiled with MPI. The package is compiled without Gloo, because Horovod could use
-// Gloo instead of MPI. Horovod's setup.py needs python3-cffi.
-var horovod = source{
+// horovodPackage is the package Horovod, compiled with MPI. The package is compiled without Gloo, because Horovod could
+// use Gloo instead of MPI. Horovod's setup.py needs python3-cffi.
+var horovodPackage = source{
 	name: "horovod==0.28.1",
 	packages: []string{
 		"cmake", "g++", "libopenmpi-dev", "libtorch-dev", "make", "openmpi-bin", "pybind11-dev",
@@ -28,10 +28,10 @@ var horovod = source{
 	variables: "HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1",
 }
 
-// wheel compiles the package in a temporary root file system and returns the path of the wheel. If dir already contains
-// the wheel, nothing is compiled.
-func (s source) wheel(ctx context.Context, dir string) (string, error) {
-	sum := sha256.Sum256([]byte(strings.Join(append(s.steps("", ""), s.packages...), " ")))
+// compileWheel compiles the package in a temporary root file system and returns the path of the wheel. If dir already
+// contains the wheel, nothing is compiled.
+func (s source) compileWheel(ctx context.Context, dir string) (string, error) {
+	sum := sha256.Sum256([]byte(strings.Join(append(s.compileHooks("", ""), s.packages...), " ")))
 	wheel := filepath.Join(dir, fmt.Sprintf("wheel-%x.whl", sum[:4]))
 	if _, err := os.Stat(wheel); err == nil {
 		return wheel, nil
@@ -49,7 +49,7 @@ func (s source) wheel(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := debootstrap(ctx, os.DevNull, s.packages, s.steps(sources, work)...); err != nil {
+	if err := writeDebian(ctx, os.DevNull, s.packages, s.compileHooks(sources, work)...); err != nil {
 		return "", fmt.Errorf("compiling %s: %w", s.name, err)
 	}
 	built, err := singleMatch(filepath.Join(work, "wheel", "*.whl"))
@@ -59,9 +59,9 @@ func (s source) wheel(ctx context.Context, dir string) (string, error) {
 	return wheel, os.Rename(built, wheel)
 }
 
-// steps returns hooks for mmdebstrap. After all Debian packages are installed, the hooks compile the package without
-// access to the network.
-func (s source) steps(sources, out string) []string {
+// compileHooks returns hooks for mmdebstrap. After all Debian packages are installed, the hooks compile the package
+// without access to the network.
+func (s source) compileHooks(sources, out string) []string {
 	build := "mkdir /source /wheel; tar -x -f /source.tar.gz -C /source --strip-components=1; cd /source; " +
 		"LDFLAGS=-s MAKEFLAGS=-j$(nproc) " + s.variables + " python3 setup.py --quiet bdist_wheel --dist-dir /wheel"
 	return []string{

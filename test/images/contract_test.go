@@ -16,7 +16,7 @@ import (
 func TestImagesPassCheckImage(t *testing.T) {
 	for name, mpi := range map[string]string{"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "intel": "intel"} {
 		t.Run(name, func(t *testing.T) {
-			s := unpacked(t, name)
+			s := unpackImage(t, name)
 			s.check(t, mpi)
 			if err := os.Remove(filepath.Join(s.dir, "usr/sbin/sshd")); err != nil {
 				t.Fatal(err)

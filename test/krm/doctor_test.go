@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// doctor runs trainyard doctor with a PATH that contains only the given programs. The results are the status of each
+// runDoctor runs trainyard doctor with a PATH that contains only the given programs. The results are the status of each
 // check, and the exit code.
-func (w workspace) doctor(t *testing.T, programs map[string]string) (statuses map[string]string, code int) {
+func (w workspace) runDoctor(t *testing.T, programs map[string]string) (statuses map[string]string, code int) {
 	t.Helper()
 	path := t.TempDir()
 	for name, target := range programs {
@@ -92,7 +92,7 @@ func TestDoctor(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, code := w.doctor(t, tc.programs)
+			got, code := w.runDoctor(t, tc.programs)
 			if diff := cmp.Diff(tc.want, got); diff != "" || code != tc.code {
 				t.Errorf("exit code %d, want %d; -want +got:\n%s", code, tc.code, diff)
 			}
@@ -107,19 +107,19 @@ func TestInit(t *testing.T) {
 	document := filepath.Join(w.dir, "base", "platform.yaml")
 	w.run(t, w.trainyard, "init", "--kustomize", "--name", "acme", document)
 	w.write(t, "overlay/kustomization.yaml", head+"resources: [../base]\n")
-	want := objects(t, w.run(t, w.trainyard, "generate", "-f", document, "--env", "dev"))
+	want := objectsByName(t, w.run(t, w.trainyard, "generate", "-f", document, "--env", "dev"))
 	for _, folder := range []string{"base", "overlay"} {
-		out, err := w.build(t, folder, allowed...)
+		out, err := w.runBuild(t, folder, allowed...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, objects(t, out)); diff != "" {
+		if diff := cmp.Diff(want, objectsByName(t, out)); diff != "" {
 			t.Errorf("%s: -generate +kustomize:\n%s", folder, diff)
 		}
-		if out, err := w.build(t, folder, noExec...); err == nil || !strings.Contains(err.Error(), "FunctionRun") {
+		if out, err := w.runBuild(t, folder, noExec...); err == nil || !strings.Contains(err.Error(), "FunctionRun") {
 			t.Errorf("%s without exec: kustomize returns %v and %d bytes", folder, err, len(out))
 		}
-		if out, err := w.build(t, folder); err == nil {
+		if out, err := w.runBuild(t, folder); err == nil {
 			t.Errorf("%s without alpha: kustomize returns no error and %d bytes", folder, len(out))
 		}
 	}

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// platform is a platform document that kustomize can use as a functionConfig. The text FUNCTION is a placeholder.
-const platform = `apiVersion: trainyard.dev/v1alpha1
+// platformDocument is a platform document that kustomize can use as a functionConfig. The text FUNCTION is a
+// placeholder.
+const platformDocument = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata:
   name: acme
@@ -52,9 +53,9 @@ func TestGeneratorErrors(t *testing.T) {
 		"a wrong place":          {"from: openmpi-cpu", "from: openmpi-cpu, numNodes: 9", "numNodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := strings.Replace(platform, tc.old, tc.new, 1)
+			text := strings.Replace(platformDocument, tc.old, tc.new, 1)
 			w.write(t, "base/platform.yaml", strings.Replace(text, "FUNCTION", "generate", 1))
-			out, err := w.build(t, "base", allowed...)
+			out, err := w.runBuild(t, "base", allowed...)
 			if err == nil || len(out) > 0 || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("kustomize writes %d bytes and returns %v, want nothing and %q", len(out), err, tc.want)
 			}

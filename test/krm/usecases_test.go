@@ -46,7 +46,7 @@ func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
 			map[string]string{"platform.yaml": named("generate"), "kustomization.yaml": kustomization},
-			func(t *testing.T, w workspace) map[string]any { return w.generated(t, "platform.yaml") },
+			func(t *testing.T, w workspace) map[string]any { return w.generateObjects(t, "platform.yaml") },
 		},
 		"transformer": {
 			map[string]string{
@@ -54,7 +54,7 @@ func useCases() map[string]useCase {
 				"kustomization.yaml": head + "resources: [job.yaml]\ngenerators: [change.yaml]\ntransformers: [change.yaml]\n" + requireRun,
 			},
 			func(t *testing.T, _ workspace) map[string]any {
-				return objects(t, []byte(strings.NewReplacer(":4.1.6", "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+				return objectsByName(t, []byte(strings.NewReplacer(":4.1.6", "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 					"namespace: team-a", "namespace: team-a, labels: {acme.example/team: ml}").Replace(job4)))
 			},
 		},
@@ -63,7 +63,7 @@ func useCases() map[string]useCase {
 				"job.yaml": job4, "platform.yaml": named("validate"),
 				"kustomization.yaml": head + "resources: [job.yaml]\ngenerators: [platform.yaml]\nvalidators: [platform.yaml]\n" + requireRun,
 			},
-			func(t *testing.T, _ workspace) map[string]any { return objects(t, []byte(job4)) },
+			func(t *testing.T, _ workspace) map[string]any { return objectsByName(t, []byte(job4)) },
 		},
 		"all together": {
 			map[string]string{
@@ -75,8 +75,8 @@ func useCases() map[string]useCase {
 			},
 			func(t *testing.T, w workspace) map[string]any {
 				w.write(t, "delivered.yaml", strings.Replace(named("generate"), "spec:\n", "spec:\n  target: {argocd: \"3.1\"}\n", 1))
-				want := w.generated(t, "../delivered.yaml")
-				maps.Copy(want, objects(t, []byte(job4)))
+				want := w.generateObjects(t, "../delivered.yaml")
+				maps.Copy(want, objectsByName(t, []byte(job4)))
 				for _, o := range want {
 					metadata := o.(map[string]any)["metadata"].(map[string]any)
 					labels, _ := metadata["labels"].(map[string]any)
@@ -94,12 +94,12 @@ func useCases() map[string]useCase {
 	}
 }
 
-func named(function string) string { return strings.Replace(platform, "FUNCTION", function, 1) }
+func named(function string) string { return strings.Replace(platformDocument, "FUNCTION", function, 1) }
 
-// generated returns the objects that trainyard generate prints for a document in the folder base.
-func (w workspace) generated(t *testing.T, file string) map[string]any {
+// generateObjects returns the objects that trainyard generate prints for a document in the folder base.
+func (w workspace) generateObjects(t *testing.T, file string) map[string]any {
 	t.Helper()
-	return objects(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
+	return objectsByName(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
 }
 
 // TestUseCases: kustomize writes the expected objects for each use case, directly and as the base of an overlay.
@@ -109,22 +109,22 @@ func TestUseCases(t *testing.T) {
 	programs := newWorkspace(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
-			w := programs.another(t)
+			w := programs.emptyWorkspace(t)
 			for file, text := range all[name].files {
 				w.write(t, "base/"+file, text)
 			}
 			w.write(t, "overlay/kustomization.yaml", head+"resources: [../base]\n")
 			want := all[name].want(t, w)
 			for _, folder := range []string{"base", "overlay"} {
-				out, err := w.build(t, folder, allowed...)
+				out, err := w.runBuild(t, folder, allowed...)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(want, objects(t, out)); diff != "" {
+				if diff := cmp.Diff(want, objectsByName(t, out)); diff != "" {
 					t.Errorf("%s: -want +kustomize:\n%s", folder, diff)
 				}
 				for how, flags := range map[string][]string{"without exec": noExec, "without alpha": nil} {
-					if out, err := w.build(t, folder, flags...); err == nil {
+					if out, err := w.runBuild(t, folder, flags...); err == nil {
 						t.Errorf("%s %s: kustomize returns no error and %d bytes", folder, how, len(out))
 					}
 				}
@@ -136,9 +136,9 @@ func TestUseCases(t *testing.T) {
 // job4 is a TrainJob with 4 nodes. Most use cases contain this TrainJob.
 var job4 = strings.Replace(job, "NODES", "4", 1)
 
-// quota returns a ResourceQuota with the given spec, and with the given manager in the label
+// newQuota returns a ResourceQuota with the given spec, and with the given manager in the label
 // app.kubernetes.io/managed-by.
-func quota(spec, manager string) string {
+func newQuota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }
 
@@ -147,15 +147,15 @@ func quota(spec, manager string) string {
 func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	w := newWorkspace(t)
 	files := useCases()["validator"].files
-	files["job.yaml"] = quota("{hardd: {pods: 4}}", "me") + "---\napiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\nspec: 3\n"
+	files["job.yaml"] = newQuota("{hardd: {pods: 4}}", "me") + "---\napiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\nspec: 3\n"
 	for file, text := range files {
 		w.write(t, "base/"+file, text)
 	}
-	out, err := w.build(t, "base", allowed...)
+	out, err := w.runBuild(t, "base", allowed...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := objects(t, out); len(got) != 2 {
+	if got := objectsByName(t, out); len(got) != 2 {
 		t.Errorf("kustomize writes %v", slices.Sorted(maps.Keys(got)))
 	}
 }
@@ -167,8 +167,8 @@ func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ useCase, file, old, new, want string }{
 		"too many nodes":    {"validator", "job.yaml", "numNodes: 4", "numNodes: 5", "error: TrainJob train: spec.trainer.numNodes: node-limit: want 1 to 4"},
 		"an unknown team":   {"validator", "job.yaml", "team-a", "team-b", `error: TrainJob train: metadata.namespace: "team-b" has no rules for TrainJobs: did you mean team-a?`},
-		"a written quota":   {"validator", "job.yaml", job4, quota("{hard: [4]}", "me"), "error: ResourceQuota team: spec.hard: wrong type for this field of ResourceQuota: got a list"},
-		"a generated quota": {"validator", "job.yaml", job4, quota("{hardd: {pods: 4}}", "trainyard"), "error: ResourceQuota team: spec.hardd: unknown field"},
+		"a written quota":   {"validator", "job.yaml", job4, newQuota("{hard: [4]}", "me"), "error: ResourceQuota team: spec.hard: wrong type for this field of ResourceQuota: got a list"},
+		"a generated quota": {"validator", "job.yaml", job4, newQuota("{hardd: {pods: 4}}", "trainyard"), "error: ResourceQuota team: spec.hardd: unknown field"},
 		"an unknown field":  {"transformer", "change.yaml", "labels:", "label:", `error: Transformer acme: spec.label: unknown key: did you mean "labels"?`},
 		"another tag":       {"transformer", "job.yaml", ":4.1.6", ":4.1.7", "error: TrainJob train: spec.trainer.image: quay.io/acme/openmpi:4.1.7 has no digest: spec.images.digests of the Transformer contains only quay.io/acme/openmpi:4.1.6"},
 		"an unknown kind":   {"transformer", "change.yaml", "kind: Transformer", "kind: Transform", `want a functionConfig of the kind Platform or Transformer, got "Transform": did you mean Transformer?`},
@@ -178,14 +178,14 @@ func TestErrors(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := w.another(t)
+			w := w.emptyWorkspace(t)
 			for file, text := range all[tc.useCase].files {
 				if file == tc.file {
 					text = strings.ReplaceAll(text, tc.old, tc.new)
 				}
 				w.write(t, "base/"+file, text)
 			}
-			out, err := w.build(t, "base", allowed...)
+			out, err := w.runBuild(t, "base", allowed...)
 			if err == nil || len(out) > 0 || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("kustomize writes %d bytes and returns %v, want nothing and %q", len(out), err, tc.want)
 			}
@@ -200,11 +200,11 @@ func TestMisplacedValidator(t *testing.T) {
 	for file, text := range useCases()["validator"].files {
 		w.write(t, "base/"+file, strings.Replace(text, "validators:", "transformers:", 1))
 	}
-	out, err := w.build(t, "base", allowed...)
+	out, err := w.runBuild(t, "base", allowed...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := slices.Collect(maps.Keys(objects(t, out))); len(got) != 1 || got[0] != "MisplacedValidator /acme" {
+	if got := slices.Collect(maps.Keys(objectsByName(t, out))); len(got) != 1 || got[0] != "MisplacedValidator /acme" {
 		t.Errorf("kustomize writes %v", got)
 	}
 }

@@ -27,36 +27,36 @@ type workspace struct{ dir, trainyard, path string }
 
 func newWorkspace(t *testing.T) workspace {
 	t.Helper()
-	programs, err := build()
+	programs, err := compilePrograms()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return workspace{dir: t.TempDir(), trainyard: filepath.Join(programs, "trainyard"), path: programs}
 }
 
-// programs is the folder in which build compiles the programs. TestMain removes the folder.
-var programs string
+// programFolder is the folder in which compilePrograms compiles the programs. TestMain removes the folder.
+var programFolder string
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if programs != "" {
-		_ = os.RemoveAll(programs) // after an error, only a temporary folder remains
+	if programFolder != "" {
+		_ = os.RemoveAll(programFolder) // after an error, only a temporary folder remains
 	}
 	os.Exit(code)
 }
 
-// build compiles the programs once for all tests, and returns their folder.
-var build = sync.OnceValues(func() (dir string, err error) {
-	if programs, err = os.MkdirTemp("", "trainyard-krm-"); err != nil {
+// compilePrograms compiles the programs once for all tests, and returns their folder.
+var compilePrograms = sync.OnceValues(func() (dir string, err error) {
+	if programFolder, err = os.MkdirTemp("", "trainyard-krm-"); err != nil {
 		return "", err
 	}
-	return programs, errors.Join(
-		repo.Compile("trainyard", filepath.Join(programs, "trainyard")),
-		repo.Compile("trainyard-fn", filepath.Join(programs, "trainyard-fn")))
+	return programFolder, errors.Join(
+		repo.Compile("trainyard", filepath.Join(programFolder, "trainyard")),
+		repo.Compile("trainyard-fn", filepath.Join(programFolder, "trainyard-fn")))
 })
 
-// another returns a workspace with the same programs and a new, empty folder.
-func (w workspace) another(t *testing.T) workspace {
+// emptyWorkspace returns a workspace with the same programs and a new, empty folder.
+func (w workspace) emptyWorkspace(t *testing.T) workspace {
 	t.Helper()
 	w.dir = t.TempDir()
 	return w
@@ -73,8 +73,8 @@ func (w workspace) write(t *testing.T, name, text string) {
 	}
 }
 
-// build runs kustomize build, with the function in PATH.
-func (w workspace) build(t *testing.T, folder string, flags ...string) ([]byte, error) {
+// runBuild runs kustomize build, with the function in PATH.
+func (w workspace) runBuild(t *testing.T, folder string, flags ...string) ([]byte, error) {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "kustomize"), append([]string{"build", filepath.Join(w.dir, folder)}, flags...)...)
 	cmd.Env = append(os.Environ(), "PATH="+w.path+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -99,8 +99,8 @@ func (w workspace) run(t *testing.T, program string, args ...string) []byte {
 	return out
 }
 
-// objects returns the objects of a YAML stream. The keys of the map consist of kind, namespace and name.
-func objects(t *testing.T, stream []byte) map[string]any {
+// objectsByName returns the objects of a YAML stream. The keys of the map consist of kind, namespace and name.
+func objectsByName(t *testing.T, stream []byte) map[string]any {
 	t.Helper()
 	found := map[string]any{}
 	for text := range strings.SplitSeq("\n"+string(stream), "\n---\n") {

@@ -13,9 +13,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// table finds the table with the given columns in a Markdown page, and returns the rows of the table. The test fails if
-// the page has no table with the given columns, or if a row has an empty cell or the wrong number of cells.
-func table(t *testing.T, page string, columns ...string) [][]string {
+// findTable finds the table with the given columns in a Markdown page, and returns the rows of the table. The test
+// fails if the page has no table with the given columns, or if a row has an empty cell or the wrong number of cells.
+func findTable(t *testing.T, page string, columns ...string) [][]string {
 	t.Helper()
 	heading := "| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n"
 	_, text, ok := strings.Cut(string(read(t, page)), heading)
@@ -62,9 +62,9 @@ func anyCovers(patterns []pattern, importPath string) bool {
 
 var patternCell = regexp.MustCompile("^`([^`]+)`( \\(coming\\))?$")
 
-// patterns reads a table cell, which contains patterns in backquotes, separated by commas. Patterns for packages of
+// readPatterns reads a table cell, which contains patterns in backquotes, separated by commas. Patterns for packages of
 // this repository start with a dot.
-func patterns(t *testing.T, cell string) []pattern {
+func readPatterns(t *testing.T, cell string) []pattern {
 	t.Helper()
 	var all []pattern
 	for text := range strings.SplitSeq(cell, ", ") {
@@ -91,12 +91,12 @@ const (
 // TestGenerateCanBeFollowed checks the table of functions through which the command generate runs. Each function must
 // exist in its file, and must be used by a function that the table lists earlier.
 func TestGenerateCanBeFollowed(t *testing.T) {
-	rows := table(t, "docs/design/architecture.md", "file", "function", "task")
+	rows := findTable(t, "docs/design/architecture.md", "file", "function", "task")
 	files, used := map[string]bool{}, map[string]bool{"main": true}
 	for _, row := range rows {
 		file, name := strings.Trim(row[0], "`"), strings.Trim(row[1], "`")
 		files[file] = true
-		declared := function(t, file, name)
+		declared := findFunction(t, file, name)
 		if declared == nil {
 			t.Errorf("%s has no function %s", file, name)
 			continue
@@ -116,9 +116,9 @@ func TestGenerateCanBeFollowed(t *testing.T) {
 	}
 }
 
-// function finds the declaration of a function or of a method, such as Plan.Write, in a file. function returns nil if
-// the file does not declare the function.
-func function(t *testing.T, file, name string) *ast.FuncDecl {
+// findFunction finds the declaration of a function or of a method, such as Plan.Write, in a file. findFunction returns
+// nil if the file does not declare the function.
+func findFunction(t *testing.T, file, name string) *ast.FuncDecl {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, read(t, file), parser.SkipObjectResolution)
 	if err != nil {

@@ -36,15 +36,15 @@ func checkFile(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for _, declaration := range file.Decls {
-		for _, name := range undocumented(declaration) {
+		for _, name := range listUndocumented(declaration) {
 			t.Errorf("%s: %s has no comment", files.Position(declaration.Pos()), name)
 		}
 	}
 }
 
-// undocumented lists the exported names in a declaration that have no doc comment. Methods of unexported types need no
-// comment, because interfaces document these methods.
-func undocumented(declaration ast.Decl) []string {
+// listUndocumented lists the exported names in a declaration that have no doc comment. Methods of unexported types need
+// no comment, because interfaces document these methods.
+func listUndocumented(declaration ast.Decl) []string {
 	var names []string
 	switch d := declaration.(type) {
 	case *ast.FuncDecl:

@@ -119,7 +119,7 @@ func comment(n ast.Node) string {
 // allows.
 func TestCUELayers(t *testing.T) {
 	allowed := map[string][]string{}
-	for _, row := range table(t, "docs/design/architecture.md", "folder", "its CUE can import") {
+	for _, row := range findTable(t, "docs/design/architecture.md", "folder", "its CUE can import") {
 		allowed[strings.Trim(row[0], "`")] = strings.Split(strings.ReplaceAll(row[1], "`", ""), ", ")
 	}
 	for _, file := range cueFiles(t) {
@@ -140,16 +140,16 @@ func TestCUELayers(t *testing.T) {
 	}
 }
 
-// verified is the only package of the generator that may use the Go types of Kubernetes. The package decodes objects
-// into Go types of Kubernetes, and thereby verifies the objects.
-const verified = "generator/internal/upstream"
+// verifyPackage is the only package of the generator that may use the Go types of Kubernetes. The package decodes
+// objects into Go types of Kubernetes, and thereby verifies the objects.
+const verifyPackage = "generator/internal/upstream"
 
 // TestObjectsAreNotMadeInGo: the content of objects is written in CUE. Go files in generator and bundles must not
 // import the types of Kubernetes, because a file that imports these types probably creates objects.
 func TestObjectsAreNotMadeInGo(t *testing.T) {
 	for _, p := range packages(t) {
 		below := strings.TrimPrefix(p.ImportPath, module+"/")
-		if !strings.HasPrefix(below, "generator") && !strings.HasPrefix(below, "bundles") || below == verified {
+		if !strings.HasPrefix(below, "generator") && !strings.HasPrefix(below, "bundles") || below == verifyPackage {
 			continue
 		}
 		for _, name := range p.GoFiles {

@@ -28,11 +28,11 @@ type ban struct {
 func readBans(t *testing.T) []ban {
 	t.Helper()
 	var bans []ban
-	for _, row := range table(t, "docs/design/architecture.md", "from", "must not import", "reason") {
+	for _, row := range findTable(t, "docs/design/architecture.md", "from", "must not import", "reason") {
 		targets, exceptions, _ := strings.Cut(row[1], " except ")
-		b := ban{from: patterns(t, row[0]), targets: patterns(t, targets), reason: row[2]}
+		b := ban{from: readPatterns(t, row[0]), targets: readPatterns(t, targets), reason: row[2]}
 		if exceptions != "" {
-			b.exceptions = patterns(t, exceptions)
+			b.exceptions = readPatterns(t, exceptions)
 		}
 		bans = append(bans, b)
 	}
@@ -73,14 +73,14 @@ func packages(t *testing.T) []pkg {
 func TestImportsFollowTheLayers(t *testing.T) {
 	all := packages(t)
 	for _, b := range readBans(t) {
-		for _, violation := range b.violations(all) {
+		for _, violation := range b.listViolations(all) {
 			t.Errorf("%s: %s", violation, b.reason)
 		}
 	}
 }
 
-// violations lists the forbidden imports of packages.
-func (b ban) violations(all []pkg) []string {
+// listViolations lists the forbidden imports of packages.
+func (b ban) listViolations(all []pkg) []string {
 	var found []string
 	for _, p := range all {
 		for _, from := range b.from {
@@ -88,7 +88,7 @@ func (b ban) violations(all []pkg) []string {
 				continue
 			}
 			for _, target := range b.targets {
-				for _, imported := range target.reached(from, p) {
+				for _, imported := range target.bannedImports(from, p) {
 					// Packages of a folder may import other packages of the same folder.
 					if target.covers(imported) && !from.covers(imported) && !anyCovers(b.exceptions, imported) {
 						found = append(found, p.ImportPath+" imports "+imported)
@@ -100,11 +100,11 @@ func (b ban) violations(all []pkg) []string {
 	return found
 }
 
-// reached returns the imports of package p to which a ban of the pattern target applies. Bans of packages of this
+// bannedImports returns the imports of package p to which a ban of the pattern target applies. Bans of packages of this
 // repository or of CUE apply to direct and indirect imports. Other bans apply only to direct imports, because this
 // project cannot change the imports of other modules. As an exception, commands may import CUE indirectly, through the
 // generator.
-func (target pattern) reached(from pattern, p pkg) []string {
+func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
 		return p.Deps
@@ -169,10 +169,10 @@ func TestTheCommandStartsFast(t *testing.T) {
 func TestLayersCanFail(t *testing.T) {
 	bundle := pkg{ImportPath: module + "/bundles/x", Deps: []string{"cuelang.org/go/cue", module + "/generator/load", module + "/generator/object"}}
 	for _, b := range []ban{
-		{from: patterns(t, "`./bundles/...`"), targets: patterns(t, "`cuelang.org/go/...`")},
-		{from: patterns(t, "`./api`, `./bundles/...`"), targets: patterns(t, "`./generator/...`"), exceptions: patterns(t, "`./generator/object`")},
+		{from: readPatterns(t, "`./bundles/...`"), targets: readPatterns(t, "`cuelang.org/go/...`")},
+		{from: readPatterns(t, "`./api`, `./bundles/...`"), targets: readPatterns(t, "`./generator/...`"), exceptions: readPatterns(t, "`./generator/object`")},
 	} {
-		if found := b.violations([]pkg{bundle}); len(found) != 1 {
+		if found := b.listViolations([]pkg{bundle}); len(found) != 1 {
 			t.Errorf("%v finds %q, want one import", b, found)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// keys matches label and annotation keys in quotes. keys also matches API versions such as trainyard.dev/v1alpha1,
-// because they have the same form.
-var keys = regexp.MustCompile(`"((?:trainyard\.dev|trainer\.kubeflow\.org)/[a-z0-9-]+)"`)
+// keyPattern matches label and annotation keys in quotes. keyPattern also matches API versions such as
+// trainyard.dev/v1alpha1, because they have the same form.
+var keyPattern = regexp.MustCompile(`"((?:trainyard\.dev|trainer\.kubeflow\.org)/[a-z0-9-]+)"`)
 
 // TestCUEAndGoUseTheSameKeys checks that CUE files use exactly the label and annotation keys that api/v1alpha1
 // declares.
@@ -33,7 +33,7 @@ func TestCUEAndGoUseTheSameKeys(t *testing.T) {
 	}
 	used := map[string]bool{}
 	eachCUEFile(t, func(path, text string) {
-		for _, match := range keys.FindAllStringSubmatch(text, -1) {
+		for _, match := range keyPattern.FindAllStringSubmatch(text, -1) {
 			if used[match[1]] = true; !declared[match[1]] {
 				t.Errorf("%s: api/v1alpha1 does not declare %s", path, match[1])
 			}
@@ -95,7 +95,7 @@ func TestKeysAreDeclaredOnce(t *testing.T) {
 				literal, is := n.(*ast.BasicLit)
 				if is && literal.Kind == token.STRING {
 					value, _ := strconv.Unquote(literal.Value)
-					if keys.MatchString(strconv.Quote(value)) || value == v1alpha1.SystemNamespace {
+					if keyPattern.MatchString(strconv.Quote(value)) || value == v1alpha1.SystemNamespace {
 						t.Errorf("%s repeats %q: use the constant of api/v1alpha1", strings.TrimPrefix(path, repo.Path(t)+"/"), value)
 					}
 				}

@@ -9,26 +9,26 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// scenarios lists the scenarios that must have a test. Each entry is the beginning of a table cell in
+// testedScenarios lists the scenarios that must have a test. Each entry is the beginning of a table cell in
 // docs/scenarios.md.
-var scenarios = []string{
+var testedScenarios = []string{
 	"US4.1", "US4.2", "US4.3", "US4.4",
 	"resource quota boundary", "network policy conflicts", "Istio service mesh conflicts", "slot configuration mismatch",
 }
 
-// row matches a row of the table in docs/scenarios.md. A row contains a scenario, the name of a test for the
+// rowPattern matches a row of the table in docs/scenarios.md. A row contains a scenario, the name of a test for the
 // scenario, and the folder of this test.
-var row = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
+var rowPattern = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
 
 // TestScenariosHaveTests: each test that docs/scenarios.md lists exists, and each entry of scenarios has a test.
 func TestScenariosHaveTests(t *testing.T) {
 	text := string(read(t, "docs/scenarios.md"))
-	rows := row.FindAllStringSubmatch(text, -1)
+	rows := rowPattern.FindAllStringSubmatch(text, -1)
 	if lines := strings.Count(text, "\n| "); lines != len(rows)+1 { // one of the lines is the table's heading
 		t.Errorf("docs/scenarios.md has %d table rows, but only %d contain the name and folder of a test", lines-1, len(rows))
 	}
 	missing := map[string]bool{}
-	for _, scenario := range scenarios {
+	for _, scenario := range testedScenarios {
 		missing[scenario] = true
 	}
 	for _, r := range rows {

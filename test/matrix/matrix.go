@@ -57,7 +57,7 @@ func TrainJobs(objs []client.Object, tenant string) []*unstructured.Unstructured
 			continue
 		}
 		for _, runtime := range Runtimes(objs) {
-			if lists(objs, tenant, runtime) {
+			if listsRuntime(objs, tenant, runtime) {
 				jobs = append(jobs, trainJob(fmt.Sprintf("job-%d", len(jobs)), tenant, queue.GetName(), runtime))
 			}
 		}
@@ -73,8 +73,8 @@ func trainJob(name, namespace, queue string, runtime client.Object) *unstructure
 	}}
 }
 
-// lists reports whether a tenant lists a runtime, according to the parameters of the admission policy.
-func lists(objs []client.Object, tenant string, runtime client.Object) bool {
+// listsRuntime reports whether a tenant lists a runtime, according to the parameters of the admission policy.
+func listsRuntime(objs []client.Object, tenant string, runtime client.Object) bool {
 	return slices.ContainsFunc(objs, func(obj client.Object) bool {
 		listed, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "data", runtime.GetName()+".kind")
 		return obj.GetLabels()[v1alpha1.TenantLabel] == tenant && listed == kind(runtime) &&

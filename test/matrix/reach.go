@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// CanConnect returns an error if the network policies of a namespace prevent a pod from opening a TCP connection to a port
-// of another pod in the same namespace. It evaluates only peers that are selected by pod labels. An empty pod selector
-// selects all pods. Source: Kubernetes, network policies.
+// CanConnect returns an error if the network policies of a namespace prevent a pod from opening a TCP connection to a
+// port of another pod in the same namespace. It evaluates only peers that are selected by pod labels. An empty pod
+// selector selects all pods. Source: Kubernetes, network policies.
 func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, port int32) error {
 	for _, side := range []struct {
 		direction networkingv1.PolicyType
@@ -25,7 +25,7 @@ func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, por
 				continue
 			}
 			isolated = true
-			allowed = allowed || allows(policy.Spec, side.direction, side.peer, port)
+			allowed = allowed || allowsPeer(policy.Spec, side.direction, side.peer, port)
 		}
 		if isolated && !allowed {
 			return fmt.Errorf("no network policy allows the %s of %s to %s on port %d", side.direction, from.Name, to.Name, port)
@@ -34,8 +34,8 @@ func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, por
 	return nil
 }
 
-// allows reports whether a rule of a policy allows a peer and a port.
-func allows(spec networkingv1.NetworkPolicySpec, direction networkingv1.PolicyType, peer *corev1.Pod, port int32) bool {
+// allowsPeer reports whether a rule of a policy allows a peer and a port.
+func allowsPeer(spec networkingv1.NetworkPolicySpec, direction networkingv1.PolicyType, peer *corev1.Pod, port int32) bool {
 	if direction == networkingv1.PolicyTypeEgress {
 		return slices.ContainsFunc(spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
 			return matchesPeer(rule.To, peer) && matchesPort(rule.Ports, port)

@@ -15,14 +15,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// uploads reports whether a request uploads a blob.
-func uploads(r *http.Request) bool {
+// isUpload reports whether a request uploads a blob.
+func isUpload(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// responding wraps the handler of a registry. If the function some returns true for a request, the handler answer
+// respondSome wraps the handler of a registry. If the function some returns true for a request, the handler answer
 // responds to the request. The registry responds to all other requests.
-func responding(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
+func respondSome(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if some(r) {
@@ -67,21 +67,21 @@ func TestRegistriesThatFail(t *testing.T) {
 		code    int
 		message string
 	}{
-		"uploads that end in an error":     {responding(uploads, registryError(500, "UNKNOWN", "disk\nfull")), nil, 1, "the registry responds with 500 Internal Server Error: disk full"},
-		"uploads that are cut off":         {responding(uploads, hangUp), nil, 1, "cannot reach the registry: "},
-		"uploads that arrive in part":      {truncating, nil, 1, "the registry responds with 400 Bad Request: "},
-		"a manifest that is refused":       {responding(manifests, registryError(503, "UNAVAILABLE", "later")), nil, 1, "the registry responds with 503 Service Unavailable: later"},
-		"an HTML page":                     {responding(everything, page), nil, 1, "502 Bad Gateway"},
-		"no credentials":                   {responding(everything, registryError(401, "UNAUTHORIZED", "authentication required")), nil, 5, "log in with docker login HOST"},
-		"credentials that may not push":    {responding(uploads, registryError(403, "DENIED", "read only")), nil, 5, "the registry forbids the upload (403 Forbidden: read only)"},
-		"a repository that does not exist": {responding(func(r *http.Request) bool { return r.Method == http.MethodPost }, registryError(404, "NAME_UNKNOWN", "no such repository")), nil, 1, "create the repository there"},
-		"an artifact that is too large":    {responding(uploads, registryError(413, "SIZE_INVALID", "at most 1 kB")), nil, 1, "the artifact is too large for the registry (413 Request Entity Too Large: at most 1 kB)"},
-		"a registry that never answers":    {responding(everything, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), []string{"--timeout", "2s"}, 8, "the timeout expired"},
+		"uploads that end in an error":     {respondSome(isUpload, registryError(500, "UNKNOWN", "disk\nfull")), nil, 1, "the registry responds with 500 Internal Server Error: disk full"},
+		"uploads that are cut off":         {respondSome(isUpload, hangUp), nil, 1, "cannot reach the registry: "},
+		"uploads that arrive in part":      {truncateUploads, nil, 1, "the registry responds with 400 Bad Request: "},
+		"a manifest that is refused":       {respondSome(manifests, registryError(503, "UNAVAILABLE", "later")), nil, 1, "the registry responds with 503 Service Unavailable: later"},
+		"an HTML page":                     {respondSome(everything, page), nil, 1, "502 Bad Gateway"},
+		"no credentials":                   {respondSome(everything, registryError(401, "UNAUTHORIZED", "authentication required")), nil, 5, "log in with docker login HOST"},
+		"credentials that may not push":    {respondSome(isUpload, registryError(403, "DENIED", "read only")), nil, 5, "the registry forbids the upload (403 Forbidden: read only)"},
+		"a repository that does not exist": {respondSome(func(r *http.Request) bool { return r.Method == http.MethodPost }, registryError(404, "NAME_UNKNOWN", "no such repository")), nil, 1, "create the repository there"},
+		"an artifact that is too large":    {respondSome(isUpload, registryError(413, "SIZE_INVALID", "at most 1 kB")), nil, 1, "the artifact is too large for the registry (413 Request Entity Too Large: at most 1 kB)"},
+		"a registry that never answers":    {respondSome(everything, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), []string{"--timeout", "2s"}, 8, "the timeout expired"},
 	}
 	for title, tc := range cases {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
-			w := serve(t, program, tc.around)
+			w := startRegistry(t, program, tc.around)
 			s := w.publish(t, "oci://HOST/acme/platform", append(tc.args, "--example", "minimal")...)
 			expectFailure(t, s, tc.code, strings.ReplaceAll(tc.message, "HOST", w.host))
 			tag, err := name.NewTag(w.host + "/acme/platform:latest")
@@ -113,10 +113,10 @@ func page(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // an error means that the client hung up
 }
 
-// truncating passes only the first ten bytes of each upload to the registry.
-func truncating(inner http.Handler) http.Handler {
+// truncateUploads passes only the first ten bytes of each upload to the registry.
+func truncateUploads(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if uploads(r) && r.ContentLength != 0 {
+		if isUpload(r) && r.ContentLength != 0 {
 			r.Body = http.MaxBytesReader(nil, r.Body, 10)
 			half := make([]byte, 10)
 			n, _ := r.Body.Read(half) // ten bytes at most
@@ -134,7 +134,7 @@ func (readCloser) Close() error { return nil }
 // TestCredentials checks that the program uses the credentials that docker login or podman login has stored.
 func TestCredentials(t *testing.T) {
 	program := repo.Build(t)
-	guarded := responding(func(r *http.Request) bool {
+	guarded := respondSome(func(r *http.Request) bool {
 		user, password, _ := r.BasicAuth()
 		return user != "acme" || password != "secret"
 	}, func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +143,7 @@ func TestCredentials(t *testing.T) {
 	})
 	for title, variable := range map[string]string{"docker": "DOCKER_CONFIG=", "podman": "REGISTRY_AUTH_FILE="} {
 		t.Run(title, func(t *testing.T) {
-			w := serve(t, program, guarded)
+			w := startRegistry(t, program, guarded)
 			s := w.publish(t, "oci://HOST/acme/platform", "--example", "minimal")
 			expectFailure(t, s, 5, "log in with docker login "+w.host)
 
@@ -157,7 +157,7 @@ func TestCredentials(t *testing.T) {
 				dir = file
 			}
 			w.environment = append(w.environment, variable+dir)
-			w.must(t, "oci://HOST/acme/platform", "--example", "minimal")
+			w.mustPublish(t, "oci://HOST/acme/platform", "--example", "minimal")
 		})
 	}
 }

@@ -16,8 +16,8 @@ import (
 // read these charts from the registry by name and version. A chart from the registry renders the same objects as the
 // chart in the folder. A second run of the command uploads nothing.
 func TestChartsAreInstalledFromRegistries(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
-	references := w.mustHelm(t, "oci://HOST/charts", "-f", acme)
+	w := startRegistry(t, repo.Build(t), nil)
+	references := w.mustHelm(t, "oci://HOST/charts", "-f", acmePath)
 	want := []string{w.host + "/charts/acme-dev:0.1.0@", w.host + "/charts/acme-prod:0.1.0@"}
 	if len(references) != 2 || !strings.HasPrefix(references[0], want[0]) || !strings.HasPrefix(references[1], want[1]) {
 		t.Fatalf("published %s, want %s", references, want)
@@ -32,7 +32,7 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 		}
 	}
 	before := w.writes.Load()
-	if again := w.mustHelm(t, "oci://HOST/charts", "-f", acme); cmp.Diff(references, again) != "" || w.writes.Load() != before {
+	if again := w.mustHelm(t, "oci://HOST/charts", "-f", acmePath); cmp.Diff(references, again) != "" || w.writes.Load() != before {
 		t.Errorf("the second publish printed %s, want %s; it sent %d write requests, want none", again, references, w.writes.Load()-before)
 	}
 }
@@ -40,22 +40,22 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 // TestVersionsStay: `trainyard publish helm` refuses to replace a chart with a different chart of the same version,
 // both in a registry and as a file. The flag --force permits the replacement.
 func TestVersionsStay(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
+	w := startRegistry(t, repo.Build(t), nil)
 	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")
 	text := "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: acme}\nspec: {runtimes: {mpi-deepspeed: {image: quay.io/acme/other:1}}}\n"
 	if err := os.WriteFile(layer, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, dest := range []string{"oci://HOST/charts", "tgz:" + dir} {
-		before := w.mustHelm(t, dest, "-f", acme, "--env", "prod")
-		s := w.publishes(t, "helm", dest, "-f", acme, "-f", layer, "--env", "prod")
+		before := w.mustHelm(t, dest, "-f", acmePath, "--env", "prod")
+		s := w.runPublish(t, "helm", dest, "-f", acmePath, "-f", layer, "--env", "prod")
 		if s.code != 6 || !strings.Contains(s.err, "raise spec.delivery.helm.version, or replace the chart with --force") {
 			t.Errorf("%s: exit code %d: %s", dest, s.code, s.err)
 		}
-		if again := w.mustHelm(t, dest, "-f", acme, "--env", "prod"); cmp.Diff(before, again) != "" {
+		if again := w.mustHelm(t, dest, "-f", acmePath, "--env", "prod"); cmp.Diff(before, again) != "" {
 			t.Errorf("%s: the refused chart has replaced the first chart: got %s, want %s", dest, again, before)
 		}
-		if after := w.mustHelm(t, dest, "-f", acme, "-f", layer, "--env", "prod", "--force"); cmp.Diff(before, after) == "" {
+		if after := w.mustHelm(t, dest, "-f", acmePath, "-f", layer, "--env", "prod", "--force"); cmp.Diff(before, after) == "" {
 			t.Errorf("%s: --force did not replace the chart: %s", dest, after)
 		}
 	}
@@ -64,9 +64,9 @@ func TestVersionsStay(t *testing.T) {
 // TestChartsInFolders: `trainyard publish helm` writes the charts of all environments to one OCI image layout. Each
 // tag consists of the name and version of a chart.
 func TestChartsInFolders(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
+	w := startRegistry(t, repo.Build(t), nil)
 	dir := filepath.Join(t.TempDir(), "layout")
-	got := w.mustHelm(t, "oci-layout:"+dir, "-f", acme)
+	got := w.mustHelm(t, "oci-layout:"+dir, "-f", acmePath)
 	if len(got) != 2 || !strings.Contains(got[0], dir+":acme-dev-0.1.0@sha256:") || !strings.Contains(got[1], dir+":acme-prod-0.1.0@sha256:") {
 		t.Errorf("published %s", got)
 	}
@@ -75,10 +75,10 @@ func TestChartsInFolders(t *testing.T) {
 // TestChartsInFiles: `trainyard publish helm` writes identical files for the same platform, and Helm can read them.
 // The command does not write a file again if an identical file exists.
 func TestChartsInFiles(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
+	w := startRegistry(t, repo.Build(t), nil)
 	here, there := t.TempDir(), filepath.Join(t.TempDir(), "new", "folder")
-	first := w.mustHelm(t, "tgz:"+here, "-f", acme, "--env", "prod")
-	second := w.mustHelm(t, "tgz:"+there, "-f", acme, "--env", "prod")
+	first := w.mustHelm(t, "tgz:"+here, "-f", acmePath, "--env", "prod")
+	second := w.mustHelm(t, "tgz:"+there, "-f", acmePath, "--env", "prod")
 	if len(first) != 1 || strings.TrimPrefix(first[0], here) != strings.TrimPrefix(second[0], there) {
 		t.Errorf("two runs printed %s and %s, want the same names and digests", first, second)
 	}
@@ -87,7 +87,7 @@ func TestChartsInFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.mustHelm(t, "tgz:"+here, "-f", acme, "--env", "prod")
+	w.mustHelm(t, "tgz:"+here, "-f", acmePath, "--env", "prod")
 	if after, err := os.Stat(file); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("the file was written again: %v", err)
 	}
@@ -104,12 +104,12 @@ func TestChartsInFiles(t *testing.T) {
 // TestSavedChartIsReported: trainyard prints the reference of a chart that it wrote, even if it cannot write the next
 // chart.
 func TestSavedChartIsReported(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
+	w := startRegistry(t, repo.Build(t), nil)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "acme-prod-0.1.0.tgz"), []byte("another program's file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := w.publishes(t, "helm", "tgz:"+dir, "-f", acme)
+	s := w.runPublish(t, "helm", "tgz:"+dir, "-f", acmePath)
 	if s.code != 6 || strings.Count(s.out, "\n") != 1 || !strings.HasPrefix(s.out, filepath.Join(dir, "acme-dev-0.1.0.tgz")+"@sha256:") {
 		t.Errorf("exit code %d, standard output %q, standard error %q", s.code, s.out, s.err)
 	}
@@ -117,7 +117,7 @@ func TestSavedChartIsReported(t *testing.T) {
 
 func (w *world) mustHelm(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
-	s := w.publishes(t, "helm", dest, args...)
+	s := w.runPublish(t, "helm", dest, args...)
 	if s.code != 0 {
 		t.Fatalf("publishing to %s ended with exit code %d: %s", dest, s.code, s.err)
 	}

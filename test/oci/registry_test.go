@@ -29,8 +29,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// acme is the path of an example that has environments.
-const acme = "examples/acme/platform.yaml"
+// acmePath is the path of an example that has environments.
+const acmePath = "examples/acme/platform.yaml"
 
 // world contains a registry on this machine, and the settings of trainyard, which publishes artifacts to the registry.
 type world struct {
@@ -39,8 +39,8 @@ type world struct {
 	environment   []string     // additional environment variables of the program
 }
 
-// serve starts a registry. If the argument around is not nil, this function wraps the handler of the registry.
-func serve(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
+// startRegistry starts a registry. If the argument around is not nil, this function wraps the handler of the registry.
+func startRegistry(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
 	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
@@ -69,11 +69,11 @@ type result struct {
 // for the address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
-	return w.publishes(t, "oci", dest, args...)
+	return w.runPublish(t, "oci", dest, args...)
 }
 
-// publishes runs trainyard publish with the subcommand kind, which is oci or helm.
-func (w *world) publishes(t *testing.T, kind, dest string, args ...string) result {
+// runPublish runs trainyard publish with the subcommand kind, which is oci or helm.
+func (w *world) runPublish(t *testing.T, kind, dest string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(w.program, append([]string{"publish", kind, strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
 	cmd.Dir = repo.Path(t)
@@ -87,8 +87,8 @@ func (w *world) publishes(t *testing.T, kind, dest string, args ...string) resul
 	return result{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// must runs trainyard publish oci, checks that the command succeeds, and returns the printed references.
-func (w *world) must(t *testing.T, dest string, args ...string) []string {
+// mustPublish runs trainyard publish oci, checks that the command succeeds, and returns the printed references.
+func (w *world) mustPublish(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
 	s := w.publish(t, dest, args...)
 	if s.code != 0 {
@@ -114,8 +114,8 @@ func pull(t *testing.T, reference string) v1.Image {
 	return image
 }
 
-// files returns the contents of all files in an artifact, by path.
-func files(t *testing.T, image v1.Image) map[string]string {
+// artifactFiles returns the contents of all files in an artifact, by path.
+func artifactFiles(t *testing.T, image v1.Image) map[string]string {
 	t.Helper()
 	unpacked := mutate.Extract(image)
 	defer func() { _ = unpacked.Close() }() // closing after reading loses no data
@@ -136,9 +136,9 @@ func files(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committed reads acme's bundle for an environment, in the format argocd, from bundles/rendered. The result contains
-// only the files with objects.
-func committed(t *testing.T, environment string) map[string]string {
+// committedFiles reads acme's bundle for an environment, in the format argocd, from bundles/rendered. The result
+// contains only the files with objects.
+func committedFiles(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	objects := os.DirFS(repo.Path(t, "bundles", "rendered", "acme", "argocd", environment, "objects"))
@@ -159,8 +159,8 @@ func committed(t *testing.T, environment string) map[string]string {
 // TestRegistryServesPublishedArtifacts checks that the registry serves each environment's artifact by tag and by
 // printed digest.
 func TestRegistryServesPublishedArtifacts(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
-	references := w.must(t, "oci://HOST/acme/platform", "-f", acme)
+	w := startRegistry(t, repo.Build(t), nil)
+	references := w.mustPublish(t, "oci://HOST/acme/platform", "-f", acmePath)
 	if len(references) != 2 {
 		t.Fatalf("published %v, want two environments", references)
 	}
@@ -169,7 +169,7 @@ func TestRegistryServesPublishedArtifacts(t *testing.T) {
 			t.Errorf("the reference is %s, want %s...", references[i], want)
 		}
 		image := pull(t, references[i])
-		if diff := cmp.Diff(committed(t, environment), files(t, image)); diff != "" {
+		if diff := cmp.Diff(committedFiles(t, environment), artifactFiles(t, image)); diff != "" {
 			t.Errorf("%s: -committed +served:\n%s", environment, diff)
 		}
 		byTag, _, _ := strings.Cut(references[i], "@")
@@ -179,7 +179,7 @@ func TestRegistryServesPublishedArtifacts(t *testing.T) {
 	}
 
 	before := w.writes.Load()
-	again := w.publish(t, "oci://HOST/acme/platform", "-f", acme)
+	again := w.publish(t, "oci://HOST/acme/platform", "-f", acmePath)
 	if diff := cmp.Diff(strings.Join(references, "\n")+"\n", again.out); diff != "" {
 		t.Errorf("-first +again:\n%s", diff)
 	}
@@ -191,9 +191,9 @@ func TestRegistryServesPublishedArtifacts(t *testing.T) {
 // TestOneEnvironmentHasTheTagOfTheCommandLine checks that an artifact has the tag and the annotations that the
 // command line sets.
 func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
+	w := startRegistry(t, repo.Build(t), nil)
 	const revision = "org.opencontainers.image.revision"
-	s := w.publish(t, "oci://HOST/acme/platform:v1.4", "-f", acme, "--env", "dev", "--annotation", revision+"=abc", "-o", "json")
+	s := w.publish(t, "oci://HOST/acme/platform:v1.4", "-f", acmePath, "--env", "dev", "--annotation", revision+"=abc", "-o", "json")
 	var published []struct{ Environment, Reference, Tag, Digest, Status string }
 	if err := json.Unmarshal([]byte(s.out), &published); err != nil || len(published) != 1 {
 		t.Fatalf("%v in %s%s", err, s.out, s.err)
@@ -220,14 +220,14 @@ func TestDigestsAreTheSameEverywhere(t *testing.T) {
 	}
 	want := ""
 	for where, environment := range surroundings {
-		w := serve(t, program, nil)
+		w := startRegistry(t, program, nil)
 		w.environment = append(w.environment, environment...)
 		layout := filepath.Join(t.TempDir(), "layout")
 		for _, found := range [][]string{
-			w.must(t, "oci://HOST/acme/platform", "-f", acme, "--env", "prod", "--dry-run"),
-			w.must(t, "oci://HOST/acme/platform", "-f", acme, "--env", "prod"),
-			w.must(t, "oci-layout:"+layout, "-f", acme, "--env", "prod"),
-			w.must(t, "oci-layout:"+layout+":other", "-f", acme, "--env", "prod"),
+			w.mustPublish(t, "oci://HOST/acme/platform", "-f", acmePath, "--env", "prod", "--dry-run"),
+			w.mustPublish(t, "oci://HOST/acme/platform", "-f", acmePath, "--env", "prod"),
+			w.mustPublish(t, "oci-layout:"+layout, "-f", acmePath, "--env", "prod"),
+			w.mustPublish(t, "oci-layout:"+layout+":other", "-f", acmePath, "--env", "prod"),
 		} {
 			_, digest, _ := strings.Cut(strings.Join(found, " "), "@")
 			if want == "" {

@@ -17,13 +17,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere starts a proxy, and configures the program to use this proxy. Through the proxy, the program reaches a
+// useProxy starts a proxy, and configures the program to use this proxy. Through the proxy, the program reaches a
 // server under the name example.com, because the certificates of httptest are valid for this name.
-func elsewhere(t *testing.T, w *world, server *httptest.Server) {
+func useProxy(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
-			tunnel(w, server.Listener.Addr().String())
+			connectTunnel(w, server.Listener.Addr().String())
 			return
 		}
 		server.Config.Handler.ServeHTTP(w, r)
@@ -33,8 +33,8 @@ func elsewhere(t *testing.T, w *world, server *httptest.Server) {
 	w.environment = append(w.environment, "HTTPS_PROXY="+proxy.URL, "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
 }
 
-// tunnel connects a client with a server until the client or the server closes the connection.
-func tunnel(w http.ResponseWriter, address string) {
+// connectTunnel connects a client with a server until the client or the server closes the connection.
+func connectTunnel(w http.ResponseWriter, address string) {
 	server, err := net.Dial("tcp", address)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
@@ -58,12 +58,12 @@ func quietRegistry() http.Handler { return registry.New(registry.Logger(log.New(
 
 // TestCertificates checks that the program refuses an unknown certificate, and trusts a certificate in SSL_CERT_FILE.
 func TestCertificates(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
+	w := startRegistry(t, repo.Build(t), nil)
 	server := httptest.NewUnstartedServer(quietRegistry())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	elsewhere(t, w, server)
+	useProxy(t, w, server)
 	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "this machine does not trust the issuer of the registry's certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
 
 	file := filepath.Join(t.TempDir(), "ca.crt")
@@ -72,7 +72,7 @@ func TestCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.environment = append(w.environment, "SSL_CERT_FILE="+file)
-	if found := w.must(t, "oci://HOST/acme/platform", "--example", "minimal"); !strings.HasPrefix(found[0], "example.com/acme/platform:latest@") {
+	if found := w.mustPublish(t, "oci://HOST/acme/platform", "--example", "minimal"); !strings.HasPrefix(found[0], "example.com/acme/platform:latest@") {
 		t.Errorf("published %v", found)
 	}
 }
@@ -80,10 +80,10 @@ func TestCertificates(t *testing.T) {
 // TestPlainHTTPNeedsAFlag checks that --plain-http is required for registries that have no TLS and are outside
 // private networks.
 func TestPlainHTTPNeedsAFlag(t *testing.T) {
-	w := serve(t, repo.Build(t), nil)
+	w := startRegistry(t, repo.Build(t), nil)
 	server := httptest.NewServer(quietRegistry())
 	t.Cleanup(server.Close)
-	elsewhere(t, w, server)
+	useProxy(t, w, server)
 	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "the registry does not use TLS: if that is intended, allow it with --plain-http")
-	w.must(t, "oci://HOST/acme/platform", "--example", "minimal", "--plain-http")
+	w.mustPublish(t, "oci://HOST/acme/platform", "--example", "minimal", "--plain-http")
 }

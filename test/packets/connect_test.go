@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// timeout is the time after which a connection counts as failed. Successful connections take milliseconds. While the
-// policy agent is busy, connections can take a few seconds, because the kernel resends an unanswered packet after 1 and
-// 3 seconds.
-const timeout = 5 * time.Second
+// connectTimeout is the time after which a connection counts as failed. Successful connections take milliseconds. While
+// the policy agent is busy, connections can take a few seconds, because the kernel resends an unanswered packet after 1
+// and 3 seconds.
+const connectTimeout = 5 * time.Second
 
-// ports lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports that appear
-// in the platform documents.
-var ports = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
+// listenPorts lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports that
+// appear in the platform documents.
+var listenPorts = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
 // listen makes a host respond at the given ports until closeListeners is called.
 func (n *network) listen(t *testing.T, ports []string) {
 	t.Helper()
 	t.Cleanup(n.closeListeners)
-	n.in(t, func() {
+	n.runInside(t, func() {
 		if err := os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("1"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func (n *network) listen(t *testing.T, ports []string) {
 					t.Fatal(err)
 				}
 				n.listeners = append(n.listeners, conn)
-				go echo(conn)
+				go echoPackets(conn)
 				continue
 			}
 			n.listenTCP(t, number)
@@ -73,8 +73,8 @@ func (n *network) closeListeners() {
 	n.listeners = nil
 }
 
-// echo sends back every packet.
-func echo(conn net.PacketConn) {
+// echoPackets sends back every packet.
+func echoPackets(conn net.PacketConn) {
 	buffer := make([]byte, 64)
 	for {
 		size, from, err := conn.ReadFrom(buffer)
@@ -85,32 +85,33 @@ func echo(conn net.PacketConn) {
 	}
 }
 
-// reaches reports whether a host gets a response from a port of another host. The argument port includes the
+// canReach reports whether a host gets a response from a port of another host. The argument port includes the
 // protocol, for example 443/tcp.
-func (n *network) reaches(t *testing.T, address, port string) bool {
+func (n *network) canReach(t *testing.T, address, port string) bool {
 	t.Helper()
 	number, protocol, _ := strings.Cut(port, "/")
 	var conn net.Conn
 	var err error
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 	defer cancel()
-	n.in(t, func() {
+	n.runInside(t, func() {
 		conn, err = new(net.Dialer).DialContext(ctx, protocol+"4", net.JoinHostPort(address, number))
 	})
 	if err != nil {
 		return false
 	}
 	defer func() { _ = conn.Close() }()
-	return responds(conn, protocol)
+	return waitForResponse(conn, protocol)
 }
 
-// responds waits for a response. With UDP, responds sends the same packet repeatedly, because a packet can get lost.
-func responds(conn net.Conn, protocol string) bool {
+// waitForResponse waits for a response. With UDP, waitForResponse sends the same packet repeatedly, because a packet
+// can get lost.
+func waitForResponse(conn net.Conn, protocol string) bool {
 	buffer := make([]byte, 64)
-	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
-		wait := timeout
+	for deadline := time.Now().Add(connectTimeout); time.Now().Before(deadline); {
+		wait := connectTimeout
 		if protocol == "udp" {
-			wait = timeout / 5
+			wait = connectTimeout / 5
 			_, _ = io.WriteString(conn, "hello")
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(wait))

@@ -15,9 +15,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// page is the path of the documentation page about networks. The page shows platform documents, and a table of the
+// pagePath is the path of the documentation page about networks. The page shows platform documents, and a table of the
 // connections that these documents allow.
-const page = "docs/networks.md"
+const pagePath = "docs/networks.md"
 
 // anyPort and pinned are the paths of the platform documents that docs/networks.md shows.
 const (
@@ -27,23 +27,23 @@ const (
 
 func readPage(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(repo.Path(t, page))
+	text, err := os.ReadFile(repo.Path(t, pagePath))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
 }
 
-// objects generates the objects of a document on the page, and returns them by kind.
-func objects(t *testing.T, file string) map[string][]client.Object {
+// objectsByKind generates the objects of a document on the page, and returns them by kind.
+func objectsByKind(t *testing.T, file string) map[string][]client.Object {
 	t.Helper()
 	_, rest, found := strings.Cut(readPage(t), "```yaml file="+file+"\n")
 	document, _, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
-		t.Fatalf("%s has no document %s", page, file)
+		t.Fatalf("%s has no document %s", pagePath, file)
 	}
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{
-		Layers: []generator.Input{{Name: page, Text: []byte(document)}},
+		Layers: []generator.Input{{Name: pagePath, Text: []byte(document)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -67,16 +67,16 @@ func expectTable(t *testing.T, got string) {
 	before, rest, found := strings.Cut(text, tableHead)
 	want, after, closed := strings.Cut(rest, "\n\n")
 	if !found || !closed {
-		t.Fatalf("%s has no table", page)
+		t.Fatalf("%s has no table", pagePath)
 	}
 	if want+"\n" == got {
 		return
 	}
 	if os.Getenv("TRAINYARD_UPDATE") == "" {
-		t.Errorf("the connections differ from the table of %s, got:\n%s", page, got)
+		t.Errorf("the connections differ from the table of %s, got:\n%s", pagePath, got)
 		return
 	}
-	if err := os.WriteFile(repo.Path(t, page), []byte(before+tableHead+got+"\n"+after), 0o600); err != nil {
+	if err := os.WriteFile(repo.Path(t, pagePath), []byte(before+tableHead+got+"\n"+after), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

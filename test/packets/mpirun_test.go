@@ -39,12 +39,12 @@ func runMPI(t *testing.T, document string, launcher, node *host) {
 	}
 	node.closeListeners() // the listeners would occupy the port of sshd
 	identity := podrunner.Container(t, specs["node"].InitContainers, "identity")
-	node.in(t, func() {
+	node.runInside(t, func() {
 		pods["node"].Run(identity)
 		pods["node"].Start(mainContainer(t, specs["node"]))
 	})
 	awaitFile(t, filepath.Join(pods["node"].Volume("mpi-run"), "sshd.pid"))
-	launcher.in(t, func() {
+	launcher.runInside(t, func() {
 		pods["launcher"].Run(identity)
 		if got := pods["launcher"].Run(podrunner.Container(t, specs["launcher"].InitContainers, "preflight")); got.Code != 0 {
 			t.Fatalf("preflight ended with %d: %s\n%s", got.Code, got.Message, got.Log)
@@ -63,7 +63,7 @@ func runMPI(t *testing.T, document string, launcher, node *host) {
 // setSysctls sets the sysctls of a pod, as a kubelet does.
 func (n *network) setSysctls(t *testing.T, spec *corev1.PodSpec) {
 	t.Helper()
-	n.in(t, func() {
+	n.runInside(t, func() {
 		for _, sysctl := range spec.SecurityContext.Sysctls {
 			write(t, filepath.Join("/proc/sys", strings.ReplaceAll(sysctl.Name, ".", "/")), sysctl.Value)
 		}
@@ -74,7 +74,7 @@ func (n *network) setSysctls(t *testing.T, spec *corev1.PodSpec) {
 func podSpecs(t *testing.T, document string) map[string]*corev1.PodSpec {
 	t.Helper()
 	decoded := new(trainer.ClusterTrainingRuntime)
-	fields := objects(t, document)[trainer.ClusterTrainingRuntimeKind][0].(*unstructured.Unstructured).Object
+	fields := objectsByKind(t, document)[trainer.ClusterTrainingRuntimeKind][0].(*unstructured.Unstructured).Object
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, decoded); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uplink is the machine's address on each of its links to the hosts.
-const uplink = "169.254.1.1"
+// uplinkAddress is the machine's address on each of its links to the hosts.
+const uplinkAddress = "169.254.1.1"
 
 // network is the network namespace of one host, with a veth pair to the machine.
 type network struct {
@@ -38,22 +38,22 @@ func newNetwork(t *testing.T, number int, address string) *network {
 	t.Cleanup(func() { _ = n.file.Close() })
 	namespace := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd())
 	run(t, "ip", "link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", namespace)
-	run(t, "ip", "address", "add", uplink+"/32", "dev", device)
+	run(t, "ip", "address", "add", uplinkAddress+"/32", "dev", device)
 	run(t, "ip", "link", "set", device, "up")
 	run(t, "ip", "route", "add", address+"/32", "dev", device)
-	n.in(t, func() {
+	n.runInside(t, func() {
 		run(t, "ip", "link", "set", "lo", "up")
 		run(t, "ip", "address", "add", address+"/32", "dev", "eth0")
 		run(t, "ip", "link", "set", "eth0", "up")
-		run(t, "ip", "route", "add", uplink+"/32", "dev", "eth0")
-		run(t, "ip", "route", "add", "default", "via", uplink)
+		run(t, "ip", "route", "add", uplinkAddress+"/32", "dev", "eth0")
+		run(t, "ip", "route", "add", "default", "via", uplinkAddress)
 	})
 	return n
 }
 
-// in calls a function inside the network namespace. Sockets and processes that the function creates stay in the network
-// namespace.
-func (n *network) in(t testing.TB, do func()) {
+// runInside calls a function inside the network namespace. Sockets and processes that the function creates stay in the
+// network namespace.
+func (n *network) runInside(t testing.TB, do func()) {
 	t.Helper()
 	onLockedThread(t, func() {
 		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {

@@ -38,36 +38,36 @@ const (
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("no connection passes without the policy agent", func(t *testing.T) {
-		w.expect(t, launcherA, nodeA, "2222/tcp", false)
+		w.checkConnection(t, launcherA, nodeA, "2222/tcp", false)
 	})
 	w.startAgent(t)
 	t.Run("every connection passes without policies", func(t *testing.T) {
 		controlplane.Eventually(t, func(context.Context) error { // the check fails until the agent has started
 			return w.check(t, launcherA, nodeA, "2222/tcp", true)
 		})
-		for from, reached := range w.matrix(t) {
+		for from, reached := range w.openPorts(t) {
 			for to, open := range reached {
-				if len(open) != len(ports) {
+				if len(open) != len(listenPorts) {
 					t.Errorf("%s reaches %s at ports %v, want all ports", from, to, open)
 				}
 			}
 		}
 	})
-	if err := w.Apply(t.Context(), objects(t, anyPort)["NetworkPolicy"]...); err != nil {
+	if err := w.Apply(t.Context(), objectsByKind(t, anyPort)["NetworkPolicy"]...); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("connections match the table in the documentation", func(t *testing.T) {
 		w.await(t, launcherA, elsewhere, false)
 		w.await(t, launcherC, elsewhere, false)
-		expectTable(t, w.table(t))
+		expectTable(t, w.formatTable(t))
 	})
 	t.Run("policies select pods of a namespace by labels", func(t *testing.T) {
-		w.expect(t, launcherA, otherInKubeSystem, "53/udp", false)
-		w.expect(t, launcherA, otherInMLflow, "5000/tcp", false)
-		w.expect(t, notebook, otherInMLflow, "5000/tcp", true)
+		w.checkConnection(t, launcherA, otherInKubeSystem, "53/udp", false)
+		w.checkConnection(t, launcherA, otherInMLflow, "5000/tcp", false)
+		w.checkConnection(t, notebook, otherInMLflow, "5000/tcp", true)
 	})
 	t.Run("network policy conflicts", w.testConflicts)
-	t.Run("mpirun works under default deny", func(t *testing.T) { runMPI(t, anyPort, w.named(t, launcherA), w.named(t, nodeA)) })
+	t.Run("mpirun works under default deny", func(t *testing.T) { runMPI(t, anyPort, w.findHost(t, launcherA), w.findHost(t, nodeA)) })
 	t.Run("pods reach each other at the document's ports", w.testPortRange)
 }
 
@@ -81,20 +81,20 @@ func (w *testbed) testPortRange(t *testing.T) {
 	launcher := &host{name: "launcher of job e, team-ports", namespace: "team-ports", labels: ofJob("e", "launcher"), address: "10.77.6.1"}
 	node := &host{name: "node of job e, team-ports", namespace: "team-ports", labels: ofJob("e", "node"), address: "10.77.6.2"}
 	for _, h := range []*host{launcher, node} {
-		w.join(t, h, slices.Sorted(maps.Keys(wants)))
+		w.addHost(t, h, slices.Sorted(maps.Keys(wants)))
 	}
 	for port := range wants {
-		if !launcher.reaches(t, node.address, port) {
+		if !launcher.canReach(t, node.address, port) {
 			t.Fatalf("%s is closed while there are no policies", port)
 		}
 	}
-	if err := w.Apply(t.Context(), objects(t, pinned)["NetworkPolicy"]...); err != nil {
+	if err := w.Apply(t.Context(), objectsByKind(t, pinned)["NetworkPolicy"]...); err != nil {
 		t.Fatal(err)
 	}
 	w.await(t, launcher.name, elsewhere, false)
 	for port, want := range wants {
-		w.expect(t, launcher.name, node.name, port, want)
-		w.expect(t, node.name, launcher.name, port, want)
+		w.checkConnection(t, launcher.name, node.name, port, want)
+		w.checkConnection(t, node.name, launcher.name, port, want)
 	}
 	launcher.closeListeners()
 	runMPI(t, pinned, launcher, node)
@@ -103,38 +103,38 @@ func (w *testbed) testPortRange(t *testing.T) {
 // testConflicts adds network policies that trainyard has not generated, and checks which connections still pass.
 func (w *testbed) testConflicts(t *testing.T) {
 	t.Run("an existing default-deny policy does not affect MPI", func(t *testing.T) {
-		w.apply(t, policy("team-vision", "default-deny", nil, nil, nil))
+		w.apply(t, newPolicy("team-vision", "default-deny", nil, nil, nil))
 		w.await(t, notebook, elsewhere, false)
-		w.expect(t, launcherA, nodeA, "2222/tcp", true)
-		w.expect(t, nodeA, nodeB, "40000/tcp", true)
-		w.expect(t, notebook, nodeA, "2222/tcp", false)
+		w.checkConnection(t, launcherA, nodeA, "2222/tcp", true)
+		w.checkConnection(t, nodeA, nodeB, "40000/tcp", true)
+		w.checkConnection(t, notebook, nodeA, "2222/tcp", false)
 	})
 	t.Run("a connection passes if another policy allows it", func(t *testing.T) {
 		anyone := []metav1.LabelSelector{{}}
-		allowAll := policy("team-vision", "allow-all", nil, anyone, anyone)
+		allowAll := newPolicy("team-vision", "allow-all", nil, anyone, anyone)
 		w.apply(t, allowAll)
 		w.await(t, notebook, nodeA, true)
-		w.expect(t, nodeD, nodeA, "2222/tcp", false)
+		w.checkConnection(t, nodeD, nodeA, "2222/tcp", false)
 		if err := w.Client().Delete(t.Context(), allowAll); err != nil {
 			t.Fatal(err)
 		}
 		w.await(t, notebook, nodeA, false)
 	})
 	t.Run("with isolation job, a policy of the job connects only the pods of the job", func(t *testing.T) {
-		w.expect(t, launcherC, nodeC, "2222/tcp", false)
+		w.checkConnection(t, launcherC, nodeC, "2222/tcp", false)
 		job := metav1.LabelSelector{MatchLabels: map[string]string{"jobset.sigs.k8s.io/jobset-name": "c"}}
-		w.apply(t, policy("team-speech", "c", &job, []metav1.LabelSelector{job}, []metav1.LabelSelector{job}))
+		w.apply(t, newPolicy("team-speech", "c", &job, []metav1.LabelSelector{job}, []metav1.LabelSelector{job}))
 		w.await(t, launcherC, nodeC, true)
-		w.expect(t, nodeC, launcherC, "40000/tcp", true)
-		w.expect(t, nodeA, nodeC, "2222/tcp", false)
-		w.expect(t, launcherC, elsewhere, "443/tcp", false)
+		w.checkConnection(t, nodeC, launcherC, "40000/tcp", true)
+		w.checkConnection(t, nodeA, nodeC, "2222/tcp", false)
+		w.checkConnection(t, launcherC, elsewhere, "443/tcp", false)
 	})
 }
 
-// policy returns a network policy that trainyard has not generated. The policy restricts the pods that the argument
+// newPolicy returns a network policy that trainyard has not generated. The policy restricts the pods that the argument
 // selector matches. The selected pods accept connections only from pods that match the argument from, and connect only
 // to pods that match the argument to.
-func policy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
+func newPolicy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -165,8 +165,8 @@ func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })
 }
 
-// expect checks that one connection passes or fails, as wanted.
-func (w *testbed) expect(t *testing.T, from, to, port string, want bool) {
+// checkConnection checks that one connection passes or fails, as wanted.
+func (w *testbed) checkConnection(t *testing.T, from, to, port string, want bool) {
 	t.Helper()
 	if err := w.check(t, from, to, port, want); err != nil {
 		t.Error(err)
@@ -175,24 +175,25 @@ func (w *testbed) expect(t *testing.T, from, to, port string, want bool) {
 
 func (w *testbed) check(t *testing.T, from, to, port string, want bool) error {
 	t.Helper()
-	if got := w.named(t, from).reaches(t, w.named(t, to).address, port); got != want {
+	if got := w.findHost(t, from).canReach(t, w.findHost(t, to).address, port); got != want {
 		return fmt.Errorf("connection from %s to %s at %s passes: %t, want %t", from, to, port, got, want)
 	}
 	return nil
 }
 
-// documented returns the hosts that the table in docs/networks.md contains.
-func (w *testbed) documented() []*host {
+// documentedHosts returns the hosts that the table in docs/networks.md contains.
+func (w *testbed) documentedHosts() []*host {
 	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.undocumented })
 }
 
-// matrix tries all connections between the hosts of the table. matrix returns the open ports by source and destination.
-func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
+// openPorts tries all connections between the hosts of the table. openPorts returns the open ports by source and
+// destination.
+func (w *testbed) openPorts(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	open := map[string]map[string][]string{}
-	for _, from := range w.documented() {
+	for _, from := range w.documentedHosts() {
 		open[from.name] = map[string][]string{}
-		for _, to := range w.documented() {
+		for _, to := range w.documentedHosts() {
 			if from != to {
 				open[from.name][to.name] = nil
 			}
@@ -203,18 +204,18 @@ func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	limit := make(chan struct{}, 200)
 	try := func(from, to *host, port string) {
 		defer func() { <-limit }()
-		if from.reaches(t, to.address, port) {
+		if from.canReach(t, to.address, port) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			open[from.name][to.name] = append(open[from.name][to.name], port)
 		}
 	}
-	for _, from := range w.documented() {
-		for _, to := range w.documented() {
+	for _, from := range w.documentedHosts() {
+		for _, to := range w.documentedHosts() {
 			if from == to {
 				continue
 			}
-			for _, port := range ports {
+			for _, port := range listenPorts {
 				limit <- struct{}{}
 				tries.Go(func() { try(from, to, port) })
 			}
@@ -224,15 +225,15 @@ func (w *testbed) matrix(t *testing.T) map[string]map[string][]string {
 	return open
 }
 
-// table formats the matrix in Markdown. Each row contains a host, and the ports of other hosts to which this host can
-// connect.
-func (w *testbed) table(t *testing.T) string {
+// formatTable formats the matrix in Markdown. Each row contains a host, and the ports of other hosts to which this host
+// can connect.
+func (w *testbed) formatTable(t *testing.T) string {
 	t.Helper()
-	matrix := w.matrix(t)
+	matrix := w.openPorts(t)
 	var table strings.Builder
-	for _, from := range w.documented() {
+	for _, from := range w.documentedHosts() {
 		var reached []string
-		for _, to := range w.documented() {
+		for _, to := range w.documentedHosts() {
 			if open := matrix[from.name][to.name]; len(open) > 0 {
 				reached = append(reached, to.name+": "+formatPorts(open))
 			}
@@ -244,11 +245,11 @@ func (w *testbed) table(t *testing.T) string {
 
 // formatPorts returns a list of ports in a fixed order, or "all" if every port is open.
 func formatPorts(open []string) string {
-	if len(open) == len(ports) {
+	if len(open) == len(listenPorts) {
 		return "all"
 	}
 	var sorted []string
-	for _, port := range ports {
+	for _, port := range listenPorts {
 		if slices.Contains(open, port) {
 			sorted = append(sorted, port)
 		}

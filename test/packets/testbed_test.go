@@ -43,8 +43,8 @@ func addDefaultRoute() error {
 	return nil
 }
 
-// queue is the number of the netfilter queue that the policy agent reads.
-const queue = "100"
+// queueNumber is the number of the netfilter queue that the policy agent reads.
+const queueNumber = "100"
 
 // host is a pod, or a host outside the cluster.
 type host struct {
@@ -103,15 +103,15 @@ func newTestbed(t *testing.T) *testbed {
 	hosts := w.hosts
 	w.hosts = nil
 	for _, h := range hosts {
-		w.join(t, h, ports)
+		w.addHost(t, h, listenPorts)
 	}
 	// The kernel drops packets while no agent reads the queue.
-	run(t, "iptables", "-A", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", "NFQUEUE", "--queue-num", queue)
+	run(t, "iptables", "-A", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", "NFQUEUE", "--queue-num", queueNumber)
 	return w
 }
 
-// join adds a host that responds at some ports.
-func (w *testbed) join(t *testing.T, h *host, ports []string) {
+// addHost adds a host that responds at some ports.
+func (w *testbed) addHost(t *testing.T, h *host, ports []string) {
 	t.Helper()
 	h.network = newNetwork(t, len(w.hosts), h.address)
 	h.listen(t, ports)
@@ -153,7 +153,7 @@ func (w *testbed) startAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent, err := process.Run(exec.Command(program, "-kubeconfig", w.Kubeconfig(), "-queue", queue), log)
+	agent, err := process.Run(exec.Command(program, "-kubeconfig", w.Kubeconfig(), "-queue", queueNumber), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +167,8 @@ func (w *testbed) startAgent(t *testing.T) {
 	})
 }
 
-// named returns the host with the given name.
-func (w *testbed) named(t *testing.T, name string) *host {
+// findHost returns the host with the given name.
+func (w *testbed) findHost(t *testing.T, name string) *host {
 	t.Helper()
 	for _, h := range w.hosts {
 		if h.name == name {

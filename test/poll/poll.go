@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// interval is the time between two checks.
-const interval = 50 * time.Millisecond
+// pollInterval is the time between two checks.
+const pollInterval = 50 * time.Millisecond
 
 // Until calls check until check returns nil. After a timeout, Until fails the test with the last error.
 func Until(t testing.TB, timeout time.Duration, check func(context.Context) error) {
@@ -23,7 +23,7 @@ func Until(t testing.TB, timeout time.Duration, check func(context.Context) erro
 		select {
 		case <-ctx.Done():
 			t.Fatalf("timeout after %s: %v", timeout, err)
-		case <-time.After(interval):
+		case <-time.After(pollInterval):
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// special is a value with characters that shells interpret.
-const special = "two  spaces 'single' \"double\" `back` $HOME $(id) \\n\na line\ttab ünïcode 🚂 !*?[a]#;&|<> "
+// specialValue is a value with characters that shells interpret.
+const specialValue = "two  spaces 'single' \"double\" `back` $HOME $(id) \\n\na line\ttab ünïcode 🚂 !*?[a]#;&|<> "
 
 func TestRemoteCommandsHaveTheNodesEnvironment(t *testing.T) {
 	t.Parallel()
@@ -21,7 +21,7 @@ func TestRemoteCommandsHaveTheNodesEnvironment(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 1, on)
 			onNode := map[string]string{
-				"SPECIAL": special, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
+				"SPECIAL": specialValue, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
 				"LC_ALL": "xx_XX.UTF-8", "UID": "7", "EUID": "7", "PPID": "7", "SHELLOPTS": "braceexpand",
 				"BASHOPTS": "cmdhist", "OPTIND": "3", "IFS": ":", "SHLVL": "9", "_": "x",
 			}
@@ -30,16 +30,16 @@ func TestRemoteCommandsHaveTheNodesEnvironment(t *testing.T) {
 				setEnv(&main, name, value)
 			}
 			j.pods["node"].Containers[0] = main
-			j.serve(j.nodes...)
-			if v := read(t, j.preflight(nil).Wait()); v.Reached != 2 {
+			j.startNodes(j.nodes...)
+			if v := read(t, j.runPreflight(nil).Wait()); v.Reached != 2 {
 				t.Errorf("preflight: got %+v, want 2 hosts reached", v)
 			}
-			got := environmentOn(t, j, map[string]string{
-				"SPECIAL_LAUNCHER": special, "BOTH": "launcher", "EMPTY_LAUNCHER": "", "PATH": "/launcher:/usr/bin",
+			got := commandEnvironment(t, j, map[string]string{
+				"SPECIAL_LAUNCHER": specialValue, "BOTH": "launcher", "EMPTY_LAUNCHER": "", "PATH": "/launcher:/usr/bin",
 			})
 			want := map[string]string{
-				"SPECIAL": special, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
-				"SPECIAL_LAUNCHER": special, "EMPTY_LAUNCHER": "",
+				"SPECIAL": specialValue, "BOTH": "node", "EMPTY": "", "PATH": "/opt/mpi/bin:/usr/bin:/bin",
+				"SPECIAL_LAUNCHER": specialValue, "EMPTY_LAUNCHER": "",
 				"HOSTNAME": "sum-node-0-0", "HOME": "/home/mpiuser", "USER": "mpi",
 			}
 			for name := range want {
@@ -51,10 +51,10 @@ func TestRemoteCommandsHaveTheNodesEnvironment(t *testing.T) {
 	}
 }
 
-// environmentOn returns the environment of a command that the launcher starts on the first node.
-func environmentOn(t *testing.T, j *job, launcherEnv map[string]string) map[string]string {
+// commandEnvironment returns the environment of a command that the launcher starts on the first node.
+func commandEnvironment(t *testing.T, j *job, launcherEnv map[string]string) map[string]string {
 	t.Helper()
-	main := j.main("launcher")
+	main := j.mainContainer("launcher")
 	main.Command = []string{"sh", "-c", `exec ssh "$0" env -0 2> /dev/null`, j.nodes[0].name}
 	for name, value := range launcherEnv {
 		setEnv(&main, name, value)
@@ -63,11 +63,11 @@ func environmentOn(t *testing.T, j *job, launcherEnv map[string]string) map[stri
 	if result.Code != 0 {
 		t.Fatalf("ssh ended with %d:\n%s\n%s", result.Code, result.Log, j.nodes[0].sshd.Log())
 	}
-	return parse(result)
+	return parseEnvironment(result)
 }
 
-// parse parses the output of env -0.
-func parse(result podrunner.Result) map[string]string {
+// parseEnvironment parses the output of env -0.
+func parseEnvironment(result podrunner.Result) map[string]string {
 	environment := map[string]string{}
 	for assignment := range strings.SplitSeq(strings.TrimSuffix(result.Log, "\x00"), "\x00") {
 		name, value, _ := strings.Cut(assignment, "=")

@@ -20,12 +20,12 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// hostile is text that could corrupt a JSON string or a terminal, or make a verdict too long.
-var hostile = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
+// hostileText is text that could corrupt a JSON string or a terminal, or make a verdict too long.
+var hostileText = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
 
-// soon is the maximum duration of an operation that must not wait for a timeout. soon is long enough for a busy
-// machine.
-const soon = 30 * time.Second
+// soonLimit is the maximum duration of an operation that must not wait for a timeout. soonLimit is long enough for a
+// busy machine.
+const soonLimit = 30 * time.Second
 
 // TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes. The launcher and the first node stay
 // reachable.
@@ -43,25 +43,25 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 		"the node has the keys of another job": {
 			breakHost: func(j *job, h *host) {
 				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), podrunner.SSHKeys(j.t)["authorized_keys"])
-				j.serve(h)
+				j.startNodes(h)
 			},
 			timeout: "50", // preflight ends before this timeout
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node refuses the user, after a banner": {
 			breakHost: func(j *job, h *host) {
-				write(j.t, filepath.Join(h.pod.Volume("tmp"), "banner"), hostile)
+				write(j.t, filepath.Join(h.pod.Volume("tmp"), "banner"), hostileText)
 				h.options = []string{"Banner=/tmp/banner", "DenyUsers=mpi"}
-				j.serve(h)
+				j.startNodes(h)
 			},
 			timeout: "50", // preflight ends before this timeout
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node runs something else": {
 			breakHost: func(j *job, h *host) {
-				write(j.t, filepath.Join(h.pod.Volume("tmp"), "hostile"), hostile)
+				write(j.t, filepath.Join(h.pod.Volume("tmp"), "hostile"), hostileText)
 				h.options = []string{"ForceCommand=cat /tmp/hostile >&2; exit 255"}
-				j.serve(h)
+				j.startNodes(h)
 			},
 			want: failure{Cause: "other", Detail: "31m(reboot); date"},
 		},
@@ -88,15 +88,15 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, 2, platform{})
-			j.serve(j.nodes[0])
+			j := newJob(t, 2, testPlatform{})
+			j.startNodes(j.nodes[0])
 			tc.breakHost(j, j.nodes[1])
-			result := j.preflight(map[string]string{
+			result := j.runPreflight(map[string]string{
 				"PREFLIGHT_TIMEOUT_SECONDS": stdcmp.Or(tc.timeout, "2"),
 				"PREFLIGHT_SLOTS_COMMAND":   "echo 1",
 			}).Wait()
 			got := read(t, result)
-			if diff := cmp.Diff([]bool{true, true, false}, got.timed()); diff != "" {
+			if diff := cmp.Diff([]bool{true, true, false}, got.removeTimes()); diff != "" {
 				t.Errorf("times: -want +got:\n%s", diff)
 			}
 			tc.want.Host = "sum-node-0-1"
@@ -109,7 +109,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("verdict: -want +got:\n%s\n%s", diff, result.Log)
 			}
-			if result.Took > soon {
+			if result.Took > soonLimit {
 				t.Errorf("preflight took %s, want less:\n%s", result.Took, result.Log)
 			}
 		})
@@ -140,10 +140,10 @@ func listen(t testing.TB, h *host, serve func(net.Conn)) {
 
 func TestPreflightBacksOff(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 0, platform{})
+	j := newJob(t, 0, testPlatform{})
 	var attempts atomic.Int64
 	listen(t, j.addHost("sum-node-0-0.sum"), func(net.Conn) { attempts.Add(1) })
-	read(t, j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "6", "PREFLIGHT_SLOTS_COMMAND": "echo 1"}).Wait())
+	read(t, j.runPreflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "6", "PREFLIGHT_SLOTS_COMMAND": "echo 1"}).Wait())
 	if n := attempts.Load(); n < 5 || n > 9 {
 		t.Errorf("got %d attempts to connect in 6 s, want 5 to 9", n)
 	}
@@ -151,13 +151,13 @@ func TestPreflightBacksOff(t *testing.T) {
 
 func TestPreflightReportsAMissingPasswdEntry(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 1, platform{})
-	j.serve(j.nodes...)
+	j := newJob(t, 1, testPlatform{})
+	j.startNodes(j.nodes...)
 	init := j.pods["launcher"].InitContainers
 	for i := range init {
 		init[i].VolumeMounts = slices.DeleteFunc(init[i].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/passwd" })
 	}
-	got := read(t, j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1"}).Wait())
+	got := read(t, j.runPreflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1"}).Wait())
 	got.MS = nil
 	want := []failure{{Host: "sum-node-0-0", Cause: "identity", Detail: fmt.Sprintf("No user exists for uid %d", podrunner.UID)}}
 	if diff := cmp.Diff(want, got.Failed); diff != "" {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// folderOf creates a folder with files that only their owner can read, because ssh rejects private keys that other
+// createFolder creates a folder with files that only their owner can read, because ssh rejects private keys that other
 // users can read. Containers can read the files, because all containers run as the owner of the files.
-func folderOf(t testing.TB, files map[string]string) string {
+func createFolder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {

@@ -13,10 +13,10 @@ import (
 // listed by name.
 func TestPreflightWritesHydraHostfile(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 2, platform{})
+	j := newJob(t, 2, testPlatform{})
 	j.slots = 2
-	j.serve(j.nodes...)
-	result := j.preflight(map[string]string{
+	j.startNodes(j.nodes...)
+	result := j.runPreflight(map[string]string{
 		"PREFLIGHT_OVERSUBSCRIBE":  "true",
 		"PREFLIGHT_HYDRA_HOSTFILE": "/mpi-run/hostfile",
 	}).Wait()
@@ -35,10 +35,10 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 // PREFLIGHT_COUNT_OWN=false, preflight therefore assumes that the launcher's slots are available.
 func TestPreflightSkipsTheLaunchersDevices(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 1, platform{})
+	j := newJob(t, 1, testPlatform{})
 	j.slots = 4
-	j.serve(j.nodes...)
-	result := j.preflight(map[string]string{
+	j.startNodes(j.nodes...)
+	result := j.runPreflight(map[string]string{
 		"PREFLIGHT_COUNT_OWN":     "false",
 		"PREFLIGHT_SLOTS_COMMAND": "case $(cat /proc/sys/kernel/hostname) in *launcher*) echo 0 ;; *) echo 4 ;; esac",
 	}).Wait()

@@ -36,14 +36,14 @@ type host struct {
 	sshd          *podrunner.Process
 }
 
-// platform describes properties that differ between images or clusters, such as the shell.
-type platform struct {
+// testPlatform describes properties that differ between images or clusters, such as the shell.
+type testPlatform struct {
 	shell    string            // the program to which /bin/sh links; by default, this machine's shell
 	replace  map[string]string // see podrunner.Pod
 	readOnly bool
 }
 
-var platforms = map[string]platform{
+var platforms = map[string]testPlatform{
 	"sh is dash":                        {shell: "dash"},
 	"sh is bash":                        {shell: "bash"},
 	"the root file system is read-only": {readOnly: true},
@@ -58,7 +58,7 @@ func newAddress() string {
 }
 
 // newJob creates a job with pods and host names. The pods run no containers yet.
-func newJob(t testing.TB, nodes int, on platform) *job {
+func newJob(t testing.TB, nodes int, on testPlatform) *job {
 	t.Helper()
 	requireProgram(t, "ssh")
 	requireProgram(t, "sshd")
@@ -75,18 +75,18 @@ func newJob(t testing.TB, nodes int, on platform) *job {
 	for i := range nodes {
 		j.nodes = append(j.nodes, j.newHost("node", i, on))
 	}
-	for _, h := range j.hosts() {
+	for _, h := range j.listHosts() {
 		j.launcher.pod.AddHost(h.address, h.name)
 	}
 	return j
 }
 
 // newHost creates a host, and a pod with the volumes that Trainer adds.
-func (j *job) newHost(role string, index int, on platform) *host {
+func (j *job) newHost(role string, index int, on testPlatform) *host {
 	j.t.Helper()
 	hostname := fmt.Sprintf("sum-%s-0-%d", role, index)
 	volumes := append(slices.Clone(j.pods[role].Volumes),
-		podrunner.HostVolume("mpi-ssh-auth", folderOf(j.t, j.keys)), podrunner.HostVolume("mpi-hostfile", j.t.TempDir()))
+		podrunner.HostVolume("mpi-ssh-auth", createFolder(j.t, j.keys)), podrunner.HostVolume("mpi-hostfile", j.t.TempDir()))
 	h := &host{name: hostname + ".sum", address: newAddress()}
 	h.pod = podrunner.NewPod(j.t, hostname, volumes)
 	h.pod.Replace = maps.Clone(on.replace)
@@ -106,13 +106,13 @@ func replaceShell(t testing.TB, name string) map[string]string {
 	return map[string]string{sh: "/bin/" + name}
 }
 
-// hosts returns the job's hosts in the order of the hostfile.
-func (j *job) hosts() []*host {
+// listHosts returns the job's hosts in the order of the hostfile.
+func (j *job) listHosts() []*host {
 	return append([]*host{j.launcher}, j.nodes...)
 }
 
-// main returns the container "node" of a pod, with the mounts that Trainer adds.
-func (j *job) main(role string) corev1.Container {
+// mainContainer returns the container "node" of a pod, with the mounts that Trainer adds.
+func (j *job) mainContainer(role string) corev1.Container {
 	j.t.Helper()
 	main := podrunner.Container(j.t, j.pods[role].Containers, "node")
 	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-ssh-auth", MountPath: "/home/mpiuser/.ssh"})
@@ -122,8 +122,8 @@ func (j *job) main(role string) corev1.Container {
 	return main
 }
 
-// identify runs the init container "identity" in pods.
-func (j *job) identify(role string, hosts ...*host) {
+// runIdentity runs the init container "identity" in pods.
+func (j *job) runIdentity(role string, hosts ...*host) {
 	j.t.Helper()
 	identity := podrunner.Container(j.t, j.pods[role].InitContainers, "identity")
 	processes := make([]*podrunner.Process, len(hosts))
@@ -137,12 +137,12 @@ func (j *job) identify(role string, hosts ...*host) {
 	}
 }
 
-// serve starts nodes and waits until they are ready.
-func (j *job) serve(nodes ...*host) {
+// startNodes starts nodes and waits until they are ready.
+func (j *job) startNodes(nodes ...*host) {
 	j.t.Helper()
-	j.identify("node", nodes...)
+	j.runIdentity("node", nodes...)
 	for _, h := range nodes {
-		main := j.main("node")
+		main := j.mainContainer("node")
 		for _, option := range append(h.options, "ListenAddress="+h.address) {
 			main.Args = append(main.Args, "-o", option)
 		}
@@ -173,12 +173,12 @@ func eventually(t testing.TB, process *podrunner.Process, holds func() bool) {
 	}
 }
 
-// preflight runs the init container "identity" of the launcher, and then starts its init container "preflight".
-func (j *job) preflight(env map[string]string) *podrunner.Process {
+// runPreflight runs the init container "identity" of the launcher, and then starts its init container "preflight".
+func (j *job) runPreflight(env map[string]string) *podrunner.Process {
 	j.t.Helper()
-	j.identify("launcher", j.launcher)
+	j.runIdentity("launcher", j.launcher)
 	var hostfile strings.Builder
-	for _, h := range j.hosts() {
+	for _, h := range j.listHosts() {
 		fmt.Fprintf(&hostfile, "%s slots=%d\n", h.name, j.slots)
 	}
 	write(j.t, filepath.Join(j.launcher.pod.Volume("mpi-hostfile"), "hostfile"), hostfile.String())

@@ -12,11 +12,11 @@ import (
 )
 
 func TestPreflightReachesAHundredHosts(t *testing.T) {
-	j := newJob(t, 99, platform{})
+	j := newJob(t, 99, testPlatform{})
 	began := time.Now()
-	j.serve(j.nodes...)
+	j.startNodes(j.nodes...)
 	t.Logf("99 nodes were ready after %s", time.Since(began))
-	result := j.preflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 64"}).Wait()
+	result := j.runPreflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 64"}).Wait()
 	got := read(t, result)
 	if got.Reached != 100 || got.Slots != 100 || got.Available != 6400 || len(got.MS) != 100 || len(got.Failed) != 0 {
 		t.Errorf("got %+v, want 100 hosts and 6400 slots\n%s", got, result.Log)
@@ -36,7 +36,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, 0, platform{})
+			j := newJob(t, 0, testPlatform{})
 			j.slots = 10000
 			for i := range tc.good - 1 {
 				// Preflight treats a host with such a name as the launcher, and therefore does not connect to the host by SSH.
@@ -46,7 +46,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 				h := j.addHost(fmt.Sprintf("%0*d.sum", 63, i))
 				listen(t, h, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
 			}
-			result := j.preflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1", "PREFLIGHT_SLOTS_COMMAND": "echo 9999999"}).Wait()
+			result := j.runPreflight(map[string]string{"PREFLIGHT_TIMEOUT_SECONDS": "1", "PREFLIGHT_SLOTS_COMMAND": "echo 9999999"}).Wait()
 			got := read(t, result)
 			if got.Hosts != tc.good+tc.bad || got.Reached != tc.good || len(got.Failed) != 10 || len(got.MS) != min(100, got.Hosts) {
 				t.Errorf("got verdict %+v\n%s", got, result.Log)
@@ -54,16 +54,16 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 			if want := strings.Repeat("0", 62); !strings.HasPrefix(got.Failed[0].Host, want) || len(got.Failed[0].Detail) < 40 {
 				t.Errorf("got failure %+v, want a longer host name and detail", got.Failed[0])
 			}
-			if length := len(result.Message) + growth(got); length > limit {
-				t.Errorf("with 7-digit times, the verdict has %d bytes, want at most %d", length, limit)
+			if length := len(result.Message) + verdictGrowth(got); length > verdictLimit {
+				t.Errorf("with 7-digit times, the verdict has %d bytes, want at most %d", length, verdictLimit)
 			}
 		})
 	}
 }
 
-// growth returns the number of bytes by which a verdict would grow if each of its times had 7 digits, as after an
-// hour.
-func growth(v verdict) int {
+// verdictGrowth returns the number of bytes by which a verdict would grow if each of its times had 7 digits, as after
+// an hour.
+func verdictGrowth(v verdict) int {
 	sum := 0
 	for _, ms := range v.MS {
 		if ms != nil {

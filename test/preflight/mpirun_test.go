@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// ranks is a script in which each rank prints its number, its host and its variables.
-const ranks = `exec 2> /dev/null; mpirun sh -c 'echo "$OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $HOSTNAME $ON_NODE $ON_LAUNCHER $BOTH"'`
+// rankScript is a script in which each rank prints its number, its host and its variables.
+const rankScript = `exec 2> /dev/null; mpirun sh -c 'echo "$OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $HOSTNAME $ON_NODE $ON_LAUNCHER $BOTH"'`
 
 func TestRanksStartOnEveryHostWithTheirEnvironment(t *testing.T) {
 	t.Parallel()
@@ -26,15 +26,15 @@ func TestRanksStartOnEveryHostWithTheirEnvironment(t *testing.T) {
 			node := &j.pods["node"].Containers[0]
 			setEnv(node, "ON_NODE", "node")
 			setEnv(node, "BOTH", "node")
-			j.serve(j.nodes...)
-			read(t, j.preflight(map[string]string{"PREFLIGHT_OVERSUBSCRIBE": "true"}).Wait())
-			main := j.main("launcher")
+			j.startNodes(j.nodes...)
+			read(t, j.runPreflight(map[string]string{"PREFLIGHT_OVERSUBSCRIBE": "true"}).Wait())
+			main := j.mainContainer("launcher")
 			setEnv(&main, "ON_LAUNCHER", "launcher")
 			setEnv(&main, "BOTH", "launcher")
 			for _, variable := range podrunner.OpenMPIEnv(2) {
 				setEnv(&main, variable.Name, variable.Value)
 			}
-			main.Command = []string{"sh", "-c", ranks}
+			main.Command = []string{"sh", "-c", rankScript}
 			result := j.launcher.pod.Run(main)
 			got := strings.Split(strings.TrimSpace(result.Log), "\n")
 			slices.Sort(got)

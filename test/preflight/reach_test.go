@@ -21,10 +21,10 @@ func TestPreflightReachesEveryHost(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 2, on)
 			j.slots = 2
-			j.serve(j.nodes...)
-			result := j.preflight(map[string]string{"PREFLIGHT_OVERSUBSCRIBE": "true"}).Wait()
+			j.startNodes(j.nodes...)
+			result := j.runPreflight(map[string]string{"PREFLIGHT_OVERSUBSCRIBE": "true"}).Wait()
 			got := read(t, result)
-			if diff := cmp.Diff([]bool{true, true, true}, got.timed()); diff != "" {
+			if diff := cmp.Diff([]bool{true, true, true}, got.removeTimes()); diff != "" {
 				t.Errorf("times: -want +got:\n%s", diff)
 			}
 			want := verdict{Hosts: 3, Reached: 3, Slots: 6, Available: 3 * runtime.NumCPU(), Failed: []failure{}}
@@ -37,10 +37,10 @@ func TestPreflightReachesEveryHost(t *testing.T) {
 
 func TestPreflightWaitsForTheLaunchersName(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 1, platform{})
-	j.serve(j.nodes...)
+	j := newJob(t, 1, testPlatform{})
+	j.startNodes(j.nodes...)
 	j.launcher.name = "sum-launcher-0-0.later" // the launcher's name, which does not resolve yet
-	process := j.preflight(nil)
+	process := j.runPreflight(nil)
 	awaitClock(t, process)
 	time.Sleep(1500 * time.Millisecond)
 	j.launcher.pod.AddHost("127.0.0.1", j.launcher.name)
@@ -58,14 +58,14 @@ func awaitClock(t *testing.T, process *podrunner.Process) {
 
 func TestPreflightWaitsForLateNodes(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 2, platform{})
-	j.serve(j.nodes[0])
-	process := j.preflight(nil)
+	j := newJob(t, 2, testPlatform{})
+	j.startNodes(j.nodes[0])
+	process := j.runPreflight(nil)
 	awaitClock(t, process)
 	time.Sleep(2 * time.Second)
-	j.serve(j.nodes[1])
+	j.startNodes(j.nodes[1])
 	got := read(t, process.Wait())
-	if got.Reached != 3 || *got.MS[1] >= *got.MS[2] || *got.MS[2] < 2000 || *got.MS[2] > int(soon.Milliseconds()) {
+	if got.Reached != 3 || *got.MS[1] >= *got.MS[2] || *got.MS[2] < 2000 || *got.MS[2] > int(soonLimit.Milliseconds()) {
 		t.Errorf("got %+v, want 3 hosts, and about 2 s for the last host", got)
 	}
 }
@@ -75,12 +75,12 @@ func TestPreflightEndsOnSIGTERM(t *testing.T) {
 	for name, on := range platforms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			process := newJob(t, 2, on).preflight(nil)
+			process := newJob(t, 2, on).runPreflight(nil)
 			awaitClock(t, process)
 			signaled := time.Now()
 			process.Signal(syscall.SIGTERM)
 			result := process.Wait()
-			if took := time.Since(signaled); result.Code != 128+int(syscall.SIGTERM) || took > soon/2 {
+			if took := time.Since(signaled); result.Code != 128+int(syscall.SIGTERM) || took > soonLimit/2 {
 				t.Errorf("preflight ended with code %d after %s, want the code of SIGTERM at once:\n%s", result.Code, took, result.Log)
 			}
 		})
@@ -89,12 +89,12 @@ func TestPreflightEndsOnSIGTERM(t *testing.T) {
 
 func TestNodesEndOnSIGTERM(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 1, platform{})
-	j.serve(j.nodes...)
+	j := newJob(t, 1, testPlatform{})
+	j.startNodes(j.nodes...)
 	signaled := time.Now()
 	j.nodes[0].sshd.Signal(syscall.SIGTERM)
 	result := j.nodes[0].sshd.Wait()
-	if took := time.Since(signaled); took > soon/2 {
+	if took := time.Since(signaled); took > soonLimit/2 {
 		t.Errorf("sshd ended with code %d after %s, want it to end at once:\n%s", result.Code, took, result.Log)
 	}
 }

@@ -53,11 +53,11 @@ func TestIdentityAddsThePasswdEntry(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, 0, platform{})
+			j := newJob(t, 0, testPlatform{})
 			image := filepath.Join(t.TempDir(), "passwd")
 			write(t, image, tc.passwd)
 			j.launcher.pod.Replace = map[string]string{"/etc/passwd": image}
-			j.identify("launcher", j.launcher)
+			j.runIdentity("launcher", j.launcher)
 			passwd, err := os.ReadFile(filepath.Join(j.launcher.pod.Volume("mpi-run"), "passwd"))
 			if err != nil {
 				t.Fatal(err)
@@ -81,10 +81,10 @@ func TestNodeScriptFindsSSHD(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, 1, platform{replace: tc.replace})
+			j := newJob(t, 1, testPlatform{replace: tc.replace})
 			node := j.nodes[0]
-			j.identify("node", node)
-			main := j.main("node")
+			j.runIdentity("node", node)
+			main := j.mainContainer("node")
 			main.Args = []string{"-o", "ListenAddress=" + node.address}
 			setEnv(&main, "PATH", "/usr/bin:/bin")
 			node.sshd = node.pod.Start(main)

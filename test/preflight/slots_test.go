@@ -41,14 +41,14 @@ func TestPreflightCountsSlots(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, 1, platform{})
+			j := newJob(t, 1, testPlatform{})
 			j.slots = tc.slots
-			j.serve(j.nodes...)
+			j.startNodes(j.nodes...)
 			timeout := "50" // preflight ends before this timeout
 			if strings.HasPrefix(tc.failure, "no answer") {
 				timeout = "1"
 			}
-			result := j.preflight(map[string]string{
+			result := j.runPreflight(map[string]string{
 				"PREFLIGHT_SLOTS_COMMAND":   tc.command,
 				"PREFLIGHT_OVERSUBSCRIBE":   tc.oversubscribe,
 				"PREFLIGHT_TIMEOUT_SECONDS": timeout,
@@ -75,10 +75,10 @@ func TestPreflightCountsSlots(t *testing.T) {
 // must fail before training starts, and report the hosts, the number of slots and the number of GPUs.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
-	j := newJob(t, 1, platform{})
+	j := newJob(t, 1, testPlatform{})
 	j.slots = 4
-	j.serve(j.nodes...)
-	got := read(t, j.preflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 2"}).Wait())
+	j.startNodes(j.nodes...)
+	got := read(t, j.runPreflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 2"}).Wait())
 	if got.Reached != 0 || got.Slots != 8 {
 		t.Errorf("reached %d hosts for %d slots, want 0 hosts for 8 slots", got.Reached, got.Slots)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// limit is the maximum length of a verdict in bytes. The kubelet truncates termination messages to 4096 bytes for
-// each container, and to 12 kB for each pod.
-const limit = 2500
+// verdictLimit is the maximum length of a verdict in bytes. The kubelet truncates termination messages to 4096 bytes
+// for each container, and to 12 kB for each pod.
+const verdictLimit = 2500
 
 // verdict is the result that preflight writes as its termination message.
 type verdict struct {
@@ -40,8 +40,8 @@ func read(t testing.TB, result podrunner.Result) verdict {
 	if err := decoder.Decode(&v); err != nil {
 		t.Fatalf("reading the verdict %q: %v\n%s", result.Message, err, result.Log)
 	}
-	if len(result.Message) > limit {
-		t.Errorf("the verdict has %d bytes, want at most %d:\n%s", len(result.Message), limit, result.Message)
+	if len(result.Message) > verdictLimit {
+		t.Errorf("the verdict has %d bytes, want at most %d:\n%s", len(result.Message), verdictLimit, result.Message)
 	}
 	if want := map[bool]int{true: 0, false: 1}[v.Reached == v.Hosts]; result.Code != want {
 		t.Errorf("preflight reached %d of %d hosts and ended with code %d, want %d:\n%s", v.Reached, v.Hosts, result.Code, want, result.Log)
@@ -54,8 +54,8 @@ func read(t testing.TB, result podrunner.Result) verdict {
 	return v
 }
 
-// timed reports which hosts have a time in the verdict, and removes the times.
-func (v *verdict) timed() []bool {
+// removeTimes reports which hosts have a time in the verdict, and removes the times.
+func (v *verdict) removeTimes() []bool {
 	timed := make([]bool, len(v.MS))
 	for i, ms := range v.MS {
 		timed[i] = ms != nil

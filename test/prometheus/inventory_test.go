@@ -46,8 +46,8 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 // It can rename the labels "pod" and "namespace" to "exported_pod" and "exported_namespace".
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emitted returns the labels of every declared metric and recorded series, by name.
-func emitted(o grafanadata.Grafana) map[string][]string {
+// emittedLabels returns the labels of every declared metric and recorded series, by name.
+func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
 		all[name] = slices.Concat(labels, scrapeLabels)
@@ -78,13 +78,13 @@ var replacedLabels = []string{"trainjob", "role", "index", "node", "uuid", "mode
 // TestRulesQueryKnownMetrics checks that grafana/ declares every metric and label in the expressions of rules.
 func TestRulesQueryKnownMetrics(t *testing.T) {
 	o := grafana(t)
-	expectKnown(t, o, expressions(o))
+	expectKnown(t, o, ruleExpressions(o))
 }
 
 // expectKnown checks that grafana/ declares all metrics and labels in expressions.
 func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]string) {
 	t.Helper()
-	series := emitted(o)
+	series := emittedLabels(o)
 	for name, a := range read(t, expressions) {
 		if a.Error != "" {
 			t.Errorf("%s: %s", name, a.Error)
@@ -115,13 +115,13 @@ func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]str
 // exactly those that query the controller's metrics, or the results of a rule that is left out.
 func TestControllerIsOptional(t *testing.T) {
 	o := grafana(t)
-	alone := expressions(o.Alone())
+	alone := ruleExpressions(o.Alone())
 	for name, a := range read(t, alone) {
 		if needsController(o, a) {
 			t.Errorf("%s needs trainyard's controller: set controller: true", name)
 		}
 	}
-	left := expressions(o) // the expressions that are left out
+	left := ruleExpressions(o) // the expressions that are left out
 	maps.DeleteFunc(left, func(name, _ string) bool { return alone[name] != "" })
 	for name, a := range read(t, left) {
 		if !needsController(o, a) {
@@ -162,7 +162,7 @@ func TestUnknownMetricsAreFound(t *testing.T) {
 	if _, found := a["rule"].Metrics["kube_pod_inof"]; !found || a["text"].Error == "" || !slices.Equal(a["rule"].Groups, []string{"b"}) {
 		t.Errorf("read %v, want the metric, the label, and an error", a)
 	}
-	series := emitted(grafana(t))
+	series := emittedLabels(grafana(t))
 	for _, unknown := range []string{"kube_pod_inof", "kube_pod_info_bucket", "trainyard_trainjob_duration_seconds"} {
 		if _, known := series[unknown]; known {
 			t.Errorf("%s is known, but no program emits it", unknown)
@@ -178,7 +178,7 @@ func TestMetricsAreUsed(t *testing.T) {
 	o := grafana(t)
 	used := map[string]bool{}
 	all := panelQueries(t)
-	maps.Copy(all, expressions(o))
+	maps.Copy(all, ruleExpressions(o))
 	for _, a := range read(t, all) {
 		for metric := range a.Metrics {
 			used[metric] = true

@@ -20,9 +20,9 @@ func notHonored(series string) string {
 // TestPanelsWithoutHonoredLabels checks that panels show the same data if Prometheus scrapes without honorLabels. It
 // also checks that the series of each panel have the labels in the panel's legend and columns.
 func TestPanelsWithoutHonoredLabels(t *testing.T) {
-	before := recorded
-	t.Cleanup(func() { recorded = before })
-	if recorded = notHonored(before); strings.Count(recorded, "exported_namespace") < strings.Count(before, "exported_namespace")+40 {
+	before := recordedSeries
+	t.Cleanup(func() { recordedSeries = before })
+	if recordedSeries = notHonored(before); strings.Count(recordedSeries, "exported_namespace") < strings.Count(before, "exported_namespace")+40 {
 		t.Fatal("the labels of the controller's series are not renamed")
 	}
 	s, err := Start(t.Context(), t.TempDir(), grafana(t))

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// variables replaces dashboard variables by values that a user could select.
-var variables = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
+// variableValues replaces dashboard variables by values that a user could select.
+var variableValues = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
 
 // panelQueries returns the queries of all panels. Each key has the form DASHBOARD/ROW/PANEL/INDEX. The index is the
 // position of the query in its panel.
@@ -29,7 +29,7 @@ func panelQueries(t *testing.T) map[string]string {
 				if p.Interval != "" {
 					query = strings.ReplaceAll(query, "$__rate_interval", p.Interval)
 				}
-				all[fmt.Sprintf("%s/%s/%d", d.Name, p.Key, i)] = variables.Replace(query)
+				all[fmt.Sprintf("%s/%s/%d", d.Name, p.Key, i)] = variableValues.Replace(query)
 			}
 		}
 	}
@@ -44,9 +44,9 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waiting maps each panel query about waiting TrainJobs to the name of a TrainJob that waits. These queries would
+// waitingPanels maps each panel query about waiting TrainJobs to the name of a TrainJob that waits. These queries would
 // return nothing for a running TrainJob, which has no queue position and no unscheduled pods.
-var waiting = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
+var waitingPanels = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of panels' queries with testdata/panels.txt.
 func expectPanels(t *testing.T, s *Server) {
@@ -55,7 +55,7 @@ func expectPanels(t *testing.T, s *Server) {
 	all := panelQueries(t)
 	for _, name := range grafanadata.Sorted(all) {
 		query := all[name]
-		if trainjob := waiting[name]; trainjob != "" {
+		if trainjob := waitingPanels[name]; trainjob != "" {
 			query = strings.ReplaceAll(query, `"bert"`, `"`+trainjob+`"`)
 		}
 		samples, err := s.Query(t.Context(), query)
@@ -67,7 +67,7 @@ func expectPanels(t *testing.T, s *Server) {
 		}
 		var lines []string
 		for _, sample := range samples {
-			lines = append(lines, line(name, sample, t))
+			lines = append(lines, formatSample(name, sample, t))
 		}
 		slices.Sort(lines)
 		text.WriteString(strings.Join(lines, ""))

@@ -44,7 +44,7 @@ func TestAnswersForPictures(t *testing.T) {
 			"query": {query}, "step": {"60"},
 			"start": {fmt.Sprint(from.Unix())}, "end": {fmt.Sprint(End.Unix())},
 		}
-		if err := s.get(t.Context(), "/api/v1/query_range", parameters, &read); err != nil {
+		if err := s.sendRequest(t.Context(), "/api/v1/query_range", parameters, &read); err != nil {
 			t.Fatalf("%s: %v", panel, err)
 		}
 		answers[panel] = read.Data.Result

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// recorded contains series of all exporters, for two tenants with running, waiting and failed TrainJobs. The series
-// have the labels that each exporter really emits.
+// recordedSeries contains series of all exporters, for two tenants with running, waiting and failed TrainJobs. The
+// series have the labels that each exporter really emits.
 //
 //go:embed testdata/recorded.txt
-var recorded string
+var recordedSeries string
 
 // The time range of the recorded series.
 var (
@@ -26,7 +26,7 @@ var (
 // openMetrics writes the recorded series in OpenMetrics format for promtool.
 func openMetrics(to io.Writer) error {
 	w := bufio.NewWriter(to)
-	for line := range strings.Lines(recorded) {
+	for line := range strings.Lines(recordedSeries) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -35,7 +35,7 @@ func openMetrics(to io.Writer) error {
 		if !found {
 			return fmt.Errorf("reading %q: want a series and values", line)
 		}
-		all, err := values(text)
+		all, err := expandValues(text)
 		if err != nil {
 			return fmt.Errorf("reading %q: %w", line, err)
 		}
@@ -49,15 +49,15 @@ func openMetrics(to io.Writer) error {
 	return w.Flush()
 }
 
-// notation matches one element of promtool's notation for series. The element contains a value, an optional increment
-// and a count, as in 0+60x90.
-var notation = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
+// valueNotation matches one element of promtool's notation for series. The element contains a value, an optional
+// increment and a count, as in 0+60x90.
+var valueNotation = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
 
-// values expands promtool's notation for series to values. A missing value is nil.
-func values(text string) ([]*float64, error) {
+// expandValues expands promtool's notation for series to values. A missing value is nil.
+func expandValues(text string) ([]*float64, error) {
 	var all []*float64
 	for _, word := range strings.Fields(text) {
-		m := notation.FindStringSubmatch(word)
+		m := valueNotation.FindStringSubmatch(word)
 		if m == nil {
 			return nil, fmt.Errorf("want values such as 0+60x90, got %q", word)
 		}

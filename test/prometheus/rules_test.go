@@ -19,15 +19,15 @@ import (
 
 // TestRulesAreValid checks that Prometheus accepts the rules, and that its linter finds nothing.
 func TestRulesAreValid(t *testing.T) {
-	for name, o := range variants(t) {
-		if out, err := promtool(t, "check", "rules", "--lint=all", "--lint-fatal", ruleFile(t, o)); err != nil {
+	for name, o := range ruleVariants(t) {
+		if out, err := runPromtool(t, "check", "rules", "--lint=all", "--lint-fatal", ruleFile(t, o)); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
 }
 
-// variants returns the rules for clusters with and without trainyard's controller.
-func variants(t *testing.T) map[string]grafanadata.Grafana {
+// ruleVariants returns the rules for clusters with and without trainyard's controller.
+func ruleVariants(t *testing.T) map[string]grafanadata.Grafana {
 	t.Helper()
 	all := grafana(t)
 	return map[string]grafanadata.Grafana{"with trainyard's controller": all, "without trainyard's controller": all.Alone()}
@@ -37,14 +37,14 @@ func variants(t *testing.T) map[string]grafanadata.Grafana {
 // must be resolved later. An alert must not fire if values are just below the alert's threshold, or if an inhibiting
 // alert fires.
 func TestAlertsFireAndResolve(t *testing.T) {
-	for name, o := range variants(t) {
+	for name, o := range ruleVariants(t) {
 		t.Run(name, func(t *testing.T) { expectAlerts(t, o) })
 	}
 }
 
 func expectAlerts(t *testing.T, o grafanadata.Grafana) {
 	t.Helper()
-	files := cases{Grafana: o, folder: t.TempDir()}
+	files := caseFiles{Grafana: o, folder: t.TempDir()}
 	for _, name := range grafanadata.Sorted(o.Alerts) {
 		a := o.Alerts[name]
 		fires := a.Tests.Fires
@@ -53,46 +53,46 @@ func expectAlerts(t *testing.T, o grafanadata.Grafana) {
 			labels[key] = value
 		}
 		firing := map[string]any{"exp_labels": labels, "exp_annotations": map[string]string{
-			"summary": a.Summary, "description": fires.Description, "runbook_url": runbooks + "/" + name + ".md",
+			"summary": a.Summary, "description": fires.Description, "runbook_url": runbookBase + "/" + name + ".md",
 		}}
-		files.alert(t, name, "fires", fires.Series, expected{fires.At, []any{firing}}, expected{fires.ResolvedAt, nil})
-		files.never(t, name, "below", a.Tests.Below)
+		files.alert(t, name, "fires", fires.Series, expectedAlerts{fires.At, []any{firing}}, expectedAlerts{fires.ResolvedAt, nil})
+		files.addNever(t, name, "below", a.Tests.Below)
 		for _, sentence := range grafanadata.Sorted(a.Tests.Quiet) {
-			files.never(t, name, sentence, a.Tests.Quiet[sentence])
+			files.addNever(t, name, sentence, a.Tests.Quiet[sentence])
 		}
 		for _, sentence := range grafanadata.Sorted(a.Tests.Also) {
 			e := a.Tests.Also[sentence]
-			files.write(t, name, sentence, e.Series, map[string]any{"promql_expr_test": []any{is(e.At, "count("+firingNow(name)+") > bool 0", 1)}})
+			files.write(t, name, sentence, e.Series, map[string]any{"promql_expr_test": []any{hasValue(e.At, "count("+firingNow(name)+") > bool 0", 1)}})
 		}
-		files.inhibitions(t, name, a)
+		files.addInhibitions(t, name, a)
 	}
 	files.run(t)
 }
 
-// inhibitions adds the test cases of an alert with inhibiting alerts.
-func (c *cases) inhibitions(t *testing.T, name string, a grafanadata.Alert) {
+// addInhibitions adds the test cases of an alert with inhibiting alerts.
+func (c *caseFiles) addInhibitions(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	if diff := cmp.Diff(slices.Sorted(slices.Values(a.InhibitedBy)), grafanadata.Sorted(a.Tests.Inhibited), cmpopts.EquateEmpty()); diff != "" && c.Controller {
 		t.Errorf("%s: want a test case for each inhibiting alert: -inhibitedBy +tests:\n%s", name, diff)
 	}
 	for _, other := range a.InhibitedBy {
-		c.inhibited(t, name, a, other)
+		c.addInhibited(t, name, a, other)
 	}
 	if len(a.InhibitedBy) > 0 {
-		c.pending(t, name, a)
+		c.addPending(t, name, a)
 	}
 }
 
 // TestRecords runs the test cases of the recording rules.
 func TestRecords(t *testing.T) {
-	for name, o := range variants(t) {
+	for name, o := range ruleVariants(t) {
 		t.Run(name, func(t *testing.T) { expectRecords(t, o) })
 	}
 }
 
 func expectRecords(t *testing.T, o grafanadata.Grafana) {
 	t.Helper()
-	files := cases{Grafana: o, folder: t.TempDir()}
+	files := caseFiles{Grafana: o, folder: t.TempDir()}
 	for _, name := range grafanadata.Sorted(o.Records) {
 		for _, sentence := range grafanadata.Sorted(o.Records[name].Tests) {
 			tc := o.Records[name].Tests[sentence]
@@ -108,20 +108,20 @@ func expectRecords(t *testing.T, o grafanadata.Grafana) {
 	files.run(t)
 }
 
-// runbooks is the base address that tests use for runbooks.
-const runbooks = "https://runbooks.example"
+// runbookBase is the base address that tests use for runbooks.
+const runbookBase = "https://runbooks.example"
 
 func grafana(t *testing.T) grafanadata.Grafana {
 	t.Helper()
-	g, err := grafanadata.Read(runbooks)
+	g, err := grafanadata.Read(runbookBase)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-// promtool runs promtool and returns its output.
-func promtool(t *testing.T, arguments ...string) (string, error) {
+// runPromtool runs promtool and returns its output.
+func runPromtool(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := exec.Command("promtool", arguments...).CombinedOutput()
 	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
@@ -135,14 +135,14 @@ func promtool(t *testing.T, arguments ...string) (string, error) {
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
-	writeJSON(t, file, map[string]any{"groups": groupsOf(o, names)})
+	writeJSON(t, file, map[string]any{"groups": selectGroups(o, names)})
 	return file
 }
 
-// groupsOf returns groups with only the named rules and the rules that they query. A test case with all rules would
+// selectGroups returns groups with only the named rules and the rules that they query. A test case with all rules would
 // take much longer.
-func groupsOf(o grafanadata.Grafana, names []string) []grafanadata.Group {
-	all, needed := expressions(o), map[string]bool{}
+func selectGroups(o grafanadata.Grafana, names []string) []grafanadata.Group {
+	all, needed := ruleExpressions(o), map[string]bool{}
 	var need func(name string)
 	need = func(name string) {
 		if needed[name] {
@@ -174,8 +174,8 @@ func groupsOf(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	return groups
 }
 
-// expressions returns the expressions of all rules, by name.
-func expressions(o grafanadata.Grafana) map[string]string {
+// ruleExpressions returns the expressions of all rules, by name.
+func ruleExpressions(o grafanadata.Grafana) map[string]string {
 	all := map[string]string{}
 	for name, r := range o.Records {
 		all[name] = r.Expr
@@ -198,20 +198,20 @@ func writeJSON(t *testing.T, file string, content any) {
 	}
 }
 
-// cases collects promtool test files, each with one test case.
-type cases struct {
+// caseFiles collects promtool test files, each with one test case.
+type caseFiles struct {
 	grafanadata.Grafana
 	folder string
 	files  []string
 }
 
-// expected holds the alerts that must fire at a time.
-type expected struct {
+// expectedAlerts holds the alerts that must fire at a time.
+type expectedAlerts struct {
 	at     string
 	alerts []any
 }
 
-func (c *cases) alert(t *testing.T, name, what string, series map[string]string, checks ...expected) {
+func (c *caseFiles) alert(t *testing.T, name, what string, series map[string]string, checks ...expectedAlerts) {
 	t.Helper()
 	var tests []any
 	for _, e := range checks {
@@ -225,43 +225,43 @@ func firingNow(name string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q, alertstate="firing"}`, name)
 }
 
-// never adds a test case in which an alert does not fire at any time until the given one.
-func (c *cases) never(t *testing.T, name, what string, e grafanadata.Case) {
+// addNever adds a test case in which an alert does not fire at any time until the given one.
+func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case) {
 	t.Helper()
 	c.write(t, name, what, e.Series, map[string]any{
-		"promql_expr_test": []any{is(e.At, "count(count_over_time("+firingNow(name)+"["+e.At+"])) or vector(0)", 0)},
+		"promql_expr_test": []any{hasValue(e.At, "count(count_over_time("+firingNow(name)+"["+e.At+"])) or vector(0)", 0)},
 	})
 }
 
-// inhibited adds a test case in which the condition of an alert holds, but an inhibiting alert prevents the alert. The
-// test case also checks that no other inhibiting alert fires.
-func (c *cases) inhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
+// addInhibited adds a test case in which the condition of an alert holds, but an inhibiting alert prevents the alert.
+// The test case also checks that no other inhibiting alert fires.
+func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]
 	rest := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertname!=%q})`, strings.Join(a.InhibitedBy, "|"), other)
 	c.write(t, name, "inhibited by "+other, e.Series, map[string]any{
 		"alert_rule_test":  []any{map[string]any{"eval_time": e.At, "alertname": name}},
-		"promql_expr_test": []any{is(e.At, "count("+a.Condition+") > bool 0", 1), is(e.At, rest+" or vector(0)", 0)},
+		"promql_expr_test": []any{hasValue(e.At, "count("+a.Condition+") > bool 0", 1), hasValue(e.At, rest+" or vector(0)", 0)},
 	})
 }
 
-// pending adds a test case in which an inhibiting alert is pending. The other alert must fire nevertheless.
-func (c *cases) pending(t *testing.T, name string, a grafanadata.Alert) {
+// addPending adds a test case in which an inhibiting alert is pending. The other alert must fire nevertheless.
+func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending
 	isPending := fmt.Sprintf(`count(ALERTS{alertname=~%q, alertstate="pending"}) > bool 0`, strings.Join(a.InhibitedBy, "|"))
 	fires := "count(" + firingNow(name) + ") > bool 0"
-	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{is(e.At, isPending, 1), is(e.At, fires, 1)}})
+	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{hasValue(e.At, isPending, 1), hasValue(e.At, fires, 1)}})
 }
 
-// is returns a check for promtool. At the given time, the expression must return exactly one sample without labels,
-// with the given value.
-func is(at, expression string, want float64) any {
+// hasValue returns a check for promtool. At the given time, the expression must return exactly one sample without
+// labels, with the given value.
+func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
 // write adds a test case, unless its series come from trainyard's controller and the rules do without the controller.
-func (c *cases) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
+func (c *caseFiles) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {
 		return
@@ -279,7 +279,7 @@ func (c *cases) write(t *testing.T, name, what string, series map[string]string,
 	}, name+" "+what)+".json")
 	rules := ruleFile(t, c.Grafana, name)
 	var order []string // without group_eval_order, promtool chooses a random order
-	for _, g := range groupsOf(c.Grafana, []string{name}) {
+	for _, g := range selectGroups(c.Grafana, []string{name}) {
 		order = append(order, g.Name)
 	}
 	writeJSON(t, file, map[string]any{"rule_files": []string{rules}, "evaluation_interval": "1m", "group_eval_order": order, "tests": []any{test}})
@@ -287,12 +287,12 @@ func (c *cases) write(t *testing.T, name, what string, series map[string]string,
 }
 
 // run runs all test cases with promtool.
-func (c *cases) run(t *testing.T) {
+func (c *caseFiles) run(t *testing.T) {
 	t.Helper()
 	if len(c.files) == 0 {
 		t.Fatal("no test cases")
 	}
-	out, err := promtool(t, append([]string{"test", "rules"}, c.files...)...)
+	out, err := runPromtool(t, append([]string{"test", "rules"}, c.files...)...)
 	if err != nil {
 		t.Errorf("%v\n%s", err, strings.ReplaceAll(out, c.folder, ""))
 	}

@@ -47,8 +47,8 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	}
 }
 
-// row matches the Xids in a row of a table.
-var row = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`)
+// xidRow matches the Xids in a row of a table.
+var xidRow = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`)
 
 // TestRunbookListsXids checks that the runbook about Xids lists exactly the Xids that raise the alert.
 func TestRunbookListsXids(t *testing.T) {
@@ -57,7 +57,7 @@ func TestRunbookListsXids(t *testing.T) {
 		t.Fatal(err)
 	}
 	var listed []string
-	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range xidRow.FindAllStringSubmatch(string(text), -1) {
 		listed = append(listed, strings.Split(m[1], ", ")...)
 	}
 	slices.Sort(listed)

@@ -31,7 +31,7 @@ type Server struct {
 // range of the recorded series. It evaluates one stage after another, because rules use the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
-	if err := s.record(); err != nil {
+	if err := s.writeRecorded(); err != nil {
 		return nil, err
 	}
 	if err := s.write("prometheus.json", map[string]any{"global": map[string]string{"evaluation_interval": "1h"}, "rule_files": []string{filepath.Join(dir, "rules.json")}}); err != nil {
@@ -40,16 +40,16 @@ func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, err
 	if err := s.write("rules.json", map[string]any{"groups": g.Groups}); err != nil {
 		return nil, err
 	}
-	for _, stage := range stages(g) {
-		if err := s.compute(ctx, stage); err != nil {
+	for _, stage := range ruleStages(g) {
+		if err := s.evaluateRules(ctx, stage); err != nil {
 			return nil, err
 		}
 	}
 	return s, s.start(ctx)
 }
 
-// stages returns the recording rules of each stage. A rule queries only results of earlier stages.
-func stages(g grafanadata.Grafana) [][]grafanadata.Group {
+// ruleStages returns the recording rules of each stage. A rule queries only results of earlier stages.
+func ruleStages(g grafanadata.Grafana) [][]grafanadata.Group {
 	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {
 		var groups []grafanadata.Group
@@ -65,8 +65,8 @@ func stages(g grafanadata.Grafana) [][]grafanadata.Group {
 	}
 }
 
-// record writes the recorded series as blocks into the storage of Prometheus.
-func (s *Server) record() error {
+// writeRecorded writes the recorded series as blocks into the storage of Prometheus.
+func (s *Server) writeRecorded() error {
 	file, err := os.Create(filepath.Join(s.dir, "recorded.om"))
 	if err != nil {
 		return fmt.Errorf("recording series: %w", err)
@@ -80,8 +80,8 @@ func (s *Server) record() error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// compute evaluates rules on the existing blocks, and writes the results as new blocks.
-func (s *Server) compute(ctx context.Context, groups []grafanadata.Group) error {
+// evaluateRules evaluates rules on the existing blocks, and writes the results as new blocks.
+func (s *Server) evaluateRules(ctx context.Context, groups []grafanadata.Group) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Server) start(ctx context.Context) error {
 	s.url = "http://" + address
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return process.WaitFor(ctx, s.child, func(ctx context.Context) error { return s.get(ctx, "/-/ready", nil, nil) })
+	return process.WaitFor(ctx, s.child, func(ctx context.Context) error { return s.sendRequest(ctx, "/-/ready", nil, nil) })
 }
 
 // Stop stops the server.
@@ -131,12 +131,12 @@ func (s *Server) Query(ctx context.Context, expression string) ([]Sample, error)
 	var answer struct {
 		Data struct{ Result []Sample }
 	}
-	err := s.get(ctx, "/api/v1/query", url.Values{"query": {expression}, "time": {fmt.Sprint(End.Unix())}}, &answer)
+	err := s.sendRequest(ctx, "/api/v1/query", url.Values{"query": {expression}, "time": {fmt.Sprint(End.Unix())}}, &answer)
 	return answer.Data.Result, err
 }
 
-// get sends a request to Prometheus' HTTP API.
-func (s *Server) get(ctx context.Context, path string, query url.Values, into any) error {
+// sendRequest sends a request to Prometheus' HTTP API.
+func (s *Server) sendRequest(ctx context.Context, path string, query url.Values, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return err

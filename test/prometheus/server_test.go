@@ -36,7 +36,7 @@ func TestRulesOnAServer(t *testing.T) {
 		}
 		var lines []string
 		for _, sample := range samples {
-			lines = append(lines, line(name, sample, t))
+			lines = append(lines, formatSample(name, sample, t))
 			expectLabels(t, name, sample, g.Records[name].Labels)
 		}
 		slices.Sort(lines)
@@ -46,8 +46,8 @@ func TestRulesOnAServer(t *testing.T) {
 	expectPanels(t, s)
 }
 
-// line formats a sample.
-func line(name string, sample Sample, t *testing.T) string {
+// formatSample formats a sample.
+func formatSample(name string, sample Sample, t *testing.T) string {
 	t.Helper()
 	var words []string
 	for _, label := range grafanadata.Sorted(sample.Metric) {
@@ -85,7 +85,7 @@ func (s *Server) expectHealthy(t *testing.T, g grafanadata.Grafana) {
 			}
 		}
 	}
-	if err := s.get(t.Context(), "/api/v1/rules", nil, &response); err != nil {
+	if err := s.sendRequest(t.Context(), "/api/v1/rules", nil, &response); err != nil {
 		t.Fatal(err)
 	}
 	loaded := 0

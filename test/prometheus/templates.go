@@ -14,7 +14,7 @@ type Templates struct {
 func SeriesTemplates() Templates {
 	var all Templates
 	fill := strings.NewReplacer("\", ", "\",", "team-vision", "team-{tenant}", "bert", "bert-{job}", "gpu-", "gpu-{job}-", `cluster_queue="research"`, `cluster_queue="research-{tenant}"`)
-	for line := range strings.Lines(recorded) {
+	for line := range strings.Lines(recordedSeries) {
 		line = strings.TrimSpace(line)
 		has := func(texts ...string) bool {
 			for _, text := range texts {

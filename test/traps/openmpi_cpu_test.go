@@ -17,14 +17,14 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generate returns the runtime that a document with the base openmpi-cpu describes. The arguments target and settings
-// are YAML for the cluster's target and for the runtime's settings, without braces.
-func generate(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
+// generateRuntime returns the runtime that a document with the base openmpi-cpu describes. The arguments target and
+// settings are YAML for the cluster's target and for the runtime's settings, without braces.
+func generateRuntime(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)
 }
 
-// generateFrom does the same as generate, but with any base.
+// generateFrom does the same as generateRuntime, but with any base.
 func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	var ctr trainer.ClusterTrainingRuntime
@@ -63,8 +63,8 @@ spec:
 	return nil
 }
 
-// job returns the ReplicatedJob with the given name.
-func job(t *testing.T, ctr trainer.ClusterTrainingRuntime, name string) jobset.ReplicatedJob {
+// replicatedJob returns the ReplicatedJob with the given name.
+func replicatedJob(t *testing.T, ctr trainer.ClusterTrainingRuntime, name string) jobset.ReplicatedJob {
 	t.Helper()
 	for _, j := range ctr.Spec.Template.Spec.ReplicatedJobs {
 		if j.Name == name {
@@ -79,10 +79,10 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roles returns the ReplicatedJobs of the launcher and of the nodes, because most traps concern both roles.
-func roles(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
+// roleJobs returns the ReplicatedJobs of the launcher and of the nodes, because most traps concern both roles.
+func roleJobs(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
-	return map[string]jobset.ReplicatedJob{"launcher": job(t, ctr, "launcher"), "node": job(t, ctr, "node")}
+	return map[string]jobset.ReplicatedJob{"launcher": replicatedJob(t, ctr, "launcher"), "node": replicatedJob(t, ctr, "node")}
 }
 
 // TestNumNodesDoesNotMultiplyLaunchers: the field mlPolicy.numNodes must be 1, because Trainer copies it to the
@@ -101,11 +101,11 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ctr := generate(t, "", tc.settings)
+			ctr := generateRuntime(t, "", tc.settings)
 			if got := *ctr.Spec.MLPolicy.NumNodes; got != 1 {
 				t.Errorf("mlPolicy.numNodes = %d, want 1", got)
 			}
-			launcher, node := job(t, ctr, "launcher").Template.Spec, job(t, ctr, "node").Template.Spec
+			launcher, node := replicatedJob(t, ctr, "launcher").Template.Spec, replicatedJob(t, ctr, "node").Template.Spec
 			got := []int32{*launcher.Parallelism, *launcher.Completions, *node.Parallelism, *node.Completions}
 			if diff := cmp.Diff([]int32{1, 1, tc.nodes, tc.nodes}, got); diff != "" {
 				t.Errorf("parallelism and completions of launcher and node: -want +got:\n%s", diff)
@@ -117,7 +117,7 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 // TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences
 // them without a nil check. Default values that the API server fills in would also appear as drift.
 func TestMPIPolicyIsExplicit(t *testing.T) {
-	got := generate(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
+	got := generateRuntime(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
 	want := &trainer.MPIMLPolicySource{
 		MPIImplementation: &implementation,
@@ -133,8 +133,8 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 // TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container
 // "node" in each of these jobs. The job with the trainer label gets the command of a TrainJob.
 func TestLauncherIsFoundByTrainer(t *testing.T) {
-	ctr := generate(t, "", "")
-	for name, j := range roles(t, ctr) {
+	ctr := generateRuntime(t, "", "")
+	for name, j := range roleJobs(t, ctr) {
 		if j.Replicas != 1 || j.GroupName != "default" {
 			t.Errorf("%s: replicas %d, groupName %q, want 1 and default", name, j.Replicas, j.GroupName)
 		}
@@ -149,14 +149,14 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 	if first := ctr.Spec.Template.Spec.ReplicatedJobs[0].Name; first != "launcher" {
 		t.Errorf("the first job is %s, want launcher, because rank 0 runs on the first host of the hostfile", first)
 	}
-	if launcher := main(job(t, ctr, "launcher")); launcher.Args != nil {
+	if launcher := main(replicatedJob(t, ctr, "launcher")); launcher.Args != nil {
 		t.Errorf("launcher has args %q, want none, because a TrainJob that sets only a command would inherit these args", launcher.Args)
 	}
 }
 
 // TestLauncherEndsTheJob: the success policy must name the launcher, because sshd on the nodes never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
-	got := generate(t, "", "").Spec.Template.Spec.SuccessPolicy
+	got := generateRuntime(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("successPolicy: -want +got:\n%s", diff)
@@ -168,7 +168,7 @@ func TestLauncherEndsTheJob(t *testing.T) {
 // Service.
 func TestHostsAreFoundByName(t *testing.T) {
 	yes := true
-	got := generate(t, "", "").Spec.Template.Spec.Network
+	got := generateRuntime(t, "", "").Spec.Template.Spec.Network
 	want := &jobset.Network{EnableDNSHostnames: &yes, PublishNotReadyAddresses: &yes}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("network: -want +got:\n%s", diff)
@@ -178,7 +178,7 @@ func TestHostsAreFoundByName(t *testing.T) {
 // TestFailureIsNotRetriedInPlace: Kubernetes must not restart a failed mpirun. With the default policies, Kubernetes
 // would restart mpirun up to six times.
 func TestFailureIsNotRetriedInPlace(t *testing.T) {
-	for name, j := range roles(t, generate(t, "", "")) {
+	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {
 			t.Errorf("%s: backoffLimit %v, want 0", name, limit)
 		}
@@ -191,7 +191,7 @@ func TestFailureIsNotRetriedInPlace(t *testing.T) {
 // TestLimitsIncludeCPU: a container with limits must have a CPU limit, because the Kubeflow SDK's list_runtimes fails
 // otherwise.
 func TestLimitsIncludeCPU(t *testing.T) {
-	for name, j := range roles(t, generate(t, "", "resources: {memory: 4Gi}")) {
+	for name, j := range roleJobs(t, generateRuntime(t, "", "resources: {memory: 4Gi}")) {
 		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {
 			if diff := cmp.Diff(c.Resources.Limits, c.Resources.Requests); diff != "" {
 				t.Errorf("%s/%s: requests differ from limits: -limits +requests:\n%s", name, c.Name, diff)

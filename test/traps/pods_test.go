@@ -13,7 +13,7 @@ import (
 // TestLabelsReachPods: pod templates must have the labels by which network policies select pods. Trainer and JobSet
 // do not copy the labels of the runtime or of the JobSet to pods.
 func TestLabelsReachPods(t *testing.T) {
-	for name, j := range roles(t, generate(t, "", "")) {
+	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		want := map[string]string{
 			"sidecar.istio.io/inject": "false",
 			v1alpha1.RoleLabel:        name,
@@ -29,7 +29,7 @@ func TestLabelsReachPods(t *testing.T) {
 // Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label with the
 // same key.
 func TestIstioInjectsNoSidecar(t *testing.T) {
-	for name, j := range roles(t, generate(t, "", "")) {
+	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
 		if l, a := pod(j).Labels[key], pod(j).Annotations[key]; l != "false" || a != "false" {
 			t.Errorf("%s: label %q, annotation %q, want false in both", name, l, a)
@@ -40,7 +40,7 @@ func TestIstioInjectsNoSidecar(t *testing.T) {
 // TestRuntimeIsListed: runtimes must have the labels by which commands list runtimes. The Kubeflow SDK ignores a
 // runtime without the framework label.
 func TestRuntimeIsListed(t *testing.T) {
-	ctr := generate(t, "", "limits: {maxNodes: 16}")
+	ctr := generateRuntime(t, "", "limits: {maxNodes: 16}")
 	want := map[string]string{
 		v1alpha1.ManagedByLabel: "trainyard",
 		v1alpha1.FrameworkLabel: "mpi",
@@ -82,7 +82,7 @@ func TestUserFitsTheCluster(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for role, j := range roles(t, generate(t, tc.target, tc.settings)) {
+			for role, j := range roleJobs(t, generateRuntime(t, tc.target, tc.settings)) {
 				if diff := cmp.Diff(tc.want, pod(j).Spec.SecurityContext); diff != "" {
 					t.Errorf("%s: securityContext: -want +got:\n%s", role, diff)
 				}
@@ -94,7 +94,7 @@ func TestUserFitsTheCluster(t *testing.T) {
 // TestContainersAreRestricted: every container must satisfy Pod Security "restricted" and OpenShift's
 // restricted-v2.
 func TestContainersAreRestricted(t *testing.T) {
-	for role, j := range roles(t, generate(t, "", "readOnlyRootFilesystem: true")) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", "readOnlyRootFilesystem: true")) {
 		yes, no := true, false
 		want := &corev1.SecurityContext{
 			AllowPrivilegeEscalation: &no,
@@ -112,7 +112,7 @@ func TestContainersAreRestricted(t *testing.T) {
 // TestEnvironmentReachesBothRoles: the launcher and the nodes must always have the runtime's variables. Trainer gives
 // a TrainJob's variables to the launcher and the nodes only if runLauncherAsNode is true.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
-	for role, j := range roles(t, generate(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}
 		for _, e := range main(j).Env {
 			if _, twice := got[e.Name]; twice {
@@ -143,7 +143,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 // TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites volumes with
 // these names. The runtime must contain all other volumes that containers mount.
 func TestVolumesDoNotClash(t *testing.T) {
-	for role, j := range roles(t, generate(t, "", "sharedMemory: 4Gi")) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", "sharedMemory: 4Gi")) {
 		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
 		for _, v := range pod(j).Spec.Volumes {
 			if known[v.Name] {
@@ -168,7 +168,7 @@ func TestVolumesDoNotClash(t *testing.T) {
 // identity therefore writes the entry first, and only the other containers mount it.
 func TestIdentityRunsBeforePreflight(t *testing.T) {
 	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
-	for role, j := range roles(t, generate(t, "", "")) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		var names []string
 		for _, c := range pod(j).Spec.InitContainers {
 			names = append(names, c.Name)
@@ -193,7 +193,7 @@ func TestPreflightSettings(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			preflight := pod(job(t, generate(t, "", tc.settings), "launcher")).Spec.InitContainers[1]
+			preflight := pod(replicatedJob(t, generateRuntime(t, "", tc.settings), "launcher")).Spec.InitContainers[1]
 			got := map[string]string{}
 			for _, e := range preflight.Env {
 				got[e.Name] = e.Value
@@ -214,7 +214,7 @@ func TestPreflightSettings(t *testing.T) {
 // TestServiceVariablesAreDisabled: service links must be disabled. sshd accepts at most 128 forwarded variables, and
 // in a namespace with many Services, service links would add more variables.
 func TestServiceVariablesAreDisabled(t *testing.T) {
-	for role, j := range roles(t, generate(t, "", "")) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		spec := pod(j).Spec
 		if spec.EnableServiceLinks == nil || *spec.EnableServiceLinks {
 			t.Errorf("%s: service links are enabled", role)

@@ -41,14 +41,14 @@ func TestGangHasItsScheduler(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ctr := generate(t, tc.target, tc.settings)
+			ctr := generateRuntime(t, tc.target, tc.settings)
 			if diff := cmp.Diff(tc.policy, ctr.Spec.PodGroupPolicy); diff != "" {
 				t.Errorf("podGroupPolicy: -want +got:\n%s", diff)
 			}
 			if got := ctr.Annotations[v1alpha1.GangAnnotation]; got != tc.annotation {
 				t.Errorf("annotation trainyard.dev/gang = %q, want %q", got, tc.annotation)
 			}
-			for role, j := range roles(t, ctr) {
+			for role, j := range roleJobs(t, ctr) {
 				if got := pod(j).Spec; got.SchedulerName != tc.scheduler || got.PriorityClassName != tc.priority {
 					t.Errorf("%s: scheduler %q, priority class %q, want %q and %q", role, got.SchedulerName, got.PriorityClassName, tc.scheduler, tc.priority)
 				}
@@ -62,7 +62,7 @@ func TestGangHasItsScheduler(t *testing.T) {
 // launcher waited for the nodes, its preflight check could not report a node that never becomes ready.
 func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	for _, target := range []string{"", "gang: none", "gang: kueue", "gang: coscheduling", "gang: volcano"} {
-		spec := generate(t, target, "").Spec.Template.Spec
+		spec := generateRuntime(t, target, "").Spec.Template.Spec
 		for _, j := range spec.ReplicatedJobs {
 			if len(j.DependsOn) > 0 {
 				t.Errorf("target {%s}: %s depends on %v, want nothing", target, j.Name, j.DependsOn)
@@ -80,13 +80,13 @@ func TestRolesDoNotWaitForEachOther(t *testing.T) {
 // TestPlacementIsForRanks: placement applies only to the launcher and the nodes, in which ranks run. Initializers
 // need no GPUs, so they must not be bound to cluster nodes with GPUs.
 func TestPlacementIsForRanks(t *testing.T) {
-	ctr := generate(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
+	ctr := generateRuntime(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
       tolerations: [{key: gpu, operator: Exists}], storage: {data: {claim: data}}, initializers: {dataset: {storage: data}},
       affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}}}`)
 	affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: "In", Values: []string{"a"}}}}},
 	}}}
-	for role, j := range roles(t, ctr) {
+	for role, j := range roleJobs(t, ctr) {
 		spec := pod(j).Spec
 		want := corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Key: "gpu", Operator: "Exists"}}, Affinity: affinity}
 		got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity}
@@ -98,7 +98,7 @@ func TestPlacementIsForRanks(t *testing.T) {
 			t.Errorf("%s: annotations: -want +got:\n%s", role, diff)
 		}
 	}
-	fetch := pod(job(t, ctr, "dataset-initializer"))
+	fetch := pod(replicatedJob(t, ctr, "dataset-initializer"))
 	if fetch.Spec.NodeSelector != nil || fetch.Spec.Affinity != nil || fetch.Spec.Tolerations != nil || len(fetch.Annotations) != 1 {
 		t.Errorf("the initializer has placement %v %v %v %v, want none", fetch.Spec.NodeSelector, fetch.Spec.Affinity, fetch.Spec.Tolerations, fetch.Annotations)
 	}
@@ -150,7 +150,7 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 				t.Errorf("numProcPerNode = %d, want %d", got, tc.procs)
 			}
 			for role, want := range map[string]map[corev1.ResourceName]string{"launcher": tc.launcher, "node": tc.node} {
-				expectResources(t, job(t, ctr, role), want)
+				expectResources(t, replicatedJob(t, ctr, role), want)
 			}
 		})
 	}
@@ -206,7 +206,7 @@ func TestQuantitiesAreCanonical(t *testing.T) {
 				t.Fatal(err)
 			}
 			for key, want := range map[string]string{"cpu": tc.cpu, "memory": tc.memory, "sizeLimit": tc.sharedSize} {
-				values := slices.DeleteFunc(valuesOf(written, key), func(v any) bool {
+				values := slices.DeleteFunc(findValues(written, key), func(v any) bool {
 					return key == "sizeLimit" && (v == "128Mi" || v == "4Gi") // the sizes of /mpi-run and /tmp
 				})
 				if len(values) == 0 {
@@ -222,8 +222,8 @@ func TestQuantitiesAreCanonical(t *testing.T) {
 	}
 }
 
-// valuesOf returns all values of a key, at any depth.
-func valuesOf(value any, key string) []any {
+// findValues returns all values of a key, at any depth.
+func findValues(value any, key string) []any {
 	var found []any
 	switch value := value.(type) {
 	case map[string]any:
@@ -231,11 +231,11 @@ func valuesOf(value any, key string) []any {
 			if k == key {
 				found = append(found, v)
 			}
-			found = append(found, valuesOf(v, key)...)
+			found = append(found, findValues(v, key)...)
 		}
 	case []any:
 		for _, v := range value {
-			found = append(found, valuesOf(v, key)...)
+			found = append(found, findValues(v, key)...)
 		}
 	}
 	return found

@@ -20,7 +20,7 @@ const storage = `storage: {
 // mount volumes only with patches. The runtime therefore mounts the volumes, but only in the containers that run
 // ranks.
 func TestStorageIsInBothRoles(t *testing.T) {
-	for role, j := range roles(t, generate(t, "", storage)) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{
 			"storage-imagenet": {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "imagenet"}},
 			"storage-home":     {NFS: &corev1.NFSVolumeSource{Server: "nfs.acme.example", Path: "/export"}},
@@ -66,7 +66,7 @@ func TestObjectStoresAreVariables(t *testing.T) {
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "models"}}},
 		{Prefix: "OUT_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "results"}}},
 	}
-	for role, j := range roles(t, generate(t, "", storage)) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		if diff := cmp.Diff(want, main(j).EnvFrom); diff != "" {
 			t.Errorf("%s: envFrom: -want +got:\n%s", role, diff)
 		}
@@ -76,7 +76,7 @@ func TestObjectStoresAreVariables(t *testing.T) {
 // TestInitializersRunFirst: Trainer identifies an initializer by its label and the name of its container. In a
 // JobSet, a job can depend only on jobs that the JobSet lists before it.
 func TestInitializersRunFirst(t *testing.T) {
-	ctr := generate(t, `gang: kueue, trainer: "2.2"`, `storage: {data: {claim: data, subPath: d}, models: {claim: models}},
+	ctr := generateRuntime(t, `gang: kueue, trainer: "2.2"`, `storage: {data: {claim: data, subPath: d}, models: {claim: models}},
       initializers: {model: {storage: models}, dataset: {storage: data, uri: "hf://acme/data", secret: token, env: {HTTPS_PROXY: "http://proxy"}}}`)
 	var order []string
 	for _, j := range ctr.Spec.Template.Spec.ReplicatedJobs {
@@ -89,12 +89,12 @@ func TestInitializersRunFirst(t *testing.T) {
 		{Name: "dataset-initializer", Status: jobset.DependencyComplete},
 		{Name: "model-initializer", Status: jobset.DependencyComplete},
 	}
-	for role, j := range roles(t, ctr) {
+	for role, j := range roleJobs(t, ctr) {
 		if diff := cmp.Diff(dependencies, j.DependsOn); diff != "" {
 			t.Errorf("%s: dependsOn: -want +got:\n%s", role, diff)
 		}
 	}
-	fetch := job(t, ctr, "dataset-initializer")
+	fetch := replicatedJob(t, ctr, "dataset-initializer")
 	if label := fetch.Template.Labels[v1alpha1.AncestorStepLabel]; label != "dataset-initializer" {
 		t.Errorf("the label is %q, want dataset-initializer", label)
 	}
@@ -116,7 +116,7 @@ func TestInitializersRunFirst(t *testing.T) {
 // TestReferencesComeLast: a variable must come after each variable to which it refers. The kubelet expands $(NAME)
 // only if NAME comes earlier in the list.
 func TestReferencesComeLast(t *testing.T) {
-	for role, j := range roles(t, generate(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
+	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
 		at := map[string]int{}
 		for i, v := range main(j).Env {
 			at[v.Name] = i

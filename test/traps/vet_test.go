@@ -72,7 +72,7 @@ func TestVetUpstreamRuntimes(t *testing.T) {
 					t.Errorf("%s has problems:\n%v", file, report.Problems)
 				}
 				if report.Runtimes > 0 {
-					got[file] = trapsOf(report.Notes)
+					got[file] = listTraps(report.Notes)
 				}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -116,8 +116,8 @@ func vet(t *testing.T, file string) runtimevet.Report {
 	return report
 }
 
-// trapsOf returns the name of the trap and the path of each note.
-func trapsOf(list problem.List) []string {
+// listTraps returns the name of the trap and the path of each note.
+func listTraps(list problem.List) []string {
 	var all []string
 	for _, p := range list {
 		trap, _, _ := strings.Cut(p.Message, ":")

@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// bases lists the entries of the catalogue.
-var bases = []string{"openmpi-cpu", "horovod", "openmpi-gpu", "intel-mpi", "deepspeed-mpi", "mpich", "horovod-cpu"}
+// catalogueNames lists the entries of the catalogue.
+var catalogueNames = []string{"openmpi-cpu", "horovod", "openmpi-gpu", "intel-mpi", "deepspeed-mpi", "mpich", "horovod-cpu"}
 
 // usesGPUs is true for the bases that use GPUs.
 var usesGPUs = map[string]bool{"horovod": true, "openmpi-gpu": true, "deepspeed-mpi": true}
 
-// image returns the image of runtime i in a registry. Every fourth image has a digest.
-func image(registry string, i, version int) string {
-	name := fmt.Sprintf("%s/training/%s", registry, bases[i%len(bases)])
+// imageName returns the image of runtime i in a registry. Every fourth image has a digest.
+func imageName(registry string, i, version int) string {
+	name := fmt.Sprintf("%s/training/%s", registry, catalogueNames[i%len(catalogueNames)])
 	if i%4 == 3 {
 		return name + "@sha256:" + strings.Repeat(fmt.Sprintf("%x%x", i%16, version%16), 32)
 	}
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// settings returns the settings of runtime i. The values of each setting repeat after a different number of runtimes,
-// so that few runtimes are equal.
-func settings(i int) mapping {
-	base := bases[i%len(bases)]
+// runtimeSettings returns the settings of runtime i. The values of each setting repeat after a different number of
+// runtimes, so that few runtimes are equal.
+func runtimeSettings(i int) mapping {
+	base := catalogueNames[i%len(catalogueNames)]
 	all := mapping{
 		"from":             base,
 		"scope":            "namespace",
-		"image":            image("registry.example.com", i, 0),
+		"image":            imageName("registry.example.com", i, 0),
 		"imagePullSecrets": []string{"pull"},
 		"resources":        mapping{"cpu": 2 + i%8, "memory": fmt.Sprintf("%dGi", 8<<(i%4))},
 		"env":              mapping{"OMP_NUM_THREADS": fmt.Sprint(1 + i%4)},

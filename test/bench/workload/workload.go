@@ -52,7 +52,9 @@ func Environment(i int) string { return fmt.Sprintf("env-%02d", i) }
 func Tenant(i int) string { return fmt.Sprintf("team-%03d", i) }
 
 // Runtime returns the name of runtime i, counted from 0.
-func Runtime(i int) string { return fmt.Sprintf("mpi-%s-%03d", bases[i%len(bases)], i) }
+func Runtime(i int) string {
+	return fmt.Sprintf("mpi-%s-%03d", catalogueNames[i%len(catalogueNames)], i)
+}
 
 // mapping is a YAML mapping in the document.
 type mapping = map[string]any
@@ -116,7 +118,7 @@ func (s Size) spec() spec {
 	}
 	for i := range s.Runtimes {
 		names = append(names, Runtime(i))
-		whole.Runtimes[Runtime(i)] = settings(i)
+		whole.Runtimes[Runtime(i)] = runtimeSettings(i)
 	}
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = tenant{names, quota, "none"}
@@ -125,24 +127,24 @@ func (s Size) spec() spec {
 	// lists all runtimes.
 	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
-		whole.Environments[Environment(i)] = s.environment(i, names)
+		whole.Environments[Environment(i)] = s.environmentChanges(i, names)
 	}
 	return whole
 }
 
-// environment returns the changes of environment i, such as another registry, lower limits for some runtimes,
+// environmentChanges returns the changes of environment i, such as another registry, lower limits for some runtimes,
 // and no node selector for others.
-func (s Size) environment(i int, names []string) spec {
+func (s Size) environmentChanges(i int, names []string) spec {
 	runtimes := map[string]mapping{}
 	for n := range s.Runtimes {
-		changes := mapping{"image": image(Environment(i)+".example.com", n, i)}
+		changes := mapping{"image": imageName(Environment(i)+".example.com", n, i)}
 		switch (n + i) % 7 {
 		case 0:
 			changes["limits"] = atMost(4 + i)
 		case 1:
 			changes["env"] = mapping{"CLUSTER": Environment(i)}
 		case 2:
-			if settings(n)["nodeSelector"] != nil {
+			if runtimeSettings(n)["nodeSelector"] != nil {
 				changes["nodeSelector"] = nil
 			}
 		case 3:

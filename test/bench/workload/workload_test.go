@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// small is a workload with all 20 runtimes of W, which takes about a second to generate.
-var small = Size{Runtimes: 20, Tenants: 2, Environments: 2}
+// smallWorkload is a workload with all 20 runtimes of W, which takes about a second to generate.
+var smallWorkload = Size{Runtimes: 20, Tenants: 2, Environments: 2}
 
 func generate(t *testing.T, s Size, revision int) []generator.Platform {
 	t.Helper()
@@ -35,7 +35,7 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 }
 
 func TestWorkloadDocument(t *testing.T) {
-	platforms := generate(t, small, 0)
+	platforms := generate(t, smallWorkload, 0)
 	t.Run("has the number of objects of its size, and no notes", func(t *testing.T) {
 		total := 0
 		for _, p := range platforms {
@@ -44,13 +44,13 @@ func TestWorkloadDocument(t *testing.T) {
 				t.Errorf("%s: the document has notes, first %v", p.Environment, p.Notes[0])
 			}
 		}
-		if total != small.Objects() {
-			t.Errorf("the document has %d objects, want %d", total, small.Objects())
+		if total != smallWorkload.Objects() {
+			t.Errorf("the document has %d objects, want %d", total, smallWorkload.Objects())
 		}
 	})
 	t.Run("another revision changes one runtime in one environment", func(t *testing.T) {
 		changed := 0
-		for i, p := range generate(t, small, 1) {
+		for i, p := range generate(t, smallWorkload, 1) {
 			old := texts(t, platforms[i])
 			for id, text := range texts(t, p) {
 				if old[id] != text {
@@ -58,12 +58,12 @@ func TestWorkloadDocument(t *testing.T) {
 				}
 			}
 		}
-		if changed != small.Tenants {
-			t.Errorf("%d objects changed, want %d", changed, small.Tenants)
+		if changed != smallWorkload.Tenants {
+			t.Errorf("%d objects changed, want %d", changed, smallWorkload.Tenants)
 		}
 	})
 	t.Run("the resolved document has the objects of the environment", func(t *testing.T) {
-		text, err := small.Resolved(1, small.Tenants)
+		text, err := smallWorkload.Resolved(1, smallWorkload.Tenants)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestWorkloadUsesEveryBase(t *testing.T) {
 			continue
 		}
 		shipped++
-		if !slices.Contains(bases, name) {
+		if !slices.Contains(catalogueNames, name) {
 			t.Errorf("the workload has no runtime from %s", name)
 		}
 	}

@@ -18,14 +18,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 
-// script is the path of the script that these tests run.
-const script = "examples/images/check-image.sh"
+// scriptPath is the path of the script that these tests run.
+const scriptPath = "examples/images/check-image.sh"
 
 // check runs the script as a user without a passwd entry. The parameter fakes contains shell scripts that replace this
 // machine's programs with the same names. The parameter missing lists programs that the script must not find.
 func check(t *testing.T, fakes map[string]string, missing []string, args ...string) podrunner.Result {
 	t.Helper()
-	text, err := os.ReadFile(repo.Path(t, script))
+	text, err := os.ReadFile(repo.Path(t, scriptPath))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func check(t *testing.T, fakes map[string]string, missing []string, args ...stri
 	}
 	return pod.Run(corev1.Container{
 		Name:    "check",
-		Command: append([]string{"sh", "-c", string(text), script}, args...),
+		Command: append([]string{"sh", "-c", string(text), scriptPath}, args...),
 		Env:     []corev1.EnvVar{{Name: "PATH", Value: "/image/bin:/usr/bin:/bin"}},
 	})
 }
@@ -183,7 +183,7 @@ func TestCheckImagePrintsUsage(t *testing.T) {
 
 func TestCheckImagePassesShellcheck(t *testing.T) {
 	t.Parallel()
-	if out, err := exec.Command("shellcheck", "-s", "sh", repo.Path(t, script)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("shellcheck", "-s", "sh", repo.Path(t, scriptPath)).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
