@@ -28,7 +28,8 @@ type Case struct {
 	User string `json:"user,omitempty"`
 	// Before is the TrainJob before an update. If Before is not set, the TrainJob is created.
 	Before map[string]any `json:"before,omitempty"`
-	// NamespaceLabels are the labels of the tenant's namespace. By default, it has the labels that the rules require.
+	// NamespaceLabels holds the labels of the tenant's namespace. By default, the namespace has the labels that the rules
+	// require.
 	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
 	// TrainJob is the submitted TrainJob. Its apiVersion, kind, name and namespace are optional.
 	TrainJob map[string]any `json:"trainJob"`

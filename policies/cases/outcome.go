@@ -23,8 +23,8 @@ type Response struct {
 type Outcome struct {
 	// Unbound reports that no policy is bound to the case's namespace.
 	Unbound bool `json:"unbound,omitempty"`
-	// Rules are the names of the rules that refuse the TrainJob. Messages are the messages of the rules in Rules, in
-	// the same order.
+	// Rules lists the names of the rules that refuse the TrainJob. Messages lists the messages of these rules, in the same
+	// order.
 	Rules    []string `json:"rules,omitempty"`
 	Messages []string `json:"messages,omitempty"`
 }

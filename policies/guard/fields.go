@@ -44,8 +44,8 @@ func trainerSchema(numProcPerNode fieldSchema) object {
 	})
 }
 
-// variablesSchema returns the schema of a container's environment variables. Unknown fields of a variable break the
-// given rule. Unknown sources of a variable break RuleDisallowedVariableSource.
+// variablesSchema returns the schema of a container's environment variables. A variable with an unknown field violates
+// the given rule. A variable with an unknown source violates RuleDisallowedVariableSource.
 func variablesSchema(rule Rule) fieldSchema {
 	key := object{rule: rule, fields: fields{"name": text, "key": text, "optional": boolean}}.withRequired("key")
 	variable := object{rule: rule, fields: fields{

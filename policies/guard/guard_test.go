@@ -129,7 +129,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// testRule tests that the accepted TrainJobs have no denials, and that the refused TrainJobs have denials of one rule.
+// testRule evaluates the rules for the TrainJobs of a case. An accepted TrainJob must have no denials. A refused
+// TrainJob must have denials, and all its denials must be of the rule that the case names.
 func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
 		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {

@@ -1,6 +1,6 @@
 // Package guard evaluates the rules of docs/admission.md on TrainJobs, before they are submitted. The
-// ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. A Reader converts a TrainJob of
-// one version of Trainer to a Job, which has the same form for all versions. Each rule is a pure function of a Job
+// ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. A Reader converts a TrainJob
+// of one version of Trainer to a Job, which has the same form for all versions. Each rule is a pure function of a Job
 // and the Parameters of a tenant.
 package guard
 
@@ -17,11 +17,12 @@ type Job struct {
 	Name string
 	// Exists reports whether the TrainJob already exists. Kueue's webhook sets a default queue only on new TrainJobs.
 	Exists bool
-	// Queue and PriorityClass are the labels by which the TrainJob selects its queue and its priority in Kueue.
+	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
+	// Kueue.
 	Queue, PriorityClass string
-	// KueueSettings are the labels and annotations of Kueue in the metadata that tenants may not set.
+	// KueueSettings lists the labels and annotations of Kueue in the metadata that tenants may not set.
 	KueueSettings []Named
-	// NamespaceLabels are the labels of the TrainJob's namespace, or nil if they are unknown.
+	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
 	// Runtime is spec.runtimeRef, with the API server's defaults.
 	Runtime RuntimeRef
@@ -33,9 +34,9 @@ type Job struct {
 	Nodes *int64
 	// Processes is spec.trainer.numProcPerNode, which can be a word up to Trainer 2.1.
 	Processes *intstr.IntOrString
-	// Limits and Requests are the amounts in spec.trainer.resourcesPerNode, by resource.
+	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
-	// UnknownAmounts reports whether Limits or Requests contain amounts that break RuleInvalidQuantity. These amounts
+	// UnknownAmounts reports whether Limits or Requests contain amounts that violate RuleInvalidQuantity. These amounts
 	// are 0.
 	UnknownAmounts bool
 	// Replaces is empty if Trainer merges Limits and Requests into the runtime's resources. Before Trainer 2.3, if at
@@ -44,24 +45,24 @@ type Job struct {
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners.
 	Size Size
-	// Reserved are the finalizers and the controlling owners in the metadata.
+	// Reserved lists the finalizers and the controlling owners in the metadata.
 	Reserved []Named
-	// Initializers are the initializers that the TrainJob configures: dataset or model.
+	// Initializers lists the initializers that the TrainJob configures: dataset or model.
 	Initializers []Named
-	// Env are the names of the trainer's environment variables.
+	// Env lists the names of the trainer's environment variables.
 	Env []Named
-	// Secrets are the names of all Secrets that the job reads, from volumes, variables and initializers.
+	// Secrets lists the names of all Secrets that the job reads, from volumes, variables and initializers.
 	Secrets []Named
-	// Labels and Annotations are the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
-	// and pods. NodeLabels are the keys of node selectors.
+	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
+	// and pods. NodeLabels lists the keys of node selectors.
 	Labels, Annotations, NodeLabels []Named
-	// PatchTargets are the jobs and containers that patches name, and the variables of main containers that patches set.
+	// PatchTargets lists the jobs and containers that patches name, and the variables of main containers that patches set.
 	PatchTargets []PatchTarget
-	// Volumes are the names of the volumes that patches add.
+	// Volumes lists the names of the volumes that patches add.
 	Volumes []Named
-	// Mounts are the names of the volumes that patches mount.
+	// Mounts lists the names of the volumes that patches mount.
 	Mounts []Named
-	// Disallowed are the fields that are unknown or forbidden.
+	// Disallowed lists the fields that are unknown or forbidden.
 	Disallowed []DisallowedField
 }
 
@@ -83,6 +84,6 @@ type PatchTarget struct {
 // DisallowedField is a field that a TrainJob must not set.
 type DisallowedField struct {
 	Path    *field.Path
-	Rule    Rule   // the rule that the field breaks
+	Rule    Rule   // the rule that the field violates
 	Message string // the reason, and what to do instead
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Parameters are the limits and lists with which the rules compare a tenant's TrainJobs.
+// Parameters holds the limits and lists with which the rules compare a tenant's TrainJobs.
 type Parameters struct {
-	// Runtimes are the runtimes that the tenant lists, by name.
+	// Runtimes holds the runtimes that the tenant lists, by name.
 	Runtimes map[string]Runtime
 	// Own holds the limits for TrainingRuntimes that the tenant creates. Own is nil if the tenant may not create
 	// TrainingRuntimes.
 	Own *Runtime
-	// Exempt are the users who can submit any TrainJob.
+	// Exempt lists the users who can submit any TrainJob.
 	Exempt []string
-	// Labels and Annotations are the keys that patches may set. NodeLabels are the keys that node selectors may use.
+	// Labels and Annotations list the keys that patches may set. NodeLabels lists the keys that node selectors may use.
 	Labels, Annotations, NodeLabels []string
-	// Managers are the allowed values of managedBy.
+	// Managers lists the allowed values of managedBy.
 	Managers []string
-	// Queues are the LocalQueues of the tenant, and PriorityClasses are the WorkloadPriorityClasses that its
+	// Queues lists the LocalQueues of the tenant, and PriorityClasses lists the WorkloadPriorityClasses that the tenant's
 	// TrainJobs may name. If Queues is empty, TrainJobs may name any queue or none.
 	Queues, PriorityClasses []string
 	// NamespaceLabel is the label that the tenant's namespace needs, as KEY=VALUE, or empty if it needs none.
@@ -35,14 +35,14 @@ type Parameters struct {
 // Runtime holds the properties of a runtime that the rules use.
 type Runtime struct {
 	Kind, Image string // both fields are empty for a runtime that the tenant created
-	// The highest values that a TrainJob may request.
+	// The largest values that a TrainJob may request.
 	MaxNodes, MaxProcPerNode, MaxGPUsPerNode int64
-	// NumProcPerNode and GPUs are the runtime's own values. GPUs are counted by resource name.
+	// NumProcPerNode and GPUs hold the runtime's own values. GPUs are counted by resource name.
 	NumProcPerNode int64
 	GPUs           map[string]int64
-	// Resources are the amounts of CPU and memory that the runtime gives to each node, by resource name.
+	// Resources holds the amounts of CPU and memory that the runtime gives to each node, by resource name.
 	Resources map[string]string
-	// Initializers are the initializers of the runtime. The initializers are unknown for a runtime that the tenant
+	// Initializers lists the initializers of the runtime. The initializers are unknown for a runtime that the tenant
 	// created.
 	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.

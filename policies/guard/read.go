@@ -25,7 +25,7 @@ type Reader struct {
 	patches func(spec value) patches
 }
 
-// patches are the patched jobs and pod specs, and the patched metadata of pods, Jobs and the JobSet.
+// patches holds the patched jobs and pod specs, and the patched metadata of pods, Jobs and the JobSet.
 type patches struct{ metadata, jobs, pods []value }
 
 // readerByMinor lists the constructors of readers, by minor version of Trainer.

@@ -14,7 +14,7 @@ type Request struct {
 	User string
 	// TrainJob is the new object. Before is the object that an update replaces, or nil for a new TrainJob.
 	TrainJob, Before map[string]any
-	// NamespaceLabels are the labels of the TrainJob's namespace, or nil if they are unknown.
+	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
 }
 

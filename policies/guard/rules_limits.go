@@ -37,7 +37,7 @@ func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
 	if job.Processes == nil {
-		processes := higherAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
+		processes := largerAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
 			return defaultProcesses(amounts, runtime)
 		})
 		if processes.CmpInt64(runtime.MaxProcPerNode) > 0 {
@@ -64,7 +64,7 @@ func defaultProcesses(amounts map[string]resource.Quantity, runtime Runtime) res
 }
 
 func gpuLimit(job Job, runtime Runtime) field.ErrorList {
-	got := higherAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
+	got := largerAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
 		return countGPUs(amounts, runtime, job.Replaces != "")
 	})
 	if got.CmpInt64(runtime.MaxGPUsPerNode) <= 0 {
@@ -95,9 +95,9 @@ func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces b
 	return sum
 }
 
-// higherAmount computes one amount from the limits and one from the requests, and returns the higher amount. If some
-// amounts are unknown, higherAmount returns 0.
-func higherAmount(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
+// largerAmount computes one amount from the limits and one from the requests, and returns the larger amount. If some
+// amounts are unknown, largerAmount returns 0.
+func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
 	if job.UnknownAmounts {
 		return resource.Quantity{}
 	}

@@ -31,10 +31,10 @@ type fields map[string]fieldSchema
 type findings struct {
 	limitsItems bool              // whether the version of Trainer limits the number of items in lists
 	typeErrors  field.ErrorList   // problems that the API server reports before it evaluates any rule
-	disallowed  []DisallowedField // fields that break a rule
+	disallowed  []DisallowedField // fields that violate a rule
 }
 
-// object describes an object with a fixed set of fields. All other fields break the given rule.
+// object describes an object with a fixed set of fields. All other fields violate the given rule.
 type object struct {
 	rule     Rule
 	fields   fields

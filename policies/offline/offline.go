@@ -24,7 +24,7 @@ type Request struct {
 	User string
 	// Object is the new object. Before is the object that an update replaces, or nil for a new object.
 	Object, Before map[string]any
-	// NamespaceLabels are the labels of the object's namespace. If NamespaceLabels is nil, the namespace has the
+	// NamespaceLabels holds the labels of the object's namespace. If NamespaceLabels is nil, the namespace has the
 	// label that the parameters of the policy require.
 	NamespaceLabels map[string]string
 	// Resource is the plural name of the kind in URLs, such as trainjobs.
@@ -36,7 +36,7 @@ type Denial struct {
 	Policy, Binding, Message string
 }
 
-// Policies are compiled policies with their bindings and parameters.
+// Policies holds compiled policies with their bindings and parameters.
 type Policies struct {
 	compiled   map[string]*policy
 	bindings   []*admissionv1.ValidatingAdmissionPolicyBinding
