@@ -21,7 +21,7 @@ func (p Permission) String() string {
 	return p.Verb + " " + p.Resource
 }
 
-// FollowPermissions are the permissions that a user needs to create a TrainJob, follow its pods, and delete the
+// FollowPermissions lists the permissions that a user needs to create a TrainJob, follow its pods, and delete the
 // TrainJob.
 var FollowPermissions = []Permission{
 	{Verb: "create", Group: trainer.GroupVersion.Group, Resource: "trainjobs"},

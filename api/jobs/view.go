@@ -56,7 +56,7 @@ func (p Pod) String() string {
 // View is a TrainJob and its pods at one moment.
 type View struct {
 	Job trainer.TrainJob
-	// Pods are sorted by role and index. The launcher comes first, then the nodes, and then all other pods.
+	// Pods lists the pods, sorted by role and index. The launcher comes first, then the nodes, and then all other pods.
 	Pods []Pod
 }
 
@@ -122,7 +122,7 @@ func (v View) PodsOf(role Role) []Pod {
 type Outcome struct {
 	// Condition is trainer.TrainJobComplete or trainer.TrainJobFailed.
 	Condition string
-	// Reason and Message are the reason and the message that Trainer wrote into the condition.
+	// Reason and Message hold the reason and the message that Trainer wrote into the condition.
 	Reason, Message string
 }
 

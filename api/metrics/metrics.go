@@ -63,7 +63,7 @@ const (
 	LabelVersion          = "version"
 )
 
-// Buckets are the upper bounds of the histogram buckets, in seconds.
+// Buckets lists the upper bounds of the histogram buckets, in seconds.
 func Buckets() []float64 {
 	return []float64{0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400, 86400}
 }

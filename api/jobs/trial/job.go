@@ -28,8 +28,8 @@ const (
 	testVariable = "TRAINYARD_RUNTIME_TEST"
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
-	// verdictMargin is the time between the timeout of the launcher's preflight and the timeout of the trial. Between
-	// the two timeouts, the trial reads the verdict of preflight.
+	// verdictMargin is the time between the timeout of the launcher's preflight and the later timeout of the trial. The
+	// trial needs this time to read the verdict of the preflight.
 	verdictMargin = 20 * time.Second
 )
 

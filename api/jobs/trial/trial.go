@@ -32,7 +32,7 @@ type Options struct {
 type Result struct {
 	// Runtime is the kind and name of the runtime.
 	Runtime string `json:"runtime"`
-	// Namespace and Job are the namespace and name of the TrainJob.
+	// Namespace and Job hold the namespace and the name of the TrainJob.
 	Namespace string `json:"namespace"`
 	Job       string `json:"job"`
 	// Passed is true if every check of the runtime passed.
