@@ -52,8 +52,8 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter to the chart's values. The argument value is the parameter's value in an object of the
-// component. If value is a string that contains a number, the chart's value is a number.
+// add adds a parameter to the chart's values. The argument value is the value that the parameter has in an object of
+// the component. If value is a string that contains a number, the chart's value is a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := keysOf(p.Key)
 	last := len(keys) - 1

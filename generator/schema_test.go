@@ -181,8 +181,9 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 	return ""
 }
 
-// TestLayerSchemaRefuses checks that a layer can omit required fields and contain null. Everything else that is refused
-// in a document must also be refused in a layer.
+// TestLayerSchemaRefuses checks which layers the JSON Schema of layers admits. A layer may omit the fields that a
+// document requires, and may contain null. Everything else that is refused in a document must also be refused in a
+// layer.
 func TestLayerSchemaRefuses(t *testing.T) {
 	schemas := newComparison(t)
 	cases := map[string]struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput is the maximum number of bytes that readFrom reads from a file. The parser has a lower limit, and reports
+// maxInput is the maximum number of bytes that readFrom reads from a file. The parser has a smaller limit, and reports
 // each file that is too large.
 const maxInput = 2 << 20 // bytes
 

@@ -223,7 +223,7 @@ func (c *comparison) report(list *problem.List, path []string, rule problem.Rule
 	*list = append(*list, problem.Problem{Position: c.document.Root.Locate(path...), Rule: rule, Path: problem.Path(path), Message: message})
 }
 
-// runtimeBound is the field that limits the number of nodes if no quota and no queue sets a lower limit.
+// runtimeBound is the field that limits the number of nodes, unless a quota or a queue sets a smaller limit.
 const runtimeBound = "limits.maxNodes"
 
 func quotaBound(s sizing.Shortage) string {

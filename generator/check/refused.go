@@ -11,8 +11,8 @@ import (
 // wrong problems.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
-// refusedPaths are the paths of the refused values. The checker has reported a problem for each refused value, and has
-// left the value out of the document.
+// refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
+// has left the value out of the document.
 type refusedPaths [][]string
 
 // decideAll reports whether the result of every rule may depend on a refused value.

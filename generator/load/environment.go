@@ -60,8 +60,8 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 }
 
 // Limits on the number of keys and values. Documents that people write have a few thousand keys and values, and CUE can
-// need 40 kB of memory for each key or value. One environment at its limit takes about four seconds and half a gigabyte
-// of memory. All environments together take about ten seconds at their limit.
+// need 40 kB of memory for each key or value. An environment that reaches its limit takes about four seconds and half a
+// gigabyte of memory. If all environments together reach their common limit, they take about ten seconds.
 const (
 	maxNodes    = 25_000 // in the document of one environment
 	maxAllNodes = 50_000 // in the documents of all environments together

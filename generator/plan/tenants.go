@@ -22,8 +22,8 @@ type policies struct {
 	Platform map[string]policySettings `json:"platform"` // policies that build one object for all tenants
 }
 
-// policySettings lists the tenant settings that a policy uses, by their keys. The file policies/tenant/tenant.cue
-// explains each list.
+// policySettings lists the keys of the tenant settings that a policy uses. The file policies/tenant/tenant.cue explains
+// each list.
 type policySettings struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Limits are the limits of a child process. A zero value means no limit.
+// Limits holds the limits of a child process. A zero value means no limit.
 type Limits struct {
 	Wall   time.Duration // time from start to end
 	CPU    time.Duration // CPU time of all threads, in whole seconds; only on Linux

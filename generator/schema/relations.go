@@ -54,7 +54,8 @@ func requirementSchema(s *jsonschema.Schema) {
 	}
 }
 
-// withField returns the schema of a mapping in which one field must match the schema s.
+// withField returns a schema for mappings. If a mapping contains the field, the value of the field must match the
+// schema s.
 func withField(field string, s *jsonschema.Schema) *jsonschema.Schema {
 	properties := &jsonschema.Properties{}
 	properties.Set(field, s)

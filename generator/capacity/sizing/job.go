@@ -34,7 +34,7 @@ type Shortage struct {
 	Missing   bool // true if the queue has no quota for Resource, or has no flavor for the pods (Resource is then empty)
 }
 
-// Size is the size of the largest TrainJob that fits, and the reason why no larger TrainJob fits.
+// Size describes the largest TrainJob that fits: its number of nodes, and the limit that prevents one more node.
 type Size struct {
 	Nodes int      // the largest number of nodes; 0 if no TrainJob can run
 	Limit Shortage // the limit that prevents one more node; the zero value if the runtime's MaxNodes is the limit

@@ -43,8 +43,8 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read. At
-// every path, Trainer mounts key files that other users can read.
+// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read. Other
+// users can read the key files that Trainer mounts, whatever the mount path is.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())

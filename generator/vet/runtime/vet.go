@@ -22,7 +22,7 @@ type Report struct {
 
 // Trap is a mistake that Vet finds.
 type Trap struct {
-	Name string // name of the rule, such as many-launchers, with which messages begin
+	Name string // the name of the rule, such as many-launchers; each message begins with this name
 	Doc  string // its meaning, in one sentence without a full stop
 }
 
