@@ -70,7 +70,8 @@ func treeContent(n, count int) map[string]string {
 // noFolder is the result of findTree for a folder that does not exist.
 const noFolder = -1
 
-// findTree returns the number of the tree that a folder contains. findTree compares all files byte by byte.
+// findTree compares the files of a folder, byte by byte, with the files of several trees, and returns the number of the
+// tree that is equal.
 func findTree(dir string, count int, trees ...int) (int, error) {
 	held, err := readContents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {

@@ -132,7 +132,7 @@ func (s Size) spec() spec {
 	return whole
 }
 
-// environmentChanges returns the changes of environment i, such as another registry, lower limits for some runtimes,
+// environmentChanges returns the changes of environment i, such as another registry, smaller limits for some runtimes,
 // and no node selector for others.
 func (s Size) environmentChanges(i int, names []string) spec {
 	runtimes := map[string]mapping{}
