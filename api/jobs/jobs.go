@@ -39,7 +39,7 @@ func Connect(config *rest.Config) (Jobs, error) {
 }
 
 func restClient(config *rest.Config, version schema.GroupVersion) (rest.Interface, error) {
-	codecs, err := codecs()
+	codecs, err := loadCodecs()
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func restClient(config *rest.Config, version schema.GroupVersion) (rest.Interfac
 	return rest.RESTClientFor(config)
 }
 
-// codecs returns the codecs for the API types that this package sends and receives.
-var codecs = sync.OnceValues(func() (serializer.CodecFactory, error) {
+// loadCodecs returns the codecs for the API types that this package sends and receives.
+var loadCodecs = sync.OnceValues(func() (serializer.CodecFactory, error) {
 	scheme := runtime.NewScheme()
 	kinds := runtime.NewSchemeBuilder(corev1.AddToScheme, authorizationv1.AddToScheme, trainer.AddToScheme)
 	err := kinds.AddToScheme(scheme)

@@ -63,8 +63,8 @@ type check struct {
 	needsLog bool
 }
 
-// checksFor returns the checks for a runtime, in the order in which a TrainJob reaches these checks.
-func checksFor(runtime jobs.Runtime) []check {
+// listChecks returns the checks for a runtime, in the order in which a TrainJob reaches these checks.
+func listChecks(runtime jobs.Runtime) []check {
 	var all []check
 	add := func(name, title string, run func(*observation) finding) {
 		all = append(all, check{Check: Check{Name: name, Title: title, Status: Open}, run: run})

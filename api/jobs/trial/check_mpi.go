@@ -200,19 +200,19 @@ func checkComplete(o *observation) finding {
 	}
 }
 
-// rank is the output of one rank: the name of its host, and the value of the environment variable.
-type rank struct{ host, value string }
+// rankReport is the output of one rank: the name of its host, and the value of the environment variable.
+type rankReport struct{ host, value string }
 
-func (o *observation) ranks(launcher jobs.Pod) []rank {
+func (o *observation) ranks(launcher jobs.Pod) []rankReport {
 	return ranksIn(o.logs[string(launcher.UID)+jobs.MainContainer])
 }
 
-func ranksIn(log string) []rank {
-	var found []rank
+func ranksIn(log string) []rankReport {
+	var found []rankReport
 	for line := range strings.Lines(log) {
 		if _, text, ok := strings.Cut(strings.TrimSpace(line), rankPrefix); ok {
 			host, value, _ := strings.Cut(text, " with ")
-			found = append(found, rank{host, value})
+			found = append(found, rankReport{host, value})
 		}
 	}
 	return found

@@ -107,7 +107,7 @@ func TestIncompleteVerdicts(t *testing.T) {
 			s := newFakeCluster(t)
 			result, err := s.play(func(job string) {
 				s.createNodes(job)
-				s.createPod(job, "launcher", 0, "a", succeeded(tc.verdict))
+				s.createPod(job, "launcher", 0, "a", succeededStatus(tc.verdict))
 			})
 			got := checkNamed(t, result, tc.check)
 			if err != nil || got.Status != trial.Failed || !strings.Contains(got.Detail, tc.want) {

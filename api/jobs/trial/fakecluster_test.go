@@ -165,8 +165,9 @@ func ready() corev1.PodStatus {
 	}
 }
 
-// succeeded returns the status of a pod whose preflight wrote the given verdict, and whose main container succeeded.
-func succeeded(verdict string) corev1.PodStatus {
+// succeededStatus returns the status of a pod whose preflight wrote the given verdict, and whose main container
+// succeeded.
+func succeededStatus(verdict string) corev1.PodStatus {
 	return corev1.PodStatus{
 		ContainerStatuses:     []corev1.ContainerStatus{ended(jobs.MainContainer, 0, "")},
 		InitContainerStatuses: []corev1.ContainerStatus{ended("preflight", 0, verdict)},

@@ -39,8 +39,8 @@ const (
 // it (docs/sandbox.md).
 const rankCommand = `echo "` + rankPrefix + `$(uname -n) with $` + testVariable + `"; sleep 1`
 
-// jobFor returns the TrainJob for a trial with the given options.
-func jobFor(o Options) *trainer.TrainJob {
+// newTrialJob returns the TrainJob for a trial with the given options.
+func newTrialJob(o Options) *trainer.TrainJob {
 	name := "runtime-test-" + rand.String(5)
 	nodes := o.Nodes
 	if o.Runtime.LauncherIsNode() {

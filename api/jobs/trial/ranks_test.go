@@ -29,7 +29,7 @@ func TestUnreadLogFails(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
 		s.createNodes(job)
-		s.createPod(job, "launcher", 0, "a", succeeded(goodVerdict))
+		s.createPod(job, "launcher", 0, "a", succeededStatus(goodVerdict))
 		s.endJobSet(job, jobset.JobSetCompleted)
 	})
 	if err != nil || result.Passed || result.TimedOut {
@@ -51,7 +51,7 @@ func TestLatestLauncher(t *testing.T) {
 				s.log.Store(rankOutput(job, 2))
 				s.createPod(job, "launcher", 0, suffixes[0], ready())
 				nextSecond()
-				s.createPod(job, "launcher", 0, suffixes[1], succeeded(goodVerdict))
+				s.createPod(job, "launcher", 0, suffixes[1], succeededStatus(goodVerdict))
 				s.createNodes(job)
 				s.endJobSet(job, jobset.JobSetCompleted)
 			})
@@ -71,7 +71,7 @@ func TestManyRanks(t *testing.T) {
 	result, err := s.play(func(job string) {
 		s.log.Store(rankOutput(job, 1500))
 		s.createNodes(job)
-		s.createPod(job, "launcher", 0, "a", succeeded(strings.Replace(goodVerdict, `"slots":6`, `"slots":4500`, 1)))
+		s.createPod(job, "launcher", 0, "a", succeededStatus(strings.Replace(goodVerdict, `"slots":6`, `"slots":4500`, 1)))
 		s.endJobSet(job, jobset.JobSetCompleted)
 	})
 	if err != nil || !result.Passed {
@@ -87,7 +87,7 @@ func TestHangingMpirun(t *testing.T) {
 	result, err := s.play(func(job string) {
 		s.log.Store(rankOutput(job, 2))
 		s.createNodes(job)
-		hanging := succeeded(goodVerdict)
+		hanging := succeededStatus(goodVerdict)
 		hanging.ContainerStatuses = ready().ContainerStatuses
 		s.createPod(job, "launcher", 0, "a", hanging)
 	})

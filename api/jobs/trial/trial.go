@@ -58,12 +58,12 @@ const cleanUpInterval = time.Second
 // or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no TrainJob. For
 // such a runtime, the error is an *UnsupportedRuntimeError; for a missing permission, it is a Forbidden error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
-	job := jobFor(o)
+	job := newTrialJob(o)
 	key := keyOf(job)
 	bounded, cancel := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
 	defer cancel()
 	result = Result{Runtime: o.Runtime.String(), Namespace: o.Namespace}
-	t := &trial{jobs: all, options: o, began: time.Now(), lastSeen: time.Now(), report: report, checks: checksFor(o.Runtime)}
+	t := &trial{jobs: all, options: o, began: time.Now(), lastSeen: time.Now(), report: report, checks: listChecks(o.Runtime)}
 	if err := requireSupport(o.Runtime); err != nil {
 		return result, err
 	}

@@ -26,7 +26,7 @@ func TestShortOutage(t *testing.T) {
 		unavailable.Store(true)
 		s.log.Store(rankOutput(job, 2))
 		s.createNodes(job)
-		s.createPod(job, "launcher", 0, "a", succeeded(goodVerdict))
+		s.createPod(job, "launcher", 0, "a", succeededStatus(goodVerdict))
 		s.endJobSet(job, jobset.JobSetCompleted)
 		time.Sleep(2 * time.Second)
 		unavailable.Store(false)
