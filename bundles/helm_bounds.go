@@ -66,7 +66,7 @@ func (c *helmChart) boundsTemplate() []byte {
 			fmt.Fprintf(&sums, " $s%d", i)
 		}
 		fmt.Fprintf(&b, "{{- if %s }}{{ include %q (list %q %s%s) }}{{ end }}\n", c.values.valueAt(check.limit.Path).includesValue(), c.uniqueName()+".atMost",
-			setFlag(keysOf(check.limit.Path)), c.term(check.limit), sums.String())
+			setFlag(splitKeys(check.limit.Path)), c.term(check.limit), sums.String())
 	}
 	return b.Bytes()
 }
@@ -101,7 +101,7 @@ func (v *helmValue) collectComponents(all map[string]bool) {
 
 func (c *helmChart) term(a object.Amount) string {
 	if c.values.valueAt(a.Path) != nil {
-		return valueReference(keysOf(a.Path))
+		return valueReference(splitKeys(a.Path))
 	}
 	return string(mustJSON(a.Value))
 }

@@ -26,7 +26,7 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		name := componentOf(o)
+		name := componentFolder(o)
 		if c.components[name] == nil {
 			c.components[name] = &helmComponent{kinds: map[string]int{}}
 		}
@@ -69,8 +69,8 @@ func (c *helmComponent) add(text, condition string) {
 // because users set this name in the values of existing releases.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
-// componentOf returns the folder of the object's CUE file, such as quota for policies/quota/resource_quota.cue.
-func componentOf(o object.Object) string {
+// componentFolder returns the folder of the object's CUE file, such as quota for policies/quota/resource_quota.cue.
+func componentFolder(o object.Object) string {
 	folder := path.Base(path.Dir(o.Origin().Definition))
 	return cmp.Or(publishedComponents[folder], folder)
 }
@@ -162,12 +162,12 @@ func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]te
 	var filled []templateField
 	for _, p := range o.Parameters() {
 		value := object.At(fields, p.Path)
-		if err := c.values.add(p, value, componentOf(o)); err != nil {
+		if err := c.values.add(p, value, componentFolder(o)); err != nil {
 			return nil, err
 		}
 		filled = append(filled, templateField{p.Path, c.valueExpression(p, value)})
 	}
-	for _, at := range imagesIn(fields, nil) {
+	for _, at := range findImages(fields, nil) {
 		image, _ := object.At(fields, at).(string)
 		c.images[image] = true
 		if !slices.ContainsFunc(filled, func(f templateField) bool { return slices.Equal(f.path, at) }) {
@@ -177,19 +177,19 @@ func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]te
 	return filled, nil
 }
 
-// imagesIn returns the paths of all container images in decoded JSON. The order of the paths varies.
-func imagesIn(node any, at []any) (found [][]any) {
+// findImages returns the paths of all container images in decoded JSON. The order of the paths varies.
+func findImages(node any, at []any) (found [][]any) {
 	if n := len(at); n > 2 && at[n-1] == "image" && (at[n-3] == "containers" || at[n-3] == "initContainers") {
 		return [][]any{at}
 	}
 	switch node := node.(type) {
 	case map[string]any:
 		for key, value := range node {
-			found = append(found, imagesIn(value, append(slices.Clone(at), key))...)
+			found = append(found, findImages(value, append(slices.Clone(at), key))...)
 		}
 	case []any:
 		for i, item := range node {
-			found = append(found, imagesIn(item, append(slices.Clone(at), i))...)
+			found = append(found, findImages(item, append(slices.Clone(at), i))...)
 		}
 	}
 	return found
@@ -198,7 +198,7 @@ func imagesIn(node any, at []any) (found [][]any) {
 // valueExpression returns a template expression for a parameter. If the value in the object is a string, the expression
 // evaluates to a string.
 func (c *helmChart) valueExpression(p object.Parameter, value any) string {
-	reference := valueReference(keysOf(p.Key))
+	reference := valueReference(splitKeys(p.Key))
 	_, isText := value.(string)
 	switch {
 	case isText && strings.HasSuffix(p.Key, ".image"):

@@ -24,9 +24,9 @@ type helmValue struct {
 	minimum, maximum any // bounds in addition to the parameter's schema; nil if there is no bound
 }
 
-// keysOf splits a path of the document into its keys, and omits the first key, which is "spec". In the path, keys with
-// dots are quoted, see problem.Path.
-func keysOf(path string) []string {
+// splitKeys splits a path of the document into its keys, and omits the first key, which is "spec". In the path, keys
+// with dots are quoted, see problem.Path.
+func splitKeys(path string) []string {
 	var keys []string
 	for rest := strings.TrimPrefix(path, "spec."); rest != ""; {
 		if quoted, err := strconv.QuotedPrefix(rest); err == nil {
@@ -43,7 +43,7 @@ func keysOf(path string) []string {
 
 // valueAt returns the value at a path of the document, or nil if there is no value at this path.
 func (v helmValues) valueAt(path string) (value *helmValue) {
-	for _, key := range keysOf(path) {
+	for _, key := range splitKeys(path) {
 		if value = v[key]; value == nil {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 // add adds a parameter to the chart's values. The argument value is the value that the parameter has in an object of
 // the component. If value is a string that contains a number, the chart's value is a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
-	keys := keysOf(p.Key)
+	keys := splitKeys(p.Key)
 	last := len(keys) - 1
 	for _, key := range keys[:last] {
 		if v[key] == nil {

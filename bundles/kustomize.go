@@ -52,13 +52,13 @@ func objectFiles(ctx context.Context, set object.Set, folder string) ([]File, er
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		files = append(files, File{Path: path.Join(folder, fileOf(o)), Content: r.text(o)})
+		files = append(files, File{Path: path.Join(folder, objectFile(o)), Content: r.text(o)})
 	}
 	return files, nil
 }
 
-// fileOf returns the path of an object's file, such as cluster/clustertrainingruntime-a.yaml.
-func fileOf(o object.Object) string {
+// objectFile returns the path of an object's file, such as cluster/clustertrainingruntime-a.yaml.
+func objectFile(o object.Object) string {
 	folder := "cluster"
 	if tenant := cmp.Or(o.Label(v1alpha1.TenantLabel), o.ID().Namespace); tenant != "" {
 		folder = path.Join("namespaces", tenant)

@@ -62,7 +62,7 @@ func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	var files []File
 	r := newRenderer()
 	for o := range b.Objects.Select(isManifest).All() {
-		files = append(files, File{Path: path.Join(manifestsFolder, path.Base(fileOf(o))), Content: r.text(o)})
+		files = append(files, File{Path: path.Join(manifestsFolder, path.Base(objectFile(o))), Content: r.text(o)})
 	}
 	payload, err := b.buildPayload(ctx, b.Objects.Select(func(o object.Object) bool { return !isManifest(o) }))
 	if err != nil {
