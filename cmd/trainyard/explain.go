@@ -160,7 +160,7 @@ func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {
 			depth, ok := one.depthBelow(path[:n])
-			if ok && depth == 0 && (n == len(path) || one.contains(path[n:])) {
+			if ok && depth == 0 && (n == len(path) || one.containsValue(path[n:])) {
 				return path[:n]
 			}
 		}
@@ -168,9 +168,9 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// contains reports whether the steps select a value inside the field. The steps are an index of a list, or a key that
-// the author of the document chose. A key that contains dots consists of several steps.
-func (f field) contains(steps []string) bool {
+// containsValue reports whether the steps select a value inside the field. The steps are an index of a list, or a key
+// that the author of the document chose. A key that contains dots consists of several steps.
+func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])
 	}

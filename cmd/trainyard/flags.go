@@ -14,7 +14,7 @@ import (
 
 type choice struct{ name, doc string }
 
-// choices are the allowed values of a flag, in the order in which help texts list them.
+// choices lists the allowed values of a flag, in the order in which help texts list them.
 type choices []choice
 
 var textOrJSON = namedChoices("text", "json")

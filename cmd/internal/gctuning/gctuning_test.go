@@ -15,8 +15,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// eventually collects garbage until the GC percentage, which adjust sets after a collection, is in a range.
-func eventually(t *testing.T, low, high uint64) {
+// collectUntil collects garbage until the GC percentage, which adjust sets after a collection, is in a range.
+func collectUntil(t *testing.T, low, high uint64) {
 	t.Helper()
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	deadline := time.Now().Add(10 * time.Second)
@@ -35,12 +35,12 @@ func eventually(t *testing.T, low, high uint64) {
 }
 
 func TestCollectsWhenTheHeapReachesItsMinimum(t *testing.T) {
-	eventually(t, maxPercent/3, maxPercent) // the tests themselves use a few megabytes of heap
+	collectUntil(t, maxPercent/3, maxPercent) // the tests themselves use a few megabytes of heap
 }
 
 func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {
 	live := make([]byte, 2*minHeap)
-	eventually(t, 100, 130)
+	collectUntil(t, 100, 130)
 	runtime.KeepAlive(live)
 }
 
