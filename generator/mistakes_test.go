@@ -28,7 +28,7 @@ func TestOneMistakeIsOneProblem(t *testing.T) {
 		all := copiesWithMistakes(right)
 		delete(all, "refused") // the mistake with this key replaces the whole document
 		for i, what := range slices.Sorted(maps.Keys(all)) {
-			if i%4 == int(seedOf(t)%4) {
+			if i%4 == int(readSeed(t)%4) {
 				t.Run(layers[0].Name+"/"+what, func(t *testing.T) { reportedOnce(t, &shared, all[what]) })
 			}
 		}

@@ -30,7 +30,7 @@ type mutant struct {
 // refer to the change. The problem can name the changed line, the line of the mapping or list around the change, or a
 // changed word. A change that causes no problem is ignored.
 func TestMutationsAreReported(t *testing.T) {
-	seed, tries := seedOf(t), mutationCount
+	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
 		tries = mutationCount / 20
 	}
@@ -61,8 +61,8 @@ func TestMutationsAreReported(t *testing.T) {
 	}
 }
 
-// seedOf returns the seed of the random numbers: TRAINYARD_SEED, or 1 if that variable is not set.
-func seedOf(t *testing.T) uint64 {
+// readSeed returns the seed of the random numbers: TRAINYARD_SEED, or 1 if that variable is not set.
+func readSeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_SEED")
 	if text == "" {

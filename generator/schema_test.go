@@ -75,7 +75,7 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 			t.Error(disagreement)
 		}
 	}
-	seed, tries := seedOf(t), mutationCount/2
+	seed, tries := readSeed(t), mutationCount/2
 	if testing.Short() {
 		tries = mutationCount / 20
 	}
@@ -316,7 +316,7 @@ func scriptLayers(t *testing.T) map[string][]Input {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(archive.Comment)) {
-			if layers, ok := layersIn(archive, line); ok {
+			if layers, ok := readLayers(archive, line); ok {
 				found[filepath.Base(script)+": "+strings.TrimSpace(line)] = layers
 			}
 		}
@@ -324,9 +324,9 @@ func scriptLayers(t *testing.T) map[string][]Input {
 	return found
 }
 
-// layersIn returns the layers that a command of a script reads. The result ok is false if a layer is not in the script,
-// or is written in CUE.
-func layersIn(archive *txtar.Archive, command string) (layers []Input, ok bool) {
+// readLayers returns the layers that a command of a script reads. The result ok is false if a layer is not in the
+// script, or is written in CUE.
+func readLayers(archive *txtar.Archive, command string) (layers []Input, ok bool) {
 	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == m[1] })
 		if i < 0 || filepath.Ext(m[1]) == ".cue" {

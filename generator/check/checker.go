@@ -70,14 +70,14 @@ func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Pos
 
 // checkScalar returns a valid scalar in the spelling that trainyard uses in generated objects.
 func (c *checker) checkScalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
-	if n.Kind != document.Scalar || n.Scalar == nil || !c.admits(schema, n.Scalar) {
+	if n.Kind != document.Scalar || n.Scalar == nil || !c.admitsScalar(schema, n.Scalar) {
 		return nil, false
 	}
-	if !c.schemas.fieldOf(schema).quantity {
+	if !c.schemas.describeField(schema).quantity {
 		return n.Scalar, true
 	}
 	valid = canonicalQuantity(n.Scalar)
-	return valid, valid == n.Scalar || c.admits(schema, valid)
+	return valid, valid == n.Scalar || c.admitsScalar(schema, valid)
 }
 
 func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid []any, ok bool) {
@@ -111,9 +111,10 @@ type verdictKey struct {
 	scalar any
 }
 
-// admits reports whether a field admits a scalar. Results are cached, because documents repeat names and quantities.
-func (c *checker) admits(schema cue.Value, scalar any) bool {
-	f := c.schemas.fieldOf(schema)
+// admitsScalar reports whether a field admits a scalar. Results are cached, because documents repeat names and
+// quantities.
+func (c *checker) admitsScalar(schema cue.Value, scalar any) bool {
+	f := c.schemas.describeField(schema)
 	if _, isText := scalar.(string); isText && f.anyString {
 		return true
 	}
@@ -135,7 +136,7 @@ type mappingKey struct {
 
 // mappingOnce checks a mapping once for all environments, unless the mapping refers to other parts of the document.
 func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
-	this := mappingKey{c.schemas.fieldOf(schema).name, n}
+	this := mappingKey{c.schemas.describeField(schema).name, n}
 	if valid, known := c.valid.Load(this); known {
 		return valid.(map[string]any), true //nolint:forcetypeassert // nothing else is stored
 	}
@@ -152,7 +153,7 @@ func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Po
 func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	valid = map[string]any{}
 	keys := c.schemas.keysOf(schema)
-	fields := c.fieldsOf(schema, n)
+	fields := c.listFields(schema, n)
 	n, corrected := c.respell(schema, n, fields, path)
 	c.checkNotEmpty(schema, n, key, path)
 	for i, f := range n.Fields {
@@ -193,9 +194,9 @@ func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Positio
 	}
 }
 
-// fieldsOf returns the schema of each key of a mapping. For an unknown key, the schema is a cue.Value whose method
+// listFields returns the schema of each key of a mapping. For an unknown key, the schema is a cue.Value whose method
 // Exists returns false.
-func (c *checker) fieldsOf(schema cue.Value, n *document.Node) []cue.Value {
+func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 	keys, fields := c.schemas.keysOf(schema), make([]cue.Value, len(n.Fields))
 	for i, f := range n.Fields {
 		var known bool
@@ -228,16 +229,16 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 		if correction := correct(text, want); correction != "" {
 			complaint += fmt.Sprintf(": did you mean %s?", correction)
 		}
-		if number, err := strconv.ParseInt(text, 10, 64); err == nil && c.admits(schema, number) {
+		if number, err := strconv.ParseInt(text, 10, 64); err == nil && c.admitsScalar(schema, number) {
 			complaint += ": write it without quotes"
 		}
 		complaint += wording.Lookalike(text)
 	}
-	if n.Kind == document.Scalar && n.Scalar != nil && c.admits(schema, n.Text) {
+	if n.Kind == document.Scalar && n.Scalar != nil && c.admitsScalar(schema, n.Text) {
 		complaint += ": put it in quotes"
 	}
 	rule := problem.WrongValue
-	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admits(schema, int64(whole)) {
+	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
 		rule = problem.Invalid // JSON Schema admits 2.0 as an integer, so the rule is not WrongValue
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

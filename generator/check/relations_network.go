@@ -68,7 +68,7 @@ func (c *checker) checkLocation(n *document.Node, path []string) {
 // IPv4 addresses in IPv6 form. Source: IsValidCIDR of Kubernetes.
 func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
-	if !c.admits(form, text) {
+	if !c.admitsScalar(form, text) {
 		return // another check has already reported the wrong form
 	}
 	network, err := netip.ParsePrefix(text)

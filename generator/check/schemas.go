@@ -24,7 +24,7 @@ type keys struct {
 }
 
 func (s *schemas) keysOf(schema cue.Value) keys {
-	name := s.fieldOf(schema).name
+	name := s.describeField(schema).name
 	if found, ok := s.mappings[name]; ok {
 		return found
 	}
@@ -51,9 +51,9 @@ type field struct {
 	quantity  bool   // whether the field is a quantity, which Kubernetes spells in its own way
 }
 
-// fieldOf describes a schema. The last description is cached too, because callers often ask for the same schema
+// describeField describes a schema. The last description is cached too, because callers often ask for the same schema
 // again.
-func (s *schemas) fieldOf(schema cue.Value) field {
+func (s *schemas) describeField(schema cue.Value) field {
 	if schema == s.lastSchema {
 		return s.lastField
 	}

@@ -28,7 +28,7 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(hiddenCharacters, r)) {
-			c.breaks(c.ruleOf(schema, n), n.Position, path, "the character U+%04X is not allowed in text: remove it", r)
+			c.breaks(c.spellingRule(schema, n), n.Position, path, "the character U+%04X is not allowed in text: remove it", r)
 			return true
 		}
 	}
@@ -49,14 +49,14 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	if schema.IncompleteKind()&cue.NumberKind == 0 || plainNumber.MatchString(n.Text) {
 		return false
 	}
-	c.breaks(c.ruleOf(schema, n), n.Position, path, "want a number in plain digits, without a leading 0 or \"_\", got %s, which is read as %v", message.Number(n.Text), n.Scalar)
+	c.breaks(c.spellingRule(schema, n), n.Position, path, "want a number in plain digits, without a leading 0 or \"_\", got %s, which is read as %v", message.Number(n.Text), n.Scalar)
 	return true
 }
 
-// ruleOf returns the rule for a forbidden character or spelling. The rule is Invalid if the schema admits the value,
-// and WrongValue if the schema refuses the value.
-func (c *checker) ruleOf(schema cue.Value, n *document.Node) problem.Rule {
-	if c.admits(schema, n.Scalar) {
+// spellingRule returns the rule for a forbidden character or spelling. The rule is Invalid if the schema admits the
+// value, and WrongValue if the schema refuses the value.
+func (c *checker) spellingRule(schema cue.Value, n *document.Node) problem.Rule {
+	if c.admitsScalar(schema, n.Scalar) {
 		return problem.Invalid
 	}
 	return problem.WrongValue

@@ -87,7 +87,7 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 	if folder, ours := strings.CutPrefix(path, schemasPath); ours {
 		if _, err := fs.Stat(l.Definitions, "schemas/"+folder); err == nil {
-			return l.namesOf(folder, path)
+			return l.loadNames(folder, path)
 		}
 	}
 	return &build.Instance{
@@ -96,8 +96,8 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 }
 
-// namesOf returns a package of trainyard's schemas in which every definition admits any value.
-func (l *Loader) namesOf(folder, path string) *build.Instance {
+// loadNames returns a package of trainyard's schemas in which every definition admits any value.
+func (l *Loader) loadNames(folder, path string) *build.Instance {
 	whole := load.Instances([]string{"."}, &load.Config{FS: l.Definitions, Dir: "/schemas/" + folder})[0]
 	names := &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent(whole.PkgName)}}}
 	seen := map[string]bool{}
@@ -165,7 +165,7 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 				selector = cue.Def(strings.Trim(name, `"`))
 			}
 			if at = at.LookupPath(cue.MakePath(selector)); at.Pos().Filename() == input.Name {
-				problems[i].Line, problems[i].Column = at.Pos().Line(), columnOf(input.Text, at.Pos())
+				problems[i].Line, problems[i].Column = at.Pos().Line(), countColumn(input.Text, at.Pos())
 			}
 		}
 	}
@@ -177,15 +177,15 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {
-		if column := columnOf(input.Text, p); p.IsValid() && p.Filename() == input.Name && (p.Line() > last.Line || p.Line() == last.Line && column > last.Column) {
+		if column := countColumn(input.Text, p); p.IsValid() && p.Filename() == input.Name && (p.Line() > last.Line || p.Line() == last.Line && column > last.Column) {
 			last.Line, last.Column = p.Line(), column
 		}
 	}
 	return last
 }
 
-// columnOf returns the column of a position, counted in characters. CUE counts columns in bytes.
-func columnOf(text []byte, p token.Pos) int {
+// countColumn returns the column of a position, counted in characters. CUE counts columns in bytes.
+func countColumn(text []byte, p token.Pos) int {
 	start := p.Offset() - p.Column() + 1
 	if start < 0 || p.Offset() < start || p.Offset() > len(text) {
 		return p.Column()
@@ -284,7 +284,7 @@ func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
 
 func (r *cueReader) position(v cue.Value, near problem.Position) problem.Position {
 	if p := v.Pos(); p.IsValid() && p.Filename() == r.input.Name {
-		return problem.Position{File: r.input.Name, Line: p.Line(), Column: columnOf(r.input.Text, p)}
+		return problem.Position{File: r.input.Name, Line: p.Line(), Column: countColumn(r.input.Text, p)}
 	}
 	return near
 }

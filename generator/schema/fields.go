@@ -31,13 +31,13 @@ func describeFields(schema cue.Value, path string) []Field {
 		selector, value := fields.Selector(), fields.Value()
 		f := Field{
 			Path:     strings.TrimPrefix(path+"."+selector.Unquoted(), "."),
-			Want:     wantOf(value),
+			Want:     describeAllowed(value),
 			Required: selector.ConstraintType() == cue.RequiredConstraint,
 		}
-		f.Doc, f.Source = sourceOf(paragraph(value))
-		f.Default, _ = defaultOf(value)
+		f.Doc, f.Source = splitSource(paragraph(value))
+		f.Default, _ = readDefault(value)
 		found = append(found, f)
-		if inner, step := elementOf(value); step != "" {
+		if inner, step := elementSchema(value); step != "" {
 			found = append(found, describeFields(inner, f.Path+step)...)
 		}
 		found = append(found, describeFields(value, f.Path)...)
@@ -48,10 +48,10 @@ func describeFields(schema cue.Value, path string) []Field {
 // nameStep is the part of a field's path that stands for any key that the author chooses.
 const nameStep = ".NAME"
 
-// elementOf returns the schema in which the fields below a value are defined. For a list, the result is the schema of
-// its items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
+// elementSchema returns the schema in which the fields below a value are defined. For a list, the result is the schema
+// of its items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
 // value, the result is the value itself.
-func elementOf(v cue.Value) (inner cue.Value, step string) {
+func elementSchema(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
 		return item, "[]"
 	}
@@ -64,29 +64,29 @@ func elementOf(v cue.Value) (inner cue.Value, step string) {
 	return v, ""
 }
 
-// wantOf describes the allowed values, including the values of list items and of keys that the author chooses.
-func wantOf(v cue.Value) string {
+// describeAllowed describes the allowed values, including the values of list items and of keys that the author chooses.
+func describeAllowed(v cue.Value) string {
 	want := constraint.Of(v).String()
-	switch inner, step := elementOf(v); {
+	switch inner, step := elementSchema(v); {
 	case step == "[]":
-		return want + ", each item " + wantOf(inner)
+		return want + ", each item " + describeAllowed(inner)
 	case step == nameStep && inner.IncompleteKind() != cue.StructKind && evaluate.Fields(v).Next():
-		return want + ", each further value " + wantOf(inner)
+		return want + ", each further value " + describeAllowed(inner)
 	case step == nameStep && inner.IncompleteKind() != cue.StructKind:
-		return want + ", each value " + wantOf(inner)
+		return want + ", each value " + describeAllowed(inner)
 	}
 	return want
 }
 
-// sourceOf splits a comment into its text and the source of the rule, which follows "Source:" in the last sentence.
-func sourceOf(comment string) (text, source string) {
+// splitSource splits a comment into its text and the source of the rule, which follows "Source:" in the last sentence.
+func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// defaultOf reads the attribute @default(VALUE) of a field. The default applies unless a document sets the field, or
+// readDefault reads the attribute @default(VALUE) of a field. The default applies unless a document sets the field, or
 // another field that the field's comment names.
-func defaultOf(v cue.Value) (standard any, ok bool) {
+func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {
 		return nil, false

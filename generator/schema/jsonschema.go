@@ -82,7 +82,7 @@ func referred(v cue.Value) string {
 func (x *exporter) addReference(name string, complete bool) *jsonschema.Schema {
 	of := definition(x.evaluator.Schema(), name)
 	key := name
-	if of.IncompleteKind() == cue.StructKind && layerOf(of) == "" && !complete {
+	if of.IncompleteKind() == cue.StructKind && readLayerName(of) == "" && !complete {
 		key += "Layer"
 	}
 	if x.definitions.Get(key) == nil {
@@ -93,17 +93,17 @@ func (x *exporter) addReference(name string, complete bool) *jsonschema.Schema {
 }
 
 func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.Schema {
-	switch base := layerOf(of); {
+	switch base := readLayerName(of); {
 	case base != "":
 		base := definition(x.evaluator.Schema(), base)
 		s := x.mapping(base, false)
-		s.Properties.Remove(layersOf(base)) // a layer cannot contain layers
+		s.Properties.Remove(layersField(base)) // a layer cannot contain layers
 		return describeSchema(s, of)
 	case of.IncompleteKind() != cue.StructKind:
 		s := describeSchema(x.valueSchema(of, complete), of)
 		s.Examples = x.listExamples(of, s.Description)
 		return s
-	case complete && layersOf(of) != "":
+	case complete && layersField(of) != "":
 		return describeSchema(x.unlessLayered(name, of), of)
 	}
 	return describeSchema(x.mapping(of, complete), of)
@@ -112,7 +112,7 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 // unlessLayered returns the schema of a mapping such as spec, whose field environments contains layers of spec. If the
 // mapping contains layers, its required keys may be missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
-	given, layers := &jsonschema.Properties{}, layersOf(of)
+	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
 	return &jsonschema.Schema{
 		If:   &jsonschema.Schema{Required: []string{layers}, Properties: given},
@@ -121,9 +121,9 @@ func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	}
 }
 
-// layerOf returns the NAME in the attribute @layer(NAME) of a mapping, or "". The mapping is a layer of the definition
-// NAME.
-func layerOf(v cue.Value) string {
+// readLayerName returns the NAME in the attribute @layer(NAME) of a mapping, or "". The mapping is a layer of the
+// definition NAME.
+func readLayerName(v cue.Value) string {
 	mark, ok := evaluate.Mark(v, "layer")
 	if !ok {
 		return ""
@@ -131,10 +131,10 @@ func layerOf(v cue.Value) string {
 	return mark.Contents()
 }
 
-// layersOf returns the name of the field that contains layers of a mapping, such as environments, or "".
-func layersOf(v cue.Value) string {
+// layersField returns the name of the field that contains layers of a mapping, such as environments, or "".
+func layersField(v cue.Value) string {
 	for fields := evaluate.Fields(v); fields.Next(); {
-		if layerOf(evaluate.AnyField(fields.Value())) != "" {
+		if readLayerName(evaluate.AnyField(fields.Value())) != "" {
 			return fields.Selector().Unquoted()
 		}
 	}
@@ -203,7 +203,7 @@ func (x *exporter) fieldSchema(v cue.Value, complete bool) *jsonschema.Schema {
 	if form := constraint.Of(v).Doc; form != "" {
 		s.Description += " Want " + form + "."
 	}
-	if standard, ok := defaultOf(v); ok && complete {
+	if standard, ok := readDefault(v); ok && complete {
 		s.Default = standard
 	}
 	return s
@@ -235,7 +235,7 @@ func orNull(s *jsonschema.Schema, complete bool) *jsonschema.Schema {
 
 func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	var source string
-	s.Description, source = sourceOf(paragraph(v))
+	s.Description, source = splitSource(paragraph(v))
 	if source != "" {
 		s.Comment = "Source: " + source
 	}

@@ -18,7 +18,7 @@ func TestComponentsAreBuiltOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans, problems := plansOf(t, e, listingDocument("{}", map[string]string{
+	plans, problems := planDocument(t, e, listingDocument("{}", map[string]string{
 		"a": "{from: mpich, image: a/b:1}",
 		"b": "{from: openmpi-cpu, image: a/b:2, nodeSelector: {a: b}}",
 		"c": "{from: openmpi-cpu, image: a/b:3, user: 7, env: {A: x}}",

@@ -125,7 +125,7 @@ func (s *Shape) Values(input map[string]any) ([]any, error) {
 func (s *Shape) Size(parameters []any) int {
 	size := s.size
 	for _, value := range parameters {
-		size += sizeOf(value)
+		size += scalarSize(value)
 	}
 	return size
 }

@@ -122,7 +122,7 @@ func validPlans(t *testing.T, target string, runtimes map[string]string) (*evalu
 		t.Fatal(err)
 	}
 	for range 10 {
-		plans, problems := plansOf(t, e, listingDocument(target, runtimes), nil)
+		plans, problems := planDocument(t, e, listingDocument(target, runtimes), nil)
 		if len(problems) == 0 {
 			return e, plans
 		}
@@ -138,8 +138,8 @@ func validPlans(t *testing.T, target string, runtimes map[string]string) (*evalu
 	return nil, nil
 }
 
-// plansOf plans a document in some or all environments, or returns its problems.
-func plansOf(t *testing.T, e *evaluate.Evaluator, text string, environments []string) (plans []*plan.Plan, problems problem.List) {
+// planDocument plans a document in some or all environments, or returns its problems.
+func planDocument(t *testing.T, e *evaluate.Evaluator, text string, environments []string) (plans []*plan.Plan, problems problem.List) {
 	t.Helper()
 	loader := load.Loader{Definitions: trainyard.CUE}
 	source, err := loader.Load(t.Context(), []load.Input{{Name: "p.yaml", Text: []byte(text)}})

@@ -80,7 +80,7 @@ func (r *reader) readValue(v cue.Value, path []any, siblings map[string]any) (an
 	}
 	read, err := readScalar(v)
 	if !isParameter {
-		r.size += sizeOf(read)
+		r.size += scalarSize(read)
 	}
 	return read, err
 }
@@ -117,8 +117,8 @@ func (r *reader) list(v cue.Value, path []any) ([]any, error) {
 	return read, nil
 }
 
-// sizeOf returns the approximate size of a scalar as JSON, in bytes.
-func sizeOf(scalar any) int {
+// scalarSize returns the approximate size of a scalar as JSON, in bytes.
+func scalarSize(scalar any) int {
 	text, _ := scalar.(string)
 	return len(text) + len(`""`)
 }

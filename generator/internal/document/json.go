@@ -148,7 +148,7 @@ func (r *jsonReader) syntaxError(err error) error {
 	if errors.As(err, &list) {
 		return list
 	}
-	position, message := endOf(r.file, r.text), "the text ends here, and a bracket or quote is not closed"
+	position, message := findEnd(r.file, r.text), "the text ends here, and a bracket or quote is not closed"
 	if conflict, ok := mergeConflict(r.file, r.text); ok {
 		position, message = conflict, conflictMessage
 	} else if errors.As(err, &syntax) {

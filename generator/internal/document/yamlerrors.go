@@ -94,7 +94,7 @@ func yamlError(name string, text []byte, err error) error {
 	position, message := syntaxError{
 		at:    problem.Position{File: name, Line: e.Mark.Line, Column: max(e.Mark.Column, 1)},
 		start: problem.Position{File: name, Line: e.ContextMark.Line, Column: max(e.ContextMark.Column, 1)},
-		found: characterAt(text, e.Mark.Line, e.Mark.Column),
+		found: readCharacter(text, e.Mark.Line, e.Mark.Column),
 	}.explain(text, e)
 	return errorAt(name, position.Line, position.Column, "not YAML: %s", message)
 }
@@ -111,7 +111,7 @@ func (s syntaxError) explain(text []byte, e *yaml.LoadError) (problem.Position, 
 	case hasStart && (explained.atStart || s.found == ""):
 		return s.start, explained.String(s)
 	case s.found == "":
-		return endOf(s.at.File, text), explained.String(s)
+		return findEnd(s.at.File, text), explained.String(s)
 	}
 	if s.found == ":" && s.start.Line == 0 || e.Message == "did not find expected key" {
 		if position, hint := indentationHint(text, s.at, s.found); hint != "" {
@@ -149,8 +149,8 @@ func mergeConflict(name string, text []byte) (problem.Position, bool) {
 	return problem.Position{File: name, Line: bytes.Count(text[:found[0]], []byte("\n")) + 1, Column: 1}, true
 }
 
-// characterAt returns the character at a position, or "" if there is only white space from this position to the end.
-func characterAt(text []byte, line, column int) string {
+// readCharacter returns the character at a position, or "" if there is only white space from this position to the end.
+func readCharacter(text []byte, line, column int) string {
 	lines := bytes.SplitAfterN(text, []byte("\n"), line+1)
 	if line > len(lines) {
 		return ""
@@ -166,8 +166,8 @@ func characterAt(text []byte, line, column int) string {
 	return string(r)
 }
 
-// endOf returns the position of the last character that is not white space.
-func endOf(name string, text []byte) problem.Position {
+// findEnd returns the position of the last character that is not white space.
+func findEnd(name string, text []byte) problem.Position {
 	trimmed := bytes.TrimRight(text, " \t\r\n")
 	_, size := utf8.DecodeLastRune(trimmed)
 	line, column := new(cursor).advance(text, len(trimmed)-size)

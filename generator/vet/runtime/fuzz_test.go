@@ -111,7 +111,7 @@ func compareWithDecoder(t *testing.T, name, text string) {
 	t.Helper()
 	documents, _ := document.ParseStream(name, []byte(text))
 	for _, n := range documents {
-		for _, v := range runtimesIn(rootValue(n)) {
+		for _, v := range listRuntimes(rootValue(n)) {
 			encoded, err := json.Marshal(v.node.Plain())
 			if err != nil || hasHugeExponent(v.node) {
 				continue

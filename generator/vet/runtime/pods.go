@@ -65,7 +65,7 @@ func inheritedLauncherArgs(p *pass) {
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
 	variables := []string{"PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
-	if c.isSet() && !configures(c, variables, "-hostfile", "-machinefile") {
+	if c.isSet() && !hasSetting(c, variables, "-hostfile", "-machinefile") {
 		p.note(c.get("env"), "with Open MPI 5, all ranks run on the launcher and the TrainJob still completes, because Open MPI 5 ignores the variables of Trainer: "+
 			"set PRTE_MCA_prte_default_hostfile to /etc/mpi/hostfile")
 	}
@@ -76,14 +76,14 @@ func openMPI5Hostfile(p *pass) {
 func coreBinding(p *pass) {
 	c := mainContainer(p.launcher)
 	variables := []string{"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy", "I_MPI_PIN", "I_MPI_PIN_DOMAIN", "HYDRA_HOST_FILE", "HYDRA_LAUNCHER"}
-	if c.isSet() && !configures(c, variables, "-bind-to", "-binding") {
+	if c.isSet() && !hasSetting(c, variables, "-bind-to", "-binding") {
 		p.note(c.get("env"), "MPI binds the first rank of each pod to the first core of the cluster node, so the ranks of several pods share this core and can be 500 times slower: "+
 			"set OMPI_MCA_hwloc_base_binding_policy and PRTE_MCA_hwloc_default_binding_policy to none for Open MPI, or I_MPI_PIN to 0 for Intel MPI")
 	}
 }
 
-// configures reports whether a container sets one of the variables, or has one of the options in its command or args.
-func configures(c value, variables []string, options ...string) bool {
+// hasSetting reports whether a container sets one of the variables, or has one of the options in its command or args.
+func hasSetting(c value, variables []string, options ...string) bool {
 	isSet := func(name string) bool { return c.get("env").named(name).isSet() }
 	words := strings.Join(append(c.get("command").listTexts(), c.get("args").listTexts()...), " ")
 	isGiven := func(option string) bool { return strings.Contains(words, option) }

@@ -35,7 +35,7 @@ func Vet(name string, text []byte) (Report, error) {
 	}
 	var report Report
 	for _, n := range documents {
-		for _, v := range runtimesIn(rootValue(n)) {
+		for _, v := range listRuntimes(rootValue(n)) {
 			report.Runtimes++
 			vetRuntime(v, &report)
 		}
@@ -50,7 +50,7 @@ func Vet(name string, text []byte) (Report, error) {
 func IsRuntimeFile(name string, text []byte) bool {
 	documents, _ := document.ParseStream(name, text) // Vet reports the error
 	return slices.ContainsFunc(documents, func(n *document.Node) bool {
-		return len(runtimesIn(rootValue(n))) > 0 || isEmptyList(n)
+		return len(listRuntimes(rootValue(n))) > 0 || isEmptyList(n)
 	})
 }
 
@@ -62,8 +62,9 @@ func isEmptyList(n *document.Node) bool {
 
 func isList(n *document.Node) bool { return strings.HasSuffix(n.Get("kind").AsString(), "List") }
 
-// runtimesIn returns the document itself if the document is a runtime, or the runtimes in it if the document is a List.
-func runtimesIn(v value) []value {
+// listRuntimes returns the document itself if the document is a runtime, or the runtimes in it if the document is a
+// List.
+func listRuntimes(v value) []value {
 	apiGroup, _, _ := strings.Cut(v.get("apiVersion").text(), "/")
 	kind := v.get("kind").text()
 	switch {
@@ -74,7 +75,7 @@ func runtimesIn(v value) []value {
 	}
 	var found []value
 	for _, item := range v.get("items").listItems() {
-		found = append(found, runtimesIn(item)...)
+		found = append(found, listRuntimes(item)...)
 	}
 	return found
 }

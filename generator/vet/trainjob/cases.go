@@ -83,7 +83,7 @@ func (c Case) TypeErrors(p Platform) problem.List {
 		}
 		_, errs := rules.reader.Read(fields)
 		for _, err := range errs {
-			found = append(found, invalidAt(c.node.Get(key), err))
+			found = append(found, refusedValue(c.node.Get(key), err))
 		}
 	}
 	return found

@@ -119,8 +119,8 @@ func NewPlatform(environment string, objects object.Set) (Platform, error) {
 	return p, nil
 }
 
-// tenantsOf returns the tenants that have rules on at least one platform.
-func tenantsOf(platforms []Platform) []string {
+// listTenants returns the tenants that have rules on at least one platform.
+func listTenants(platforms []Platform) []string {
 	known := map[string]bool{}
 	for _, p := range platforms {
 		for name := range p.tenants {

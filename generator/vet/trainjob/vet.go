@@ -44,13 +44,13 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	var report Report
 	var unknownTenants []error // one for each TrainJob without rules
 	for _, n := range documents {
-		for _, job := range jobsIn(n) {
+		for _, job := range listJobs(n) {
 			report.TrainJobs++
 			var unknown *TenantError
 			switch err := report.vet(job, tenant, platforms); {
 			case errors.As(err, &unknown):
 				unknownTenants = append(unknownTenants, err)
-				report.Invalid = append(report.Invalid, problemAt(job, "metadata.namespace", wrongNamespace, unknown.Error()))
+				report.Invalid = append(report.Invalid, newProblem(job, "metadata.namespace", wrongNamespace, unknown.Error()))
 			case err != nil:
 				return Report{}, err
 			}
@@ -69,7 +69,7 @@ func FindMisplaced(name string, text []byte) problem.List {
 	var found problem.List
 	documents, _ := document.ParseStream(name, text) // the reader of the platform document reports the error
 	for _, n := range documents {
-		for _, job := range jobsIn(n) {
+		for _, job := range listJobs(n) {
 			found = append(found, problem.Problem{
 				Position: job.Position, Rule: misplacedJob,
 				Message: "a TrainJob is not a platform document: name its file without -f, and the platform document with -f",
@@ -79,8 +79,8 @@ func FindMisplaced(name string, text []byte) problem.List {
 	return found
 }
 
-// jobsIn returns the document itself if the document is a TrainJob, or the TrainJobs in it if the document is a List.
-func jobsIn(n *document.Node) []*document.Node {
+// listJobs returns the document itself if the document is a TrainJob, or the TrainJobs in it if the document is a List.
+func listJobs(n *document.Node) []*document.Node {
 	group, _, _ := strings.Cut(n.Get("apiVersion").AsString(), "/")
 	kind, items := n.Get("kind").AsString(), n.Get("items")
 	switch {
@@ -91,23 +91,23 @@ func jobsIn(n *document.Node) []*document.Node {
 	}
 	var found []*document.Node
 	for _, item := range items.Items {
-		found = append(found, jobsIn(item)...)
+		found = append(found, listJobs(item)...)
 	}
 	return found
 }
 
 func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) error {
 	if job.Get("apiVersion").AsString() != v1alpha1.TrainerAPIVersion {
-		r.Invalid = append(r.Invalid, problemAt(job, "apiVersion", wrongType, "want "+v1alpha1.TrainerAPIVersion+", the only version that Trainer has"))
+		r.Invalid = append(r.Invalid, newProblem(job, "apiVersion", wrongType, "want "+v1alpha1.TrainerAPIVersion+", the only version that Trainer has"))
 	}
 	namespace := job.Get("metadata").Get("namespace").AsString()
 	switch {
 	case tenant == "" && namespace == "":
-		return &TenantError{Known: tenantsOf(platforms)}
+		return &TenantError{Known: listTenants(platforms)}
 	case tenant == "":
 		tenant = namespace
 	case namespace != "" && namespace != tenant:
-		r.Invalid = append(r.Invalid, problemAt(job, "metadata.namespace", wrongNamespace, fmt.Sprintf("want %s, which is the requested tenant, or no namespace", tenant)))
+		r.Invalid = append(r.Invalid, newProblem(job, "metadata.namespace", wrongNamespace, fmt.Sprintf("want %s, which is the requested tenant, or no namespace", tenant)))
 	}
 	environments := len(platforms)
 	invalid, denied, unenforced := findings{environments: environments}, findings{environments: environments}, findings{environments: environments}
@@ -128,27 +128,27 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-// invalidAt converts an error to a problem. The error describes a value that the API server refuses.
-func invalidAt(job *document.Node, err *field.Error) problem.Problem {
+// refusedValue converts an error to a problem. The error describes a value that the API server refuses.
+func refusedValue(job *document.Node, err *field.Error) problem.Problem {
 	rule := invalidValue
 	if err.Type == field.ErrorTypeTypeInvalid {
 		rule = wrongType
 	}
-	return problemAt(job, err.Field, rule, err.Detail)
+	return newProblem(job, err.Field, rule, err.Detail)
 }
 
 func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *findings) error {
 	rules, ok := p.tenants[tenant]
 	if !ok {
-		return &TenantError{Tenant: tenant, Environment: p.environment, Known: tenantsOf([]Platform{p})}
+		return &TenantError{Tenant: tenant, Environment: p.environment, Known: listTenants([]Platform{p})}
 	}
 	fields, _ := job.Plain().(map[string]any)
 	read, errs := rules.reader.Read(fields)
 	for _, err := range errs {
-		invalid.add(p.environment, invalidAt(job, err))
+		invalid.add(p.environment, refusedValue(job, err))
 	}
 	for _, d := range guard.Check(read, rules.Parameters) {
-		forbidden.add(p.environment, problemAt(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
+		forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// parametersOf returns the parameter ConfigMap of a tenant. The tenant has one runtime, which allows the given number
+// newParameters returns the parameter ConfigMap of a tenant. The tenant has one runtime, which allows the given number
 // of nodes.
-func parametersOf(t testing.TB, trainer, tenant, nodes string) object.Object {
+func newParameters(t testing.TB, trainer, tenant, nodes string) object.Object {
 	t.Helper()
 	o, err := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -78,7 +78,7 @@ func TestVetReportsPositions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := Vet("job.yaml", []byte(tc.text), "team-a", []Platform{platform(t, "", parametersOf(t, "2.1", "team-a", "8"))})
+			got, err := Vet("job.yaml", []byte(tc.text), "team-a", []Platform{platform(t, "", newParameters(t, "2.1", "team-a", "8"))})
 			if err != nil || got.TrainJobs != 1 {
 				t.Fatalf("Vet() = %+v, %v, want one TrainJob", got, err)
 			}
@@ -104,7 +104,7 @@ func summarize(problems problem.List) string {
 func TestVetNamesEnvironments(t *testing.T) {
 	text := strings.Replace(good, "numNodes: 2", "numNodes: 5, image: other", 1)
 	got, err := Vet("job.yaml", []byte(text), "", []Platform{
-		platform(t, "dev", parametersOf(t, "2.3", "team-a", "4")), platform(t, "prod", parametersOf(t, "2.3", "team-a", "8")),
+		platform(t, "dev", newParameters(t, "2.3", "team-a", "4")), platform(t, "prod", newParameters(t, "2.3", "team-a", "8")),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestVetNamesEnvironments(t *testing.T) {
 func TestOneTrainJobWithoutRules(t *testing.T) {
 	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
 	many := strings.Replace(good, "numNodes: 2", "numNodes: 9", 1)
-	got, err := Vet("job.yaml", []byte(nameless+"---\n"+many), "", []Platform{platform(t, "", parametersOf(t, "2.3", "team-a", "8"))})
+	got, err := Vet("job.yaml", []byte(nameless+"---\n"+many), "", []Platform{platform(t, "", newParameters(t, "2.3", "team-a", "8"))})
 	if err != nil || got.TrainJobs != 2 {
 		t.Fatalf("Vet() = %+v, %v, want two TrainJobs", got, err)
 	}
@@ -140,7 +140,7 @@ func TestTenantsWithoutRules(t *testing.T) {
 		"an unknown tenant":    {nameless, "physics", `namespace "physics" has no rules for TrainJobs: want --tenant, one of team-a, team-b`},
 		"an unknown namespace": {strings.Replace(good, "team-a", "physics", 1), "", `namespace "physics" has no rules`},
 	}
-	p := platform(t, "", parametersOf(t, "2.3", "team-a", "8"), parametersOf(t, "2.3", "team-b", "8"))
+	p := platform(t, "", newParameters(t, "2.3", "team-a", "8"), newParameters(t, "2.3", "team-b", "8"))
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := Vet("job.yaml", []byte(tc.text), tc.tenant, []Platform{p})
@@ -169,8 +169,8 @@ func TestInvalidParametersAreErrors(t *testing.T) {
 		rules object.Object
 		want  string
 	}{
-		"a parameter that is not a number": {parametersOf(t, "2.3", "team-a", "many"), "reading the rules of team-a: reading the parameter mpi.maxNodes"},
-		"an unknown version of Trainer":    {parametersOf(t, "1.9", "team-a", "8"), `Trainer "1.9"`},
+		"a parameter that is not a number": {newParameters(t, "2.3", "team-a", "many"), "reading the rules of team-a: reading the parameter mpi.maxNodes"},
+		"an unknown version of Trainer":    {newParameters(t, "1.9", "team-a", "8"), `Trainer "1.9"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
