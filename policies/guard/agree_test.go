@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// versionsOf maps each file of policies/testdata to the versions of Trainer for which its cases apply.
-var versionsOf = map[string][]string{
+// versionsByFile maps each file of policies/testdata to the versions of Trainer for which its cases apply.
+var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
@@ -20,7 +20,7 @@ var versionsOf = map[string][]string{
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {
-		versions := versionsOf[file]
+		versions := versionsByFile[file]
 		if len(versions) == 0 {
 			t.Errorf("%s has no versions of Trainer", file)
 		}

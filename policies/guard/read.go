@@ -16,13 +16,13 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces is the version of Trainer, or empty if this version merges a TrainJob's resources into the runtime's
+	// replaces holds the version of Trainer, or is empty if this version merges a TrainJob's resources into the runtime's
 	// resources.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool
-	// patches finds the patches in the spec of a TrainJob.
-	patches func(spec value) patches
+	// findPatches finds the patches in the spec of a TrainJob.
+	findPatches func(spec value) patches
 }
 
 // patches holds the patched jobs and pod specs, and the patched metadata of pods, Jobs and the JobSet.
@@ -48,7 +48,7 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	r.trainJob.check(root, &f)
 	spec := root.get("spec")
 	job := Job{Name: nameOf(root.get("metadata")), Runtime: runtimeOf(spec.get("runtimeRef")), Disallowed: f.disallowed}
-	job.Size = sizeOf(sizedParts(trainJob))
+	job.Size = computeSize(sizedParts(trainJob))
 	if job.Name == "" {
 		f.typeErrors = append(f.typeErrors, field.Required(field.NewPath("metadata", "name"), "the API server requires a name: write one"))
 	}
@@ -66,9 +66,9 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	if resources := spec.get("trainer", "resourcesPerNode"); resources.get("limits").isSet() || resources.get("requests").isSet() {
 		job.Replaces = r.replaces
 	}
-	patches := r.patches(spec)
+	patches := r.findPatches(spec)
 	metadata := append([]value{spec}, patches.metadata...)
-	job.Labels, job.Annotations = keysOf(lookUpEach(metadata, "labels")), keysOf(lookUpEach(metadata, "annotations"))
+	job.Labels, job.Annotations = listKeys(lookUpEach(metadata, "labels")), listKeys(lookUpEach(metadata, "annotations"))
 	job.addTargets("job", patches.jobs)
 	job.readPods(patches.pods, spec)
 	return job, f.typeErrors
@@ -120,7 +120,7 @@ func (j *Job) readTrainer(trainer value) {
 // readMetadata reads the labels for Kueue, and the metadata that only controllers may set.
 func (j *Job) readMetadata(metadata value) {
 	j.Queue, j.PriorityClass = metadata.get("labels", queueLabel).stringValue(), metadata.get("labels", priorityClassLabel).stringValue()
-	for _, key := range keysOf([]value{metadata.get("labels"), metadata.get("annotations")}) {
+	for _, key := range listKeys([]value{metadata.get("labels"), metadata.get("annotations")}) {
 		if isKueueSetting(key.Name) {
 			j.KueueSettings = append(j.KueueSettings, key)
 		}
@@ -164,7 +164,7 @@ func (j *Job) addTargets(kind string, targets []value) {
 
 // readPods reads the patched pod specs, and the Secrets of the trainer and the initializers.
 func (j *Job) readPods(pods []value, spec value) {
-	j.NodeLabels = keysOf(lookUpEach(pods, "nodeSelector"))
+	j.NodeLabels = listKeys(lookUpEach(pods, "nodeSelector"))
 	volumes := itemsOf(lookUpEach(pods, "volumes"))
 	j.Volumes = namedStrings(lookUpEach(volumes, "name"))
 	containers, initContainers := itemsOf(lookUpEach(pods, "containers")), itemsOf(lookUpEach(pods, "initContainers"))

@@ -44,21 +44,21 @@ func sizedParts(trainJob map[string]any) []any {
 	return parts
 }
 
-// sizeOf returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. In the text that the
-// function format of CEL writes, mappings look like {"a":1, "b":2}, and lists look like [1, 2].
-// Source: github.com/google/cel-go, ext/formatting.go.
-func sizeOf(content any) Size {
+// computeSize returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. In the text that
+// the function format of CEL writes, mappings look like {"a":1, "b":2}, and lists look like [1, 2]. Source:
+// github.com/google/cel-go, ext/formatting.go.
+func computeSize(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
 		size := Size{Bytes: len("{}") + separatorSize(len(v))}
 		for key, below := range v {
-			size = size.plus(quotedSize(key)).plus(Size{len(":"), 1}).plus(sizeOf(below))
+			size = size.plus(quotedSize(key)).plus(Size{len(":"), 1}).plus(computeSize(below))
 		}
 		return size
 	case []any:
 		size := Size{Bytes: len("[]") + separatorSize(len(v))}
 		for _, item := range v {
-			size = size.plus(sizeOf(item))
+			size = size.plus(computeSize(item))
 		}
 		return size
 	case string:

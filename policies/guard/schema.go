@@ -24,10 +24,10 @@ type fieldSchema interface {
 	check(v value, f *findings)
 }
 
-// fields are the schemas of an object's fields, by name.
+// fields holds the schemas of an object's fields, by name.
 type fields map[string]fieldSchema
 
-// findings are the problems of a TrainJob's fields.
+// findings holds the problems of a TrainJob's fields.
 type findings struct {
 	limitsItems bool              // whether the version of Trainer limits the number of items in lists
 	typeErrors  field.ErrorList   // problems that the API server reports before it evaluates any rule

@@ -107,8 +107,8 @@ func namedStrings(values []value) []Named {
 	return found
 }
 
-// keysOf returns the keys of several mappings, with their paths.
-func keysOf(mappings []value) []Named {
+// listKeys returns the keys of several mappings, with their paths.
+func listKeys(mappings []value) []Named {
 	var found []Named
 	for _, v := range mappings {
 		for _, key := range v.sortedKeys() {

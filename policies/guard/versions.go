@@ -20,7 +20,7 @@ func trainer21() Reader {
 			patchesKey:              forbiddenField("Trainer has this field since 2.2: write podTemplateOverrides"),
 			"activeDeadlineSeconds": forbiddenField("Trainer has this field since 2.2: leave it out"),
 		}),
-		patches: func(spec value) patches {
+		findPatches: func(spec value) patches {
 			overrides := spec.get(overridesKey).listItems()
 			return patches{metadata: lookUpEach(overrides, "metadata"), jobs: itemsOf(lookUpEach(overrides, "targetJobs")), pods: lookUpEach(overrides, "spec")}
 		},
@@ -32,7 +32,7 @@ func trainer21() Reader {
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
 func trainer22() Reader {
 	return Reader{
-		replaces: "2.2", limitsItems: true, trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), patches: runtimePatches,
+		replaces: "2.2", limitsItems: true, trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), findPatches: runtimePatches,
 	}
 }
 
@@ -45,7 +45,7 @@ func trainer23() Reader {
 			"securityContext":               runtimesSecurityContext,
 			"terminationGracePeriodSeconds": forbiddenField("with a long grace period, pods would outlive their job and occupy its GPUs: leave it out"),
 		}),
-		patches: runtimePatches,
+		findPatches: runtimePatches,
 	}
 }
 

@@ -89,7 +89,7 @@ func (p *Policies) Bound(namespace string) bool {
 
 // Evaluate evaluates all policies that are bound to the namespace of a request.
 func (p *Policies) Evaluate(ctx context.Context, r Request) ([]Denial, error) {
-	attributes := attributesOf(r)
+	attributes := toAttributes(r)
 	var denials []Denial
 	for _, binding := range p.bindings {
 		selected, err := selectsNamespace(binding, attributes.GetNamespace())
@@ -160,8 +160,8 @@ func selectsNamespace(binding *admissionv1.ValidatingAdmissionPolicyBinding, nam
 	return binding.Spec.MatchResources.NamespaceSelector == nil || selector.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}), nil
 }
 
-// attributesOf converts a request to the API server's type.
-func attributesOf(r Request) *admission.VersionedAttributes {
+// toAttributes converts a request to the API server's type.
+func toAttributes(r Request) *admission.VersionedAttributes {
 	object := &unstructured.Unstructured{Object: r.Object}
 	kind := object.GroupVersionKind()
 	operation, before := admission.Create, runtime.Object(nil)

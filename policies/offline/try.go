@@ -59,14 +59,14 @@ func (p *Policies) Run(ctx context.Context, c cases.Case) (cases.Outcome, error)
 	}
 	var o cases.Outcome
 	for _, denial := range denials {
-		o.Rules = append(o.Rules, ruleOf(denial.Message))
+		o.Rules = append(o.Rules, readRule(denial.Message))
 		o.Messages = append(o.Messages, denial.Message)
 	}
 	return o, nil
 }
 
-// ruleOf returns the rule in a message such as "spec.trainer.numNodes: node-limit: want ...".
-func ruleOf(message string) string {
+// readRule returns the rule in a message such as "spec.trainer.numNodes: node-limit: want ...".
+func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found { // the default message, which replaces a message that is too long
 		rule, _, _ := strings.Cut(rest, " ")
 		return rule
