@@ -18,10 +18,10 @@ import (
 func TestObjectsAreTaken(t *testing.T) {
 	cp := controlplane.Start(t)
 	crds := []string{
-		filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds"),
-		filepath.Join(moduleOf(t, "argocd-operator", "github.com/argoproj-labs/argocd-operator"), "config", "crd", "bases", "argoproj.io_argocds.yaml"),
+		filepath.Join(moduleFolder(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds"),
+		filepath.Join(moduleFolder(t, "argocd-operator", "github.com/argoproj-labs/argocd-operator"), "config", "crd", "bases", "argoproj.io_argocds.yaml"),
 	}
-	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: crds, ErrorIfPathMissing: true, MaxTime: timeout}); err != nil {
+	if _, err := envtest.InstallCRDs(cp.Config(), envtest.CRDInstallOptions{Paths: crds, ErrorIfPathMissing: true, MaxTime: serverTimeout}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{argocdNamespace, "openshift-gitops"} {

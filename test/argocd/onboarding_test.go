@@ -20,7 +20,7 @@ const (
 // TrainJobs.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	w := newWorld(t)
-	w.eventually(t, "the platform is applied", w.inSync(w.headCommit(t)))
+	w.awaitCondition(t, "the platform is applied", w.inSync(w.headCommit(t)))
 	attacks := map[string]*attack.Attack{}
 	for i := range tenantsPerRound {
 		name := fmt.Sprintf("onboarded-%d", i)
@@ -54,7 +54,7 @@ func (w *world) expectOnboarded(t *testing.T, attacks map[string]*attack.Attack)
 	w.generate(t)
 	w.push(t, "Add tenants")
 	w.refresh(t)
-	w.eventually(t, "the tenants are added", w.inSync(w.headCommit(t)))
+	w.awaitCondition(t, "the tenants are added", w.inSync(w.headCommit(t)))
 	for _, a := range attacks {
 		a.Await(t, &a.Policy)
 	}
@@ -72,7 +72,7 @@ func (w *world) expectRemoved(t *testing.T, attacks map[string]*attack.Attack) {
 	w.generate(t, removals...)
 	w.push(t, "Remove tenants")
 	w.refresh(t)
-	w.eventually(t, "the tenants are removed", w.inSync(w.headCommit(t)))
+	w.awaitCondition(t, "the tenants are removed", w.inSync(w.headCommit(t)))
 	for _, a := range attacks {
 		a.Await(t, &a.Rights)
 	}

@@ -36,7 +36,7 @@ func (o *operator) endLastJob(t *testing.T) {
 func (o *operator) expectSynced(t *testing.T) {
 	t.Helper()
 	o.refresh(t)
-	o.eventually(t, "the platform equals the commit in Git", o.inSync(o.headCommit(t)))
+	o.awaitCondition(t, "the platform equals the commit in Git", o.inSync(o.headCommit(t)))
 }
 
 // expectTerminating waits until an object is being deleted, and the sync has ended.
@@ -44,7 +44,7 @@ func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind,
 	t.Helper()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
-	o.eventually(t, "the sync ends", func(app *unstructured.Unstructured) error {
+	o.awaitCondition(t, "the sync ends", func(app *unstructured.Unstructured) error {
 		if err := o.Client().Get(t.Context(), client.ObjectKey{Name: name}, object); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func (o *operator) setQuota(t *testing.T, trainJobs int) {
 
 func (o *operator) expectQuota(t *testing.T, want int64) {
 	t.Helper()
-	o.eventually(t, "Argo CD applies the newer commit", func(*unstructured.Unstructured) error {
+	o.awaitCondition(t, "Argo CD applies the newer commit", func(*unstructured.Unstructured) error {
 		if got := o.quota(t); got != want {
 			return fmt.Errorf("the quota allows %d TrainJobs, want %d", got, want)
 		}
@@ -89,7 +89,7 @@ func (o *operator) restoreRuntime(t *testing.T) {
 	o.changeDocument(t, add, "")
 	o.expectSynced(t)
 	o.changeDocument(t, "/^    unused:/d", "--remove runtime/unused")
-	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
+	o.awaitCondition(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
 	o.changeDocument(t, add, "")
 	o.setQuota(t, 8)
 	time.Sleep(20 * time.Second) // long enough for Argo CD to apply a commit
@@ -98,7 +98,7 @@ func (o *operator) restoreRuntime(t *testing.T) {
 	}
 }
 
-// expectOperation returns a condition for the function eventually: the message of the operation contains a text.
+// expectOperation returns a condition for awaitCondition: the message of the operation contains a text.
 func expectOperation(text string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message"); !strings.Contains(message, text) {
@@ -113,7 +113,7 @@ func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectRunning(t, "kept")
 	o.expectRunning(t, "moved")
 	o.changeDocument(t, "/^    mpi:/d; s/runtimes: \\[mpi\\]/runtimes: [unused]/", "--remove runtime/mpi")
-	o.eventually(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
+	o.awaitCondition(t, "Argo CD waits for a confirmation", expectOperation("Waiting for pruning confirmation"))
 	o.annotate(t, "argocd.argoproj.io/deletion-approved", time.Now().UTC().Format(time.RFC3339))
 	if o.keepsRuntimes {
 		o.expectRuntimeStays(t)
@@ -138,9 +138,9 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectWaiting(t, "moved")
 	o.reader.Run(t, "rm -r /tmp/operations/deploy")
 	o.changeDocument(t, "s/^      shared: \\(.*\\)/      shared: \\1\\n      other: \\1/; s/queues: {shared: shared}/queues: {shared: other}/", "")
-	o.eventually(t, "Argo CD cannot change the queue", func(app *unstructured.Unstructured) error {
+	o.awaitCondition(t, "Argo CD cannot change the queue", func(app *unstructured.Unstructured) error {
 		conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
-		if text := fmt.Sprint(conditions) + statusOf(app); !strings.Contains(text, "field is immutable") {
+		if text := fmt.Sprint(conditions) + describeStatus(app); !strings.Contains(text, "field is immutable") {
 			return errors.New(text)
 		}
 		return nil
@@ -152,7 +152,7 @@ func (o *operator) changeImmutableField(t *testing.T) {
 // end of the sync lets Argo CD apply a newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
-	o.eventually(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {
+	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {
 		if o.hasObject(t.Context(), runtimeKind, client.ObjectKey{Name: "mpi"}) {
 			return errors.New("the runtime is not being deleted")
 		}

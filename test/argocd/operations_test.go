@@ -235,7 +235,7 @@ func (o *operator) expectWaiting(t *testing.T, name string) {
 func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods int) string {
 	t.Helper()
 	all := &corev1.PodList{}
-	poll.Until(t, timeout, func(context.Context) error {
+	poll.Until(t, serverTimeout, func(context.Context) error {
 		ctx := t.Context() // not the context of the poll, whose end would hide the state of the TrainJob
 		live := &trainer.TrainJob{}
 		err := errors.Join(
@@ -267,7 +267,7 @@ func (o *operator) expectStopPolicy(t *testing.T, policy string) {
 	t.Helper()
 	queue := &unstructured.Unstructured{}
 	queue.SetGroupVersionKind(clusterQueueKind)
-	poll.Until(t, timeout, func(ctx context.Context) error {
+	poll.Until(t, serverTimeout, func(ctx context.Context) error {
 		err := o.Client().Get(ctx, client.ObjectKey{Name: "research"}, queue)
 		if got, _, _ := unstructured.NestedString(queue.Object, "spec", "stopPolicy"); err == nil && got != policy {
 			err = fmt.Errorf("the stop policy is %s, want %s", got, policy)

@@ -19,7 +19,7 @@ import (
 // to the API server.
 func TestPluginFitsArgoCD(t *testing.T) {
 	dir := t.TempDir()
-	install, err := os.ReadFile(filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "install.yaml"))
+	install, err := os.ReadFile(filepath.Join(moduleFolder(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "install.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// timeout limits how long a test waits for a server to start, or for Argo CD to reach an expected state.
-const timeout = 4 * time.Minute
+// serverTimeout limits how long a test waits for a server to start, or for Argo CD to reach an expected state.
+const serverTimeout = 4 * time.Minute
 
 // servers contains the settings of the servers that belong to one Argo CD. The servers run until the test ends.
 type servers struct {
@@ -95,7 +95,7 @@ func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 			t.Log(process.Tail(child.LogPath()))
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), serverTimeout)
 	defer cancel()
 	err = process.WaitFor(ctx, child, func(context.Context) error {
 		connection, err := net.Dial(at.network, at.address)

@@ -38,7 +38,7 @@ var (
 // exceptions: namespaces stay, and runtimes are deleted only after a confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
-	w.eventually(t, "the platform is applied", w.inSync(w.headCommit(t)))
+	w.awaitCondition(t, "the platform is applied", w.inSync(w.headCommit(t)))
 	w.expectAllObjects(t)
 	w.expectRest(t)
 	w.expectHealing(t)
@@ -75,7 +75,7 @@ func (w *world) expectRest(t *testing.T) {
 	before := finished()
 	for range 3 {
 		w.refresh(t)
-		w.eventually(t, "nothing differs", w.inSync(w.headCommit(t)))
+		w.awaitCondition(t, "nothing differs", w.inSync(w.headCommit(t)))
 	}
 	if after := finished(); after != before {
 		t.Errorf("Argo CD applied the platform again at %s, although nothing had changed since %s", after, before)
@@ -94,7 +94,7 @@ func (w *world) expectHealing(t *testing.T) {
 	if err := w.Client().Patch(t.Context(), quota, edited); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually(t, "Argo CD reverts the edit of the quota", func(*unstructured.Unstructured) error {
+	w.awaitCondition(t, "Argo CD reverts the edit of the quota", func(*unstructured.Unstructured) error {
 		if err := w.Client().Get(t.Context(), key, quota); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (w *world) expectTenantGoes(t *testing.T) {
 	w.generate(t, "--remove", "tenant/team-new")
 	w.push(t, "Let a team go")
 	w.refresh(t)
-	w.eventually(t, "the team's objects are deleted", func(*unstructured.Unstructured) error {
+	w.awaitCondition(t, "the team's objects are deleted", func(*unstructured.Unstructured) error {
 		bindings := &rbacv1.RoleBindingList{}
 		if err := w.Client().List(t.Context(), bindings, client.InNamespace("team-new")); err != nil || len(bindings.Items) > 0 {
 			return errors.Join(err, fmt.Errorf("%d role bindings", len(bindings.Items)))
@@ -123,7 +123,7 @@ func (w *world) expectTenantGoes(t *testing.T) {
 		}
 		return nil
 	})
-	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.headCommit(t)))
+	w.awaitCondition(t, "the platform equals the commit in Git", w.inSync(w.headCommit(t)))
 	if !w.hasObject(t.Context(), spaceKind, client.ObjectKey{Name: "team-new"}) {
 		t.Error("the team's namespace was deleted, with all objects in it")
 	}
@@ -138,7 +138,7 @@ func (w *world) expectRuntimeStays(t *testing.T) {
 	w.generate(t, "--remove", "runtime/mpi-deepspeed")
 	w.push(t, "Let a runtime go")
 	w.refresh(t)
-	w.eventually(t, "Argo CD waits for a confirmation before it deletes the runtime", func(app *unstructured.Unstructured) error {
+	w.awaitCondition(t, "Argo CD waits for a confirmation before it deletes the runtime", func(app *unstructured.Unstructured) error {
 		message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message")
 		if !strings.HasPrefix(message, "Waiting for pruning confirmation") || !strings.HasSuffix(message, "/"+key.Name) {
 			return fmt.Errorf("the message of the operation is %q", message)
@@ -150,11 +150,11 @@ func (w *world) expectRuntimeStays(t *testing.T) {
 		t.Fatal("the runtime was deleted without a confirmation")
 	}
 	w.annotate(t, "argocd.argoproj.io/deletion-approved", time.Now().UTC().Format(time.RFC3339))
-	w.eventually(t, "the runtime is deleted", func(*unstructured.Unstructured) error {
+	w.awaitCondition(t, "the runtime is deleted", func(*unstructured.Unstructured) error {
 		if w.hasObject(t.Context(), runtimeKind, key) {
 			return errors.New("the runtime still exists")
 		}
 		return nil
 	})
-	w.eventually(t, "the platform equals the commit in Git", w.inSync(w.headCommit(t)))
+	w.awaitCondition(t, "the platform equals the commit in Git", w.inSync(w.headCommit(t)))
 }

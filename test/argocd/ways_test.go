@@ -91,7 +91,7 @@ func (w *world) createSecret(t *testing.T, about string, data map[string]string)
 	}
 }
 
-// seesObjects returns a condition for the function eventually. The condition is true if Argo CD has found n objects and
+// seesObjects returns a condition for awaitCondition. The condition is true if Argo CD has found n objects and
 // the Application reports no errors.
 func seesObjects(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
@@ -152,7 +152,7 @@ func (w *world) expectSets(t *testing.T, team repository) {
 // Argo CD keeps an Application's objects when the Application is deleted.
 func (w *world) eventuallyMade(t *testing.T, want map[string]generatedApp) {
 	t.Helper()
-	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
+	for end := time.Now().Add(serverTimeout); ; time.Sleep(time.Second) {
 		diff := cmp.Diff(want, w.made(t))
 		if diff == "" {
 			return
@@ -219,12 +219,12 @@ func (w *world) expectPlugin(t *testing.T, s servers) {
 		write(t, filepath.Join(dir, "built", fmt.Sprintf("%d.yaml", i)), text)
 	}
 	w.applyFiles(t, filepath.Join(dir, "built", "*.yaml"))
-	w.eventually(t, "the plugin prints all objects", seesObjects(w.objectFiles(t, "prod")))
+	w.awaitCondition(t, "the plugin prints all objects", seesObjects(w.objectFiles(t, "prod")))
 
 	run(t, w.dir, "sed", "-i", "s/openmpi-cpu/openmpi-cqu/", "platform/platform.yaml")
 	w.push(t, "Mistake something")
 	w.annotate(t, "argocd.argoproj.io/refresh", "hard")
-	w.eventually(t, "Argo CD shows the error of trainyard", func(app *unstructured.Unstructured) error {
+	w.awaitCondition(t, "Argo CD shows the error of trainyard", func(app *unstructured.Unstructured) error {
 		conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
 		if status, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status"); status != "Unknown" || !strings.Contains(fmt.Sprint(conditions), "did you mean") {
 			return fmt.Errorf("the status is %s, and the conditions are %v", status, conditions)

@@ -103,8 +103,8 @@ func (w *world) createNamespaces(t *testing.T) {
 // the settings of Argo CD come from the bundle.
 func (w *world) install(t *testing.T) {
 	t.Helper()
-	crds := filepath.Join(moduleOf(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
-	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true, MaxTime: timeout}); err != nil {
+	crds := filepath.Join(moduleFolder(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds")
+	if _, err := envtest.InstallCRDs(w.Config(), envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true, MaxTime: serverTimeout}); err != nil {
 		t.Fatal(err)
 	}
 	ours := metav1.ObjectMeta{Namespace: argocdNamespace, Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"}}
@@ -120,9 +120,9 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleOf returns the source folder of a Go module. The argument tools is the name of a folder in tools/, whose go.mod
-// pins the version of the module.
-func moduleOf(t *testing.T, tools, module string) string {
+// moduleFolder returns the source folder of a Go module. The argument tools is the name of a folder in tools/, whose
+// go.mod pins the version of the module.
+func moduleFolder(t *testing.T, tools, module string) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
 	cmd.Dir = repo.Path(t, "tools", tools)
@@ -186,7 +186,7 @@ func (w *world) annotateNamed(t *testing.T, kind, name, key, value string) {
 func (w *world) refresh(t *testing.T) {
 	t.Helper()
 	w.annotate(t, "argocd.argoproj.io/refresh", "normal")
-	w.eventually(t, "Argo CD reads Git", func(app *unstructured.Unstructured) error {
+	w.awaitCondition(t, "Argo CD reads Git", func(app *unstructured.Unstructured) error {
 		if _, asked := app.GetAnnotations()["argocd.argoproj.io/refresh"]; asked {
 			return errors.New("Argo CD has not read Git yet")
 		}
@@ -194,8 +194,8 @@ func (w *world) refresh(t *testing.T) {
 	})
 }
 
-// eventually waits until the Application of the platform meets a condition.
-func (w *world) eventually(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
+// awaitCondition waits until the Application of the platform meets a condition.
+func (w *world) awaitCondition(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	w.eventuallyNamed(t, w.applicationName(), what, holds)
 }
@@ -203,7 +203,7 @@ func (w *world) eventually(t *testing.T, what string, holds func(app *unstructur
 // eventuallyNamed waits until the Application with this name meets a condition.
 func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
-	for end := time.Now().Add(timeout); ; time.Sleep(time.Second) {
+	for end := time.Now().Add(serverTimeout); ; time.Sleep(time.Second) {
 		app, err := w.readResource(t.Context(), "Application", name)
 		if err == nil {
 			err = holds(app)
@@ -212,13 +212,13 @@ func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app 
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s: %v\n%s", what, err, statusOf(app))
+			t.Fatalf("%s: %v\n%s", what, err, describeStatus(app))
 		}
 	}
 }
 
-// statusOf returns the status of an Application, for messages.
-func statusOf(app *unstructured.Unstructured) string {
+// describeStatus returns the status of an Application, for messages.
+func describeStatus(app *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
 	message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message")
 	var lines []string
@@ -246,7 +246,7 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// inSync returns a condition for the function eventually. The condition is true if the Application is Synced and
+// inSync returns a condition for awaitCondition. The condition is true if the Application is Synced and
 // Healthy at the given commit. If commit is empty, the Application can be at any commit.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {

@@ -17,8 +17,8 @@ type bench struct {
 	starter  string            // the path of a program that calls Start, for the function measure
 	programs map[string]string // paths of trainyard, kustomize and cue
 	progress func(format string, arguments ...any)
-	want     objects // the objects of workload W
-	acme     int     // the number of objects of examples/acme
+	want     objectDigests // the objects of workload W
+	acme     int           // the number of objects of examples/acme
 	parser   parser
 	revision int // the revision of the last document that the method revise wrote
 	aside    int // the number of folders that were moved aside

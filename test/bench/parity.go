@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// objects maps the environment, kind, namespace and name of each object to a digest of its content. Digests do
+// objectDigests maps the environment, kind, namespace and name of each object to a digest of its content. Digests do
 // not depend on the order of keys, on white space or on syntax.
-type objects map[string][sha256.Size]byte
+type objectDigests map[string][sha256.Size]byte
 
 // parser parses the text of objects. parser remembers results, so that it parses equal texts only once.
 type parser struct {
@@ -29,7 +29,7 @@ type parsed struct {
 }
 
 // add adds the objects of YAML files to a set. add fails if an object is added twice.
-func (p *parser) add(set objects, environment string, files ...string) error {
+func (p *parser) add(set objectDigests, environment string, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -42,7 +42,7 @@ func (p *parser) add(set objects, environment string, files ...string) error {
 	return nil
 }
 
-func (p *parser) addText(set objects, environment string, text []byte) error {
+func (p *parser) addText(set objectDigests, environment string, text []byte) error {
 	return upstream.EachDocument(text, func(document []byte) error {
 		object, err := p.parse(document)
 		if err != nil {
@@ -107,7 +107,7 @@ func canonicalJSON(document []byte) ([]byte, error) {
 }
 
 // describeDifference returns an error that describes the first difference between two sets.
-func describeDifference(want, got objects) error {
+func describeDifference(want, got objectDigests) error {
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		digest, ok := got[id]
 		if !ok {

@@ -42,10 +42,10 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 	}
 }
 
-func set(t *testing.T, text string) objects {
+func set(t *testing.T, text string) objectDigests {
 	t.Helper()
 	var p parser
-	found := objects{}
+	found := objectDigests{}
 	if err := p.addText(found, "dev", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestCUEVersionMatchesGoMod(t *testing.T) {
 
 func TestDuplicateObjectsAreRejected(t *testing.T) {
 	var p parser
-	if err := p.addText(objects{}, "dev", []byte(object+object)); err == nil {
+	if err := p.addText(objectDigests{}, "dev", []byte(object+object)); err == nil {
 		t.Error("addText() accepts the same object twice, want an error")
 	}
 }

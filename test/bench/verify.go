@@ -52,8 +52,8 @@ func countObjects(dir string) (found int, err error) {
 
 // read reads the objects of W from files. The parameter pattern is a function that returns a glob for the files of an
 // environment.
-func (b *bench) read(pattern func(environment string) string) (objects, error) {
-	found := objects{}
+func (b *bench) read(pattern func(environment string) string) (objectDigests, error) {
+	found := objectDigests{}
 	for e := range workload.W.Environments {
 		name := workload.Environment(e)
 		files, err := filepath.Glob(pattern(name))
@@ -87,7 +87,7 @@ func (b *bench) matchesOutput(dir, pattern string) error {
 
 // verifyTenant compares a file with the objects of W's first tenant in the first environment.
 func (b *bench) verifyTenant(file string) error {
-	found, want := objects{}, objects{}
+	found, want := objectDigests{}, objectDigests{}
 	if err := b.parser.add(found, workload.Environment(0), file); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (c *cluster) writeCredentials() error {
 		all[name] = subject
 	}
 	for _, n := range c.state.listNodes(c.Dir) {
-		all[n.name] = n.subject()
+		all[n.name] = n.certificateSubject()
 	}
 	for name, subject := range all {
 		if err := ca.writeCertificate(name, subject); err != nil {
@@ -76,7 +76,7 @@ func (c *cluster) writeServerCertificates(ca authority) error {
 		return err
 	}
 	for _, n := range c.state.listNodes(c.Dir) {
-		if err := ca.writeCertificate(n.name+"-serving", n.subject(), n.nodeAddress()); err != nil {
+		if err := ca.writeCertificate(n.name+"-serving", n.certificateSubject(), n.nodeAddress()); err != nil {
 			return err
 		}
 	}
@@ -85,11 +85,11 @@ func (c *cluster) writeServerCertificates(ca authority) error {
 
 // writeKubeconfig writes the kubeconfig of one client, with the certificates embedded.
 func (c *cluster) writeKubeconfig(ca authority, name string) error {
-	cert, err := os.ReadFile(ca.path(name + ".crt"))
+	cert, err := os.ReadFile(ca.writtenPath(name + ".crt"))
 	if err != nil {
 		return err
 	}
-	key, err := os.ReadFile(ca.path(name + ".key"))
+	key, err := os.ReadFile(ca.writtenPath(name + ".key"))
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (c *cluster) requireKueue() error {
 	if !c.Kueue {
 		return nil
 	}
-	tools, err := kueueFor(c.Trainer)
+	tools, err := matchingKueue(c.Trainer)
 	if err != nil {
 		return err
 	}

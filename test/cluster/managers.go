@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// kueueFor returns the tools for a version of Kueue that supports the given version of Trainer.
-func kueueFor(trainer string) (upstream.Toolbox, error) {
+// matchingKueue returns the tools for a version of Kueue that supports the given version of Trainer.
+func matchingKueue(trainer string) (upstream.Toolbox, error) {
 	folder, found := map[string]string{"trainer-2.3": "kueue-0.19", "trainer-2.1": "kueue-0.15"}[trainer]
 	if !found {
 		return upstream.Toolbox{}, fmt.Errorf("no version of Kueue in tools/ supports %s", trainer)
@@ -22,7 +22,7 @@ func kueueFor(trainer string) (upstream.Toolbox, error) {
 }
 
 func (c *cluster) startKueue(ctx context.Context) error {
-	tools, err := kueueFor(c.Trainer)
+	tools, err := matchingKueue(c.Trainer)
 	if err != nil {
 		return err
 	}

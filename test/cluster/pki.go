@@ -49,11 +49,11 @@ func newAuthority(dir string) (authority, error) {
 		return ca, err
 	}
 	ca.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return ca, os.WriteFile(ca.path("ca.crt"), ca.pem, 0o600)
+	return ca, os.WriteFile(ca.writtenPath("ca.crt"), ca.pem, 0o600)
 }
 
-// path returns the path of a file that the authority wrote.
-func (ca authority) path(name string) string { return filepath.Join(ca.dir, name) }
+// writtenPath returns the path of a file that the authority wrote.
+func (ca authority) writtenPath(name string) string { return filepath.Join(ca.dir, name) }
 
 // writeCertificate writes a certificate to NAME.crt, and its key to NAME.key. The certificate is valid for the
 // subject and the addresses.
@@ -78,10 +78,10 @@ func (ca authority) writeCertificate(name string, subject pkix.Name, addresses .
 	if err != nil {
 		return fmt.Errorf("signing the certificate of %s: %w", name, err)
 	}
-	if err := writePEM(ca.path(name+".crt"), "CERTIFICATE", der); err != nil {
+	if err := writePEM(ca.writtenPath(name+".crt"), "CERTIFICATE", der); err != nil {
 		return err
 	}
-	return writeKey(ca.path(name+".key"), key)
+	return writeKey(ca.writtenPath(name+".key"), key)
 }
 
 // writeSigningKey writes NAME.key and NAME.pub, without a certificate.
@@ -94,10 +94,10 @@ func (ca authority) writeSigningKey(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := writePEM(ca.path(name+".pub"), "PUBLIC KEY", public); err != nil {
+	if err := writePEM(ca.writtenPath(name+".pub"), "PUBLIC KEY", public); err != nil {
 		return err
 	}
-	return writeKey(ca.path(name+".key"), key)
+	return writeKey(ca.writtenPath(name+".key"), key)
 }
 
 // signTemplate signs the template of a certificate. To tolerate clock differences, the certificate is already valid

@@ -175,7 +175,7 @@ func TestCertificatesAreValidForTheirAddresses(t *testing.T) {
 	if err := ca.writeCertificate("server", pkix.Name{CommonName: "server"}, "198.18.0.1", "kubernetes"); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(ca.path("server.crt"))
+	text, err := os.ReadFile(ca.writtenPath("server.crt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,10 +197,10 @@ func TestCertificatesAreValidForTheirAddresses(t *testing.T) {
 }
 
 func TestKueueVersionFollowsTrainer(t *testing.T) {
-	if _, err := kueueFor("trainer-2.3"); err != nil {
+	if _, err := matchingKueue("trainer-2.3"); err != nil {
 		t.Error(err)
 	}
-	if _, err := kueueFor("trainer-2.0"); err == nil || !strings.Contains(err.Error(), "trainer-2.0") {
+	if _, err := matchingKueue("trainer-2.0"); err == nil || !strings.Contains(err.Error(), "trainer-2.0") {
 		t.Errorf(`kueueFor("trainer-2.0") = %v, want an error`, err)
 	}
 }

@@ -61,7 +61,7 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	verdict := admitted
 	switch {
 	case message != "":
-		verdict = ruleIn(message)
+		verdict = readRule(message)
 	case err != nil:
 		verdict = invalid
 	}
@@ -91,9 +91,9 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	return verdict
 }
 
-// ruleIn returns the rule in a message of the policy. If the message would be too long, the API server uses the default
-// message.
-func ruleIn(message string) string {
+// readRule returns the rule in a message of the policy. If the message would be too long, the API server uses the
+// default message.
+func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
 		rule, _, _ := strings.Cut(rest, " ")
 		return rule

@@ -73,7 +73,7 @@ func (v version) neverViolates(rule guard.Rule) bool {
 	return false
 }
 
-// evaluators are the three implementations of the rules.
+// evaluators holds the three implementations of the rules.
 type evaluators struct {
 	cp      *controlplane.ControlPlane
 	offline *offline.Policies
@@ -85,7 +85,7 @@ func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer
 	t.Helper()
 	e := evaluators{cp: cp}
 	for _, obj := range applyPlatform(t, cp, v, layer) {
-		e.objects = append(e.objects, fieldsOf(t, obj))
+		e.objects = append(e.objects, readFields(t, obj))
 	}
 	var err error
 	if e.offline, err = offline.Compile(e.objects); err != nil {

@@ -39,7 +39,7 @@ const exemptAccount = "system:serviceaccount:openshift-kueue-operator:kueue-cont
 func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
-		for _, c := range casesOf(t, v) {
+		for _, c := range listCases(t, v) {
 			t.Run(c.Name, func(t *testing.T) {
 				groups := []string{strings.TrimPrefix(c.Tenant, "team-"), "system:authenticated"} // the tenant's editors
 				if strings.HasPrefix(c.User, "system:") {
@@ -59,9 +59,9 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// casesOf returns the cases for all versions of Trainer, and the cases about patches in the form that version v
+// listCases returns the cases for all versions of Trainer, and the cases about patches in the form that version v
 // supports.
-func casesOf(t *testing.T, v version) []cases.Case {
+func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
 	all, err := trainjob.ReadCases(folder)
@@ -226,8 +226,8 @@ func TestTrainJobsAreRefusedWithoutParameters(t *testing.T) {
 	})
 }
 
-// fieldsOf returns the fields of an object that was read from a file.
-func fieldsOf(t *testing.T, obj client.Object) map[string]any {
+// readFields returns the fields of an object that was read from a file.
+func readFields(t *testing.T, obj client.Object) map[string]any {
 	t.Helper()
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {

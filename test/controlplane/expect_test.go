@@ -148,7 +148,7 @@ func expectLabels(t *testing.T, role string, want, got map[string]string) {
 // the hostfile.
 func expectVolumes(t *testing.T, v version, role string, created *outcome, pod corev1.PodSpec) {
 	t.Helper()
-	keys := v.keys
+	keys := v.sshKeys
 	keys.SecretName = created.sshAuth.Name
 	want := map[string]corev1.VolumeSource{"mpi-ssh-auth": {Secret: &keys}}
 	if role == "launcher" {
@@ -200,7 +200,7 @@ func expectSettings(t *testing.T, v version, role string, asNode bool, job *trai
 	want := template.DeepCopy()
 	if role == "launcher" || asNode {
 		want.Env = append(want.Env, job.Spec.Trainer.Env...)
-		v.override(&want.Resources, job.Spec.Trainer.ResourcesPerNode)
+		v.applyOverride(&want.Resources, job.Spec.Trainer.ResourcesPerNode)
 	}
 	if role == "launcher" {
 		want.Image, want.Command = *job.Spec.Trainer.Image, job.Spec.Trainer.Command

@@ -74,7 +74,7 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := cp.kubeconfigOf(m, folder.dir)
+	kubeconfig, err := cp.managerKubeconfig(m, folder.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +91,9 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 	return func(ctx context.Context) error { return process.WaitFor(ctx, p, ready) }, nil
 }
 
-// kubeconfigOf returns the path of a manager's kubeconfig file. If the manager has a known account, it acts as this
-// account, which trainyard's admission policy exempts, with the rights of an administrator.
-func (cp *ControlPlane) kubeconfigOf(m upstream.Manager, dir string) (string, error) {
+// managerKubeconfig returns the path of a manager's kubeconfig file. If the manager has a known account, it acts as
+// this account, which trainyard's admission policy exempts, with the rights of an administrator.
+func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil
 	}

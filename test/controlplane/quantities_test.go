@@ -51,7 +51,7 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	cp := v.start(t)
 	var objects []map[string]any
 	for _, obj := range applyPolicies(t, cp, v) {
-		objects = append(objects, fieldsOf(t, obj))
+		objects = append(objects, readFields(t, obj))
 	}
 	policies, err := offline.Compile(objects)
 	if err != nil {

@@ -148,7 +148,7 @@ func TestPodsMatchTheSCC(t *testing.T) {
 			t.Errorf("%s has fsGroup %d, which the SCC refuses", name, *security.FSGroup)
 		}
 		for _, volume := range pod.Spec.Volumes {
-			if kind := kindOf(volume); !slices.Contains(scc.Volumes, kind) {
+			if kind := volumeKind(volume); !slices.Contains(scc.Volumes, kind) {
 				t.Errorf("%s mounts a volume of kind %q, which the SCC refuses", name, kind)
 			}
 		}
@@ -158,9 +158,9 @@ func TestPodsMatchTheSCC(t *testing.T) {
 	}
 }
 
-// kindOf returns the name that SCCs use for the type of a volume. kindOf knows only the types of volumes that
+// volumeKind returns the name that SCCs use for the type of a volume. volumeKind knows only the types of volumes that
 // runtimes use.
-func kindOf(volume corev1.Volume) securityv1.FSType {
+func volumeKind(volume corev1.Volume) securityv1.FSType {
 	switch source := volume.VolumeSource; {
 	case source.ConfigMap != nil:
 		return securityv1.FSTypeConfigMap

@@ -23,7 +23,7 @@ import (
 // read or change TrainJobs of another team.
 func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
-	south := memberOf(t, cp, "south-editors")
+	south := memberClient(t, cp, "south-editors")
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "train-mpi-ssh-auth", Namespace: "north-team"}}
 	for request, err := range map[string]error{
 		"get":         south.Get(t.Context(), client.ObjectKeyFromObject(job), job.DeepCopy()),
@@ -39,7 +39,7 @@ func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 			t.Errorf("%s: %v, want it forbidden", request, err)
 		}
 	}
-	if err := memberOf(t, cp, "north-editors").Delete(t.Context(), job); err != nil {
+	if err := memberClient(t, cp, "north-editors").Delete(t.Context(), job); err != nil {
 		t.Errorf("deleting the TrainJob as its own team: %v", err)
 	}
 }
@@ -48,7 +48,7 @@ func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 // and that the error names the missing permission.
 func TestViewersCannotSubmitOrDeleteTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
-	viewer := memberOf(t, cp, "north-viewers")
+	viewer := memberClient(t, cp, "north-viewers")
 	if err := viewer.Get(t.Context(), client.ObjectKeyFromObject(job), job.DeepCopy()); err != nil {
 		t.Errorf("reading the TrainJob as a viewer: %v", err)
 	}
@@ -73,7 +73,7 @@ func twoTeams(t *testing.T) (*controlplane.ControlPlane, *unstructured.Unstructu
 		apply(t, cp, objs...)
 	}
 	job := jobFor("train", "north")
-	controlplane.Eventually(t, func(ctx context.Context) error { return memberOf(t, cp, "north-editors").Create(ctx, job) })
+	controlplane.Eventually(t, func(ctx context.Context) error { return memberClient(t, cp, "north-editors").Create(ctx, job) })
 	t.Cleanup(func() { _ = cp.Client().Delete(context.Background(), job) }) // the test may have deleted the TrainJob
 	return cp, job
 }
@@ -88,8 +88,8 @@ func listOf(obj *unstructured.Unstructured) *unstructured.UnstructuredList {
 	return list
 }
 
-// memberOf returns a client of a user in a group.
-func memberOf(t *testing.T, cp *controlplane.ControlPlane, group string) client.Client {
+// memberClient returns a client of a user in a group.
+func memberClient(t *testing.T, cp *controlplane.ControlPlane, group string) client.Client {
 	return clientAs(t, cp, "ann", group, "system:authenticated")
 }
 

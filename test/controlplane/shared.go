@@ -130,13 +130,13 @@ func startShared(o options) (*ControlPlane, error) {
 	if !sharedPlanes.underMain {
 		return nil, errors.New("no code would stop the control plane: write func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }")
 	}
-	started := outcomeOf(o)
+	started := findOutcome(o)
 	started.once.Do(func() { started.cp, started.err = launch(o) })
 	return started.cp, started.err
 }
 
-// outcomeOf returns the outcome for these options, which is empty until the control plane has started.
-func outcomeOf(o options) *outcome {
+// findOutcome returns the outcome for these options, which is empty until the control plane has started.
+func findOutcome(o options) *outcome {
 	sharedPlanes.Lock()
 	defer sharedPlanes.Unlock()
 	if sharedPlanes.started == nil {

@@ -42,7 +42,7 @@ func TestApplyAgainReportsChanges(t *testing.T) {
 	}
 }
 
-// refusedObjects are invalid objects and the expected error messages.
+// refusedObjects lists invalid objects and the expected error messages.
 type refusedObjects map[string]struct {
 	obj     client.Object
 	refusal string

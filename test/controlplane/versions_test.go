@@ -21,12 +21,12 @@ type version struct {
 	trainer     string // folder below tools/
 	controllers bool   // whether tools/ builds Trainer's controllers; if not, tests use only the CRDs
 
-	// torch lists the fields of spec.mlPolicy.torch in the CRD of runtimes. These fields differ between versions.
-	torch []string
-	// keys is the volume with a job's SSH keys, without the name of the Secret.
-	keys corev1.SecretVolumeSource
-	// override applies a TrainJob's resourcesPerNode to a container's resources.
-	override func(into, from *corev1.ResourceRequirements)
+	// torchFields lists the fields of spec.mlPolicy.torch in the CRD of runtimes. These fields differ between versions.
+	torchFields []string
+	// sshKeys is the volume with a job's SSH keys, without the name of the Secret.
+	sshKeys corev1.SecretVolumeSource
+	// applyOverride applies a TrainJob's resourcesPerNode to a container's resources.
+	applyOverride func(into, from *corev1.ResourceRequirements)
 	// refusesReserved reports whether Trainer refuses TrainJobs that set variables which Trainer itself sets.
 	refusesReserved bool
 	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. Trainer 2.1 writes
@@ -39,9 +39,9 @@ type version struct {
 var testedVersions = []version{
 	{
 		trainer: "trainer-2.3", controllers: true,
-		torch:           []string{"envInjection"},
-		keys:            keyVolume(0o400, ptr.To[int32](0o640), ptr.To[int32](0o644)),
-		override:        mergeResources,
+		torchFields:     []string{"envInjection"},
+		sshKeys:         keyVolume(0o400, ptr.To[int32](0o640), ptr.To[int32](0o644)),
+		applyOverride:   mergeResources,
 		refusesReserved: true,
 	},
 	{
@@ -49,10 +49,10 @@ var testedVersions = []version{
 	},
 	{
 		trainer: "trainer-2.1", controllers: true,
-		torch:     []string{"elasticPolicy", "numProcPerNode"},
-		keys:      keyVolume(0o644, nil, nil), // the defaults of the API server
-		override:  replaceResources,
-		finalizer: "trainer.kubeflow.org/resource-in-use",
+		torchFields:   []string{"elasticPolicy", "numProcPerNode"},
+		sshKeys:       keyVolume(0o644, nil, nil), // the defaults of the API server
+		applyOverride: replaceResources,
+		finalizer:     "trainer.kubeflow.org/resource-in-use",
 	},
 }
 
@@ -137,7 +137,7 @@ func TestEveryVersionServesItsOwnAPI(t *testing.T) {
 		for _, field := range []string{"spec", "mlPolicy", "torch"} {
 			schema = schema.Properties[field]
 		}
-		if diff := cmp.Diff(v.torch, slices.Sorted(maps.Keys(schema.Properties))); diff != "" {
+		if diff := cmp.Diff(v.torchFields, slices.Sorted(maps.Keys(schema.Properties))); diff != "" {
 			t.Errorf("fields of spec.mlPolicy.torch: -want +got:\n%s", diff)
 		}
 	})

@@ -33,7 +33,7 @@ func TestPanelIsOneStruct(t *testing.T) {
 		t.Errorf("Perses: got panel %+v, want the panel of the added file", p)
 	}
 	var exported []panels.Dashboard
-	read(t, dashboardsOf(t, module).LookupPath(cue.ParsePath("exported")), &exported)
+	read(t, loadDashboards(t, module).LookupPath(cue.ParsePath("exported")), &exported)
 	if !slices.ContainsFunc(exported, func(d panels.Dashboard) bool {
 		return slices.ContainsFunc(d.Panels, func(p panels.Panel) bool { return p.Key == "now/gpu-hours" })
 	}) {

@@ -17,7 +17,7 @@ import (
 // TestExportedIsCurrent compares grafana/panels/panels.json with the dashboards. With TRAINYARD_UPDATE=1, it writes
 // panels.json instead.
 func TestExportedIsCurrent(t *testing.T) {
-	text, err := dashboardsOf(t, trainyard.CUE).LookupPath(cue.ParsePath("exported")).MarshalJSON()
+	text, err := loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("exported")).MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ type persesPanel struct {
 // render evaluates the dashboards of a CUE module.
 func render(t *testing.T, module fs.FS) renderedDashboards {
 	t.Helper()
-	v := dashboardsOf(t, module)
+	v := loadDashboards(t, module)
 	var texts struct{ Grafana, OpenShift map[string]string }
 	read(t, v.LookupPath(cue.ParsePath("grafana")), &texts.Grafana)
 	read(t, v.LookupPath(cue.ParsePath("openshift")), &texts.OpenShift)
@@ -190,8 +190,8 @@ func render(t *testing.T, module fs.FS) renderedDashboards {
 	return r
 }
 
-// dashboardsOf loads the package grafana/dashboards from a CUE module.
-func dashboardsOf(t *testing.T, module fs.FS) cue.Value {
+// loadDashboards loads the package grafana/dashboards from a CUE module.
+func loadDashboards(t *testing.T, module fs.FS) cue.Value {
 	t.Helper()
 	instance := load.Instances([]string{"./dashboards"}, &load.Config{FS: module, Dir: "/grafana"})[0]
 	if instance.Err != nil {

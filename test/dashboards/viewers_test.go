@@ -18,7 +18,7 @@ import (
 // unsupportedKinds returns the panel types that a delivery leaves out, with the reason for each type.
 func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 	t.Helper()
-	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.MakePath(cue.Str("unsupported"), cue.Str(delivery), cue.Str("kinds"))), &kinds)
+	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.MakePath(cue.Str("unsupported"), cue.Str(delivery), cue.Str("kinds"))), &kinds)
 	return kinds
 }
 
@@ -148,7 +148,7 @@ func TestPersesMatchesGrafana(t *testing.T) {
 // features. It also checks that each unsupported type of panel occurs in at least one dashboard.
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
-	read(t, dashboardsOf(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)
+	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)
 	text, err := os.ReadFile(repo.Path(t, "docs", "dashboards.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -166,10 +166,10 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("generating: %w", err)
 	}
-	if out, err := s.kubectl("", "taint", "node", expendableNode, "expendable=yes:NoSchedule", "--overwrite"); err != nil {
+	if out, err := s.runKubectl("", "taint", "node", expendableNode, "expendable=yes:NoSchedule", "--overwrite"); err != nil {
 		return fmt.Errorf("tainting %s: %w: %s", expendableNode, err, out)
 	}
-	if out, err := s.kubectl(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
+	if out, err := s.runKubectl(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("applying the generated objects: %w: %s", err, out)
 	}
 	return nil
@@ -179,8 +179,8 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 // contain a layer with the same name. An empty string means the default version of Trainer.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
-// kubectl runs kubectl and returns its output and error output.
-func (s *sandbox) kubectl(stdin string, args ...string) (string, error) {
+// runKubectl runs kubectl and returns its output and error output.
+func (s *sandbox) runKubectl(stdin string, args ...string) (string, error) {
 	cmd := exec.Command(s.kubectlPath, append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()

@@ -218,7 +218,7 @@ func TestTrainingSurvivesLostClusterNode(t *testing.T) {
 func (s *sandbox) loseNode(t *testing.T, name string) error {
 	t.Cleanup(func() {
 		options := cluster.Options{Dir: s.dir, Nodes: nodeCount, Trainer: trainerTools(), Progress: os.Stderr}
-		_, _ = s.kubectl("", "taint", "node", name, corev1.TaintNodeOutOfService+"-")
+		_, _ = s.runKubectl("", "taint", "node", name, corev1.TaintNodeOutOfService+"-")
 		if err := cluster.Up(context.Background(), options); err != nil {
 			t.Errorf("starting %s again: %v", name, err)
 		}
@@ -226,7 +226,7 @@ func (s *sandbox) loseNode(t *testing.T, name string) error {
 	if err := cluster.StopNode(t.Context(), s.dir, name); err != nil {
 		return err
 	}
-	out, err := s.kubectl("", "taint", "node", name, corev1.TaintNodeOutOfService+"=nodeshutdown:NoExecute")
+	out, err := s.runKubectl("", "taint", "node", name, corev1.TaintNodeOutOfService+"=nodeshutdown:NoExecute")
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

@@ -42,7 +42,7 @@ func (s *sandbox) createNamespace(t *testing.T, namespace *corev1.Namespace) str
 		t.Fatalf("creating a namespace: %v", err)
 	}
 	t.Cleanup(func() {
-		if out, err := s.kubectl("", "delete", "namespace", namespace.Name, "--wait=false"); err != nil {
+		if out, err := s.runKubectl("", "delete", "namespace", namespace.Name, "--wait=false"); err != nil {
 			t.Errorf("cleaning up: %v: %s", err, out)
 		}
 	})
@@ -75,7 +75,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
 	t.Cleanup(func() { // a later test run may use the same cluster
-		_, _ = s.kubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
+		_, _ = s.runKubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -138,7 +138,7 @@ func (s *sandbox) describeNamespace(namespace string) string {
 		{"get", "events"},
 		{"logs", "--prefix", "--all-containers", "--tail=40", "-l", v1alpha1.RoleLabel},
 	} {
-		out, err := s.kubectl("", append([]string{"-n", namespace}, args...)...)
+		out, err := s.runKubectl("", append([]string{"-n", namespace}, args...)...)
 		fmt.Fprintf(&text, "kubectl %s (%v):\n%s\n", strings.Join(args, " "), err, out)
 	}
 	return text.String()

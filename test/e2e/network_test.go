@@ -46,7 +46,7 @@ func TestNetworkPoliciesIsolatePods(t *testing.T) {
 		"the launcher does not reach a job of another namespace": {own[jobs.Launcher], other[jobs.Node], false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := responds(t, tc.from, tc.to.Status.PodIP, "2222"); got != tc.want {
+			if got := getsResponse(t, tc.from, tc.to.Status.PodIP, "2222"); got != tc.want {
 				t.Errorf("%s responds to %s: %t, want %t", tc.to.Name, tc.from.Name, got, tc.want)
 			}
 		})
@@ -104,7 +104,7 @@ func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]job
 		if t.Failed() {
 			t.Log(s.describeNamespace(obj.Namespace))
 		}
-		_, _ = s.kubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
+		_, _ = s.runKubectl("", "-n", obj.Namespace, "delete", "trainjob", obj.Name, "--wait=false")
 	})
 	poll.Until(t, jobTimeout, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	pods := map[jobs.Role]jobs.Pod{}
@@ -125,9 +125,9 @@ func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]job
 	return pods
 }
 
-// responds reports whether a pod gets a response from a port at an address. A refused connection also counts as a
+// getsResponse reports whether a pod gets a response from a port at an address. A refused connection also counts as a
 // response, because it shows that no policy drops the packets.
-func responds(t *testing.T, from jobs.Pod, address, port string) bool {
+func getsResponse(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	process, err := findProcess(from)
 	if err != nil {

@@ -31,7 +31,7 @@ func (s *sandbox) changedRuntime(t *testing.T, base string, change func(*trainer
 	if err := s.client.Create(t.Context(), changed); err != nil {
 		t.Fatalf("creating a changed runtime: %v", err)
 	}
-	t.Cleanup(func() { _, _ = s.kubectl("", "delete", "clustertrainingruntime", changed.Name, "--wait=false") })
+	t.Cleanup(func() { _, _ = s.runKubectl("", "delete", "clustertrainingruntime", changed.Name, "--wait=false") })
 	time.Sleep(cacheDelay)
 	return changed.Name
 }

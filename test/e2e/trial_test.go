@@ -116,7 +116,7 @@ func stableLines(text string) []string {
 // expectNoTrainJobs checks that the command has deleted its TrainJob.
 func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	t.Helper()
-	if out, err := s.kubectl("", "-n", namespace, "get", "trainjobs", "-o", "name"); err != nil || out != "" {
+	if out, err := s.runKubectl("", "-n", namespace, "get", "trainjobs", "-o", "name"); err != nil || out != "" {
 		t.Errorf("TrainJobs after the test: %v %s, want none", err, out)
 	}
 }

@@ -96,7 +96,7 @@ func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(job
 
 // suspend suspends or resumes a job.
 func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
-	out, err := s.kubectl("", "-n", key.Namespace, "patch", "trainjob", key.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"suspend":%t}}`, on))
+	out, err := s.runKubectl("", "-n", key.Namespace, "patch", "trainjob", key.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"suspend":%t}}`, on))
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -163,5 +163,5 @@ func (s *sandbox) claim(t *testing.T, namespace string) {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { _, _ = s.kubectl("", "delete", "pv", volume.Name, "--wait=false") })
+	t.Cleanup(func() { _, _ = s.runKubectl("", "delete", "pv", volume.Name, "--wait=false") })
 }

@@ -24,7 +24,7 @@ var boundRules = []string{
 // keepsBounds reports whether a document with the given values satisfies all rules in boundRules.
 func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
-	return !slices.ContainsFunc(problemsWith(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
+	return !slices.ContainsFunc(checkParameters(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
 }
 
 // TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same

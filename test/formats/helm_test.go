@@ -171,7 +171,7 @@ func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value a
 func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}
-	for _, p := range problemsWith(t, file, bundle, values) {
+	for _, p := range checkParameters(t, file, bundle, values) {
 		at := strings.Replace(p.Path, "spec.environments."+bundle.Environment+".", "spec.", 1)
 		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "default-over-limit"}, p.Rule.Name) {
 			for key := range values {
@@ -182,8 +182,8 @@ func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[st
 	return refused
 }
 
-// problemsWith sets parameters of a document to the given values, and returns the problems of this document.
-func problemsWith(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
+// checkParameters sets parameters of a document to the given values, and returns the problems of this document.
+func checkParameters(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
 	t.Helper()
 	request := generator.Request{Layers: []generator.Input{read(t, file), newOverlay(t, bundle, values)}}
 	if bundle.Environment != "" {

@@ -24,7 +24,7 @@ func Pause(program, archive string) error {
 	if err != nil {
 		return fmt.Errorf("building the pause image: %w", err)
 	}
-	layer, err := layerOf(file{"pause", 0o755, 0, string(content)})
+	layer, err := newLayer(file{"pause", 0o755, 0, string(content)})
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ type file struct {
 	content string
 }
 
-// layerOf returns a layer that contains the given files. The same files always give the same layer.
-func layerOf(files ...file) (v1.Layer, error) {
+// newLayer returns a layer that contains the given files. The same files always give the same layer.
+func newLayer(files ...file) (v1.Layer, error) {
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)
 	for _, f := range files {

@@ -169,7 +169,7 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 	if err != nil {
 		return err
 	}
-	own, err := layerOf(files...)
+	own, err := newLayer(files...)
 	if err != nil {
 		return err
 	}

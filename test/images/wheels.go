@@ -45,7 +45,7 @@ func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Lay
 			return nil, fmt.Errorf("unpacking %s: %w", filepath.Base(wheel), err)
 		}
 	}
-	return layerOf(files...)
+	return newLayer(files...)
 }
 
 // unpackWheel appends the files of a wheel to a list of files. A wheel is a zip archive.

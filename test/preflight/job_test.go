@@ -157,14 +157,14 @@ func (j *job) startNodes(nodes ...*host) {
 // often.
 func (j *job) awaitReady(h *host) {
 	j.t.Helper()
-	eventually(j.t, h.sshd, func() bool {
+	awaitCondition(j.t, h.sshd, func() bool {
 		pid, err := os.ReadFile(filepath.Join(h.pod.Volume("mpi-run"), "sshd.pid"))
 		return err == nil && len(pid) > 0
 	})
 }
 
-// eventually waits until a running container has made a condition true.
-func eventually(t testing.TB, process *podrunner.Process, holds func() bool) {
+// awaitCondition waits until a running container has made a condition true.
+func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {

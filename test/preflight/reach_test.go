@@ -53,7 +53,7 @@ func TestPreflightWaitsForTheLaunchersName(t *testing.T) {
 // awaitClock waits until preflight begins to measure time. On a busy machine, the start of preflight can take a while.
 func awaitClock(t *testing.T, process *podrunner.Process) {
 	t.Helper()
-	eventually(t, process, func() bool { return strings.Contains(process.Log(), "waiting up to") })
+	awaitCondition(t, process, func() bool { return strings.Contains(process.Log(), "waiting up to") })
 }
 
 func TestPreflightWaitsForLateNodes(t *testing.T) {

@@ -88,7 +88,7 @@ func TestNodeScriptFindsSSHD(t *testing.T) {
 			main.Args = []string{"-o", "ListenAddress=" + node.address}
 			setEnv(&main, "PATH", "/usr/bin:/bin")
 			node.sshd = node.pod.Start(main)
-			eventually(t, node.sshd, func() bool { return strings.HasPrefix(node.sshd.Log(), tc.want) })
+			awaitCondition(t, node.sshd, func() bool { return strings.HasPrefix(node.sshd.Log(), tc.want) })
 		})
 	}
 }

@@ -53,7 +53,7 @@ func TestAnswersForPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"dashboards": dashboards, "answers": answers, "times": times, "source": drawnFrom(t)})
+	text, err := json.Marshal(map[string]any{"dashboards": dashboards, "answers": answers, "times": times, "source": hashSources(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,8 @@ func TestAnswersForPictures(t *testing.T) {
 	}
 }
 
-// drawnFrom returns a hash of the files from which `make pictures` draws the pictures.
-func drawnFrom(t *testing.T) string {
+// hashSources returns a hash of the files from which `make pictures` draws the pictures.
+func hashSources(t *testing.T) string {
 	t.Helper()
 	hash := sha256.New()
 	for _, file := range []string{"tools/pictures/draw.py", "grafana/panels/panels.json", "test/prometheus/testdata/recorded.txt", "test/prometheus/testdata/panels.txt"} {
@@ -88,7 +88,7 @@ func TestPicturesAreCurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Contains(picture, []byte("drawn-from\x00"+drawnFrom(t))) {
+		if !bytes.Contains(picture, []byte("drawn-from\x00"+hashSources(t))) {
 			t.Errorf("docs/pictures/%s.png is out of date: run `make pictures`", d.Name)
 		}
 	}

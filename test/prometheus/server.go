@@ -75,7 +75,7 @@ func (s *Server) writeRecorded() error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("recording series: %w", err)
 	}
-	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "openmetrics", "--quiet", file.Name(), s.data())
+	return runPromtoolIn(s.dir, "tsdb", "create-blocks-from", "openmetrics", "--quiet", file.Name(), s.data())
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -91,7 +91,7 @@ func (s *Server) evaluateRules(ctx context.Context, groups []grafanadata.Group) 
 	}
 	// Prometheus computes from the file name at which second of each minute it evaluates a group. The file name must
 	// therefore be constant. With varying names, the results of rules would vary.
-	return promtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
+	return runPromtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }
 
@@ -165,8 +165,8 @@ func (s *Server) write(name string, content any) error {
 	return os.WriteFile(filepath.Join(s.dir, name), text, 0o600)
 }
 
-// promtoolIn runs promtool in a folder.
-func promtoolIn(dir string, arguments ...string) error {
+// runPromtoolIn runs promtool in a folder.
+func runPromtoolIn(dir string, arguments ...string) error {
 	cmd := exec.Command("promtool", arguments...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

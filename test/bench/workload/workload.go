@@ -90,16 +90,16 @@ func write(spec any) ([]byte, error) {
 // spec is the content of the field spec in a document. For an environment, the type spec contains only the values that
 // the environment changes.
 type spec struct {
-	Target       mapping            `json:"target,omitempty"`
-	Ceilings     mapping            `json:"ceilings"`
-	Admission    mapping            `json:"admission,omitempty"`
-	Runtimes     map[string]mapping `json:"runtimes"`
-	Tenants      map[string]tenant  `json:"tenants"`
-	Environments map[string]spec    `json:"environments,omitempty"`
+	Target       mapping                  `json:"target,omitempty"`
+	Ceilings     mapping                  `json:"ceilings"`
+	Admission    mapping                  `json:"admission,omitempty"`
+	Runtimes     map[string]mapping       `json:"runtimes"`
+	Tenants      map[string]minimalTenant `json:"tenants"`
+	Environments map[string]spec          `json:"environments,omitempty"`
 }
 
-// tenant has no settings beyond the required ones, because W measures the generation of TrainingRuntimes.
-type tenant struct {
+// minimalTenant is a tenant with only the required settings, because W measures the generation of TrainingRuntimes.
+type minimalTenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Quota     mapping  `json:"quota,omitempty"` // a tenant without queues needs a quota
 	Isolation string   `json:"isolation,omitempty"`
@@ -113,7 +113,7 @@ func (s Size) spec() spec {
 		Ceilings:     atMost(64),
 		Admission:    mapping{"enforce": "none"}, // no admission policies, because the compared programs generate none
 		Runtimes:     map[string]mapping{},
-		Tenants:      map[string]tenant{},
+		Tenants:      map[string]minimalTenant{},
 		Environments: map[string]spec{},
 	}
 	for i := range s.Runtimes {
@@ -121,11 +121,11 @@ func (s Size) spec() spec {
 		whole.Runtimes[Runtime(i)] = runtimeSettings(i)
 	}
 	for i := range s.Tenants {
-		whole.Tenants[Tenant(i)] = tenant{names, quota, "none"}
+		whole.Tenants[Tenant(i)] = minimalTenant{names, quota, "none"}
 	}
 	// Outside of the environments, the first tenant lists only half of the runtimes. In each environment, the first tenant
 	// lists all runtimes.
-	whole.Tenants[Tenant(0)] = tenant{names[:(len(names)+1)/2], quota, "none"}
+	whole.Tenants[Tenant(0)] = minimalTenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environmentChanges(i, names)
 	}
@@ -152,5 +152,5 @@ func (s Size) environmentChanges(i int, names []string) spec {
 		}
 		runtimes[Runtime(n)] = changes
 	}
-	return spec{Ceilings: atMost(32 + i), Runtimes: runtimes, Tenants: map[string]tenant{Tenant(0): {Runtimes: names}}}
+	return spec{Ceilings: atMost(32 + i), Runtimes: runtimes, Tenants: map[string]minimalTenant{Tenant(0): {Runtimes: names}}}
 }
