@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// types maps each kind of object that administrators write for Argo CD to its Go type.
-var types = map[string]func() any{
+// goTypes maps each kind of object that administrators write for Argo CD to its Go type.
+var goTypes = map[string]func() any{
 	"argoproj.io/v1alpha1 Application":    func() any { return new(v1alpha1.Application) },
 	"argoproj.io/v1alpha1 ApplicationSet": func() any { return new(v1alpha1.ApplicationSet) },
 	"argoproj.io/v1alpha1 AppProject":     func() any { return new(v1alpha1.AppProject) },
@@ -42,7 +42,7 @@ func read(file string) error {
 	if err := yaml.Unmarshal(text, &meta); err != nil {
 		return err
 	}
-	empty, known := types[meta.APIVersion+" "+meta.Kind]
+	empty, known := goTypes[meta.APIVersion+" "+meta.Kind]
 	if !known {
 		return fmt.Errorf("unknown kind %s of %s", meta.Kind, meta.APIVersion)
 	}

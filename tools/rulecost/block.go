@@ -30,7 +30,7 @@ type series struct {
 // samplesPerChunk is the number of samples after which Prometheus begins a new chunk.
 const samplesPerChunk = 120
 
-// encode returns chunks with values that end at the constant end.
+// encode returns chunks with values that end at endTime.
 func encode(values []float64, interval time.Duration) ([]chunks.Meta, error) {
 	var all []chunks.Meta
 	for first := 0; first < len(values); first += samplesPerChunk {
@@ -40,7 +40,7 @@ func encode(values []float64, interval time.Duration) ([]chunks.Meta, error) {
 			return nil, err
 		}
 		last := min(first+samplesPerChunk, len(values)) - 1
-		at := func(i int) int64 { return end.Add(-time.Duration(len(values)-1-i) * interval).UnixMilli() }
+		at := func(i int) int64 { return endTime.Add(-time.Duration(len(values)-1-i) * interval).UnixMilli() }
 		for i := first; i <= last; i++ {
 			appender.Append(at(i), values[i])
 		}
@@ -52,7 +52,7 @@ func encode(values []float64, interval time.Duration) ([]chunks.Meta, error) {
 // writeBlock writes series into a new block in a folder.
 func writeBlock(ctx context.Context, dir string, all []series) (err error) {
 	slices.SortFunc(all, func(a, b series) int { return labels.Compare(a.labels, b.labels) })
-	meta := tsdb.BlockMeta{ULID: ulid.MustNew(ulid.Now(), rand.Reader), Version: 1, MinTime: end.UnixMilli(), MaxTime: end.UnixMilli() + 1}
+	meta := tsdb.BlockMeta{ULID: ulid.MustNew(ulid.Now(), rand.Reader), Version: 1, MinTime: endTime.UnixMilli(), MaxTime: endTime.UnixMilli() + 1}
 	meta.Compaction.Level, meta.Compaction.Sources = 1, []ulid.ULID{meta.ULID}
 	block := filepath.Join(dir, meta.ULID.String())
 	data, err := chunks.NewWriter(filepath.Join(block, "chunks"))
@@ -65,7 +65,7 @@ func writeBlock(ctx context.Context, dir string, all []series) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	for _, symbol := range symbols(all) {
+	for _, symbol := range listSymbols(all) {
 		if err := w.AddSymbol(symbol); err != nil {
 			return err
 		}
@@ -87,8 +87,8 @@ func writeBlock(ctx context.Context, dir string, all []series) (err error) {
 	return os.WriteFile(filepath.Join(block, "meta.json"), text, 0o644)
 }
 
-// symbols returns all names and values of labels, sorted.
-func symbols(all []series) []string {
+// listSymbols returns all names and values of labels, sorted.
+func listSymbols(all []series) []string {
 	found := map[string]bool{"": true}
 	for _, s := range all {
 		s.labels.Range(func(l labels.Label) { found[l.Name], found[l.Value] = true, true })

@@ -24,8 +24,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 )
 
-// engine returns Prometheus' engine with the default limits of Prometheus.
-func engine() *promql.Engine {
+// newEngine returns Prometheus' engine with the default limits of Prometheus.
+func newEngine() *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: time.Hour, LookbackDelta: lookback, EnableAtModifier: true, EnableNegativeOffset: true,
 	})
@@ -63,7 +63,7 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 		if ready == nil {
 			return errors.New("recording rules query each other in a circle")
 		}
-		if err := in.record(ctx, ready, left, windows); err != nil {
+		if err := in.writeRecorded(ctx, ready, left, windows); err != nil {
 			return err
 		}
 		for _, name := range ready {
@@ -73,21 +73,21 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 	return nil
 }
 
-// record evaluates some recording rules, and writes their results as a block.
-func (in input) record(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
+// writeRecorded evaluates some recording rules, and writes their results as a block.
+func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	query := rules.EngineQueryFunc(engine(), db)
+	query := rules.EngineQueryFunc(newEngine(), db)
 	var all []series
 	for _, name := range names {
 		expression, err := parser.ParseExpr(expressions[name])
 		if err != nil {
 			return err
 		}
-		vector, err := rules.NewRecordingRule(name, expression, labels.EmptyLabels()).Eval(ctx, 0, end, query, nil, 0)
+		vector, err := rules.NewRecordingRule(name, expression, labels.EmptyLabels()).Eval(ctx, 0, endTime, query, nil, 0)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -111,7 +111,7 @@ func (in input) measure(ctx context.Context, out *output) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	groups, err := in.load(ctx, db)
+	groups, err := in.loadGroups(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -121,16 +121,16 @@ func (in input) measure(ctx context.Context, out *output) error {
 			out.Rules = append(out.Rules, ruleCost{Group: g.Name(), Name: r.Name()})
 		}
 	}
-	at := end
+	at := endTime
 	next := func() time.Time { at = at.Add(time.Second); return at }
 	for _, g := range groups { // the first evaluation adds the recorded series to Prometheus' head
 		g.Eval(ctx, next())
 	}
 	for range in.Rounds {
 		for i, g := range groups {
-			before := cpu()
+			before := cpuSeconds()
 			g.Eval(ctx, next())
-			out.Groups[i].CPU = append(out.Groups[i].CPU, cpu()-before)
+			out.Groups[i].CPU = append(out.Groups[i].CPU, cpuSeconds()-before)
 		}
 		if err := out.add(groups); err != nil {
 			return err
@@ -138,11 +138,11 @@ func (in input) measure(ctx context.Context, out *output) error {
 	}
 	for range in.Rounds {
 		ts := next()
-		out.Together = append(out.Together, timed(func() {
+		out.Together = append(out.Together, measureTime(func() {
 			var all sync.WaitGroup
 			for i, g := range groups {
 				all.Go(func() {
-					out.Groups[i].Together = append(out.Groups[i].Together, timed(func() { g.Eval(ctx, ts) }))
+					out.Groups[i].Together = append(out.Groups[i].Together, measureTime(func() { g.Eval(ctx, ts) }))
 				})
 			}
 			all.Wait()
@@ -152,11 +152,11 @@ func (in input) measure(ctx context.Context, out *output) error {
 	return nil
 }
 
-// load returns the groups as Prometheus loads them from a rule file.
-func (in input) load(ctx context.Context, db *tsdb.DB) ([]*rules.Group, error) {
+// loadGroups returns the groups as Prometheus loads them from a rule file.
+func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, error) {
 	options := &rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, ExternalURL: &url.URL{}, Context: ctx, Appendable: db, Queryable: db,
-		QueryFunc: rules.EngineQueryFunc(engine(), db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
+		QueryFunc: rules.EngineQueryFunc(newEngine(), db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
 		Logger: slog.New(slog.DiscardHandler), Metrics: rules.NewGroupMetrics(nil),
 	}
 	rules.NewManager(options) // fills in defaults
@@ -198,15 +198,15 @@ func (out *output) add(groups []*rules.Group) error {
 	return nil
 }
 
-// timed returns the seconds that a function takes.
-func timed(f func()) float64 {
+// measureTime returns the seconds that a function takes.
+func measureTime(f func()) float64 {
 	start := time.Now()
 	f()
 	return time.Since(start).Seconds()
 }
 
-// cpu returns the seconds of CPU that the process has used.
-func cpu() float64 {
+// cpuSeconds returns the seconds of CPU that the process has used.
+func cpuSeconds() float64 {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		return 0

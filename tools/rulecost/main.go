@@ -50,8 +50,8 @@ type output struct {
 	Together []float64   `json:"together"` // seconds from start to end of all groups at once, for each round
 }
 
-// groupCost holds the cost of a group for each round: the seconds of CPU if the group is evaluated alone, and the seconds
-// from start to end if all groups are evaluated at once.
+// groupCost holds the cost of a group for each round: the seconds of CPU if the group is evaluated alone, and the
+// seconds from start to end if all groups are evaluated at once.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`
@@ -80,7 +80,7 @@ func run(ctx context.Context) error {
 	if err := json.NewDecoder(os.Stdin).Decode(&in); err != nil {
 		return fmt.Errorf("reading the input: %w", err)
 	}
-	windows, err := in.windows()
+	windows, err := in.lookBackByMetric()
 	if err != nil {
 		return err
 	}

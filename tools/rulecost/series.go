@@ -18,11 +18,11 @@ const (
 	lookback           = 5 * time.Minute
 )
 
-// end is the time at which the series end.
-var end = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+// endTime is the time at which the series end.
+var endTime = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// windows returns how far back the rules look for each metric.
-func (in input) windows() (map[string]time.Duration, error) {
+// lookBackByMetric returns how far back the rules look for each metric.
+func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, g := range in.Groups {
 		for _, r := range g.Rules {
@@ -32,7 +32,7 @@ func (in input) windows() (map[string]time.Duration, error) {
 			}
 			parser.Inspect(expression, func(node parser.Node, above []parser.Node) error {
 				if s, ok := node.(*parser.VectorSelector); ok {
-					all[s.Name] = max(all[s.Name], s.OriginalOffset+window(above))
+					all[s.Name] = max(all[s.Name], s.OriginalOffset+lookBack(above))
 				}
 				return nil
 			})
@@ -41,8 +41,8 @@ func (in input) windows() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// window returns how far back a selector looks because of the expressions above it.
-func window(above []parser.Node) (back time.Duration) {
+// lookBack returns how far back a selector looks because of the expressions above it.
+func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {
 		case *parser.MatrixSelector:
