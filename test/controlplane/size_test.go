@@ -119,7 +119,7 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 			}
 		}) / jobs
 	}
-	without := cost(clientAs(t, cp, exempt, "system:masters"))
+	without := cost(clientAs(t, cp, exemptAccount, "system:masters"))
 	with := cost(clientAs(t, cp, "eve", "vision", "system:authenticated"))
 	t.Logf("CPU time of the API server for each TrainJob: %.1f ms with the policy, %.1f ms without it", with*1000, without*1000)
 	if with-without > maxOrdinaryCPU {
@@ -143,7 +143,7 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	job := suspendedJob("many-labels")
 	mergeFields(job.Object, decodeYAML(t, `{metadata: {labels: {`+joinNumbers(40000, "a%d: b")+`}}}`))
-	kueue := clientAs(t, cp, exempt, "system:masters")
+	kueue := clientAs(t, cp, exemptAccount, "system:masters")
 	if err := kueue.Create(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 // must not add more than maxCPU to the CPU time of the API server. The function returns the error of the editor.
 func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(client.Client) error) (refused error) {
 	t.Helper()
-	editor, kueue := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exempt, "system:masters")
+	editor, kueue := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exemptAccount, "system:masters")
 	var with, without []float64
 	for range 10 {
 		without = append(without, measureCPU(t, cp, func() { _ = send(kueue) }))
