@@ -90,7 +90,7 @@ func (w *world) expectHealing(t *testing.T) {
 	if err := w.Client().Get(t.Context(), key, quota); err != nil {
 		t.Fatal(err)
 	}
-	edited := client.RawPatch("application/merge-patch+json", []byte(`{"spec": {"hard": {"pods": "100000"}}}`))
+	edited := client.RawPatch("application/merge-patch+json", []byte(`{"spec": {"hard": {"count/trainjobs.trainer.kubeflow.org": "100000"}}}`))
 	if err := w.Client().Patch(t.Context(), quota, edited); err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +98,8 @@ func (w *world) expectHealing(t *testing.T) {
 		if err := w.Client().Get(t.Context(), key, quota); err != nil {
 			return err
 		}
-		if pods := quota.Spec.Hard[corev1.ResourcePods]; pods.String() != "100" {
-			return fmt.Errorf("%s pods", pods.String())
+		if jobs := quota.Spec.Hard["count/trainjobs.trainer.kubeflow.org"]; jobs.String() != "100" {
+			return fmt.Errorf("%s TrainJobs", jobs.String())
 		}
 		return nil
 	})

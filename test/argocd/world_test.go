@@ -35,7 +35,7 @@ spec:
   grafana: {delivery: sidecar}
   delivery: {argocd: {repoURL: %s, path: deploy}}
   tenants:
-    team-new: {runtimes: [mpi-openmpi-cpu], namespace: {create: true}, queues: {default: research}, editors: {groups: [new]}, quota: {pods: 100}}
+    team-new: {runtimes: [mpi-openmpi-cpu], namespace: {create: true}, queues: {default: research}, editors: {groups: [new]}, quota: {trainJobs: 100}}
   environments:
     prod: {delivery: {argocd: {cluster: null, revision: null}}}
 `
