@@ -21,7 +21,7 @@ type Runtime struct {
 	Kind string
 	// Name is the field metadata.name of the object.
 	Name string
-	// Spec is the field spec, which has the same type in both kinds.
+	// Spec is the field "spec", which has the same type in both kinds.
 	Spec trainer.TrainingRuntimeSpec
 }
 

@@ -19,8 +19,7 @@ import (
 	"github.com/trainyard/trainyard/api/metrics"
 )
 
-// TestNames compares the names in package metrics with the names that grafana/ declares for the
-// controller.
+// TestNames compares the names in package "metrics" with the names that grafana/ declares for the controller.
 func TestNames(t *testing.T) {
 	want := readContract(t)
 	names, labels := map[string]bool{}, map[string]bool{}
@@ -68,7 +67,7 @@ func readContract(t *testing.T) (c contract) {
 	return c
 }
 
-// readConstants returns the values of all constants of package metrics, separately for metrics and labels.
+// readConstants returns the values of all constants of package "metrics", separately for metrics and labels.
 func readConstants(t *testing.T) (names, labels []string) {
 	t.Helper()
 	p, err := importer.ForCompiler(token.NewFileSet(), "source", nil).Import("github.com/trainyard/trainyard/api/metrics")

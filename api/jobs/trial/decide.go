@@ -77,7 +77,7 @@ func (t *trial) reportWaiting(c check, detail string) {
 }
 
 // waitReason returns the reason why a check waits. If the TrainJob was suspended while it ran, the suspension is the
-// reason. In all other cases, waitReason returns the parameter detail.
+// reason. In all other cases, waitReason returns the parameter "detail".
 func (o *observation) waitReason(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
@@ -100,7 +100,7 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire fails the first open check because the trial timed out. The parameter found contains the log of mpirun if
+// expire fails the first open check because the trial timed out. The parameter "found" contains the log of mpirun if
 // mpirun still runs.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {

@@ -56,7 +56,7 @@ func newTrialJob(o Options) *trainer.TrainJob {
 			Trainer: &trainer.Trainer{
 				NumNodes: &nodes,
 				Command:  []string{"mpirun"},
-				// If Args were empty, the args of the runtime would be added to the command mpirun.
+				// If Args were empty, the args of the runtime would be added to the command "mpirun".
 				Args: []string{"sh", "-c", rankCommand},
 				Env:  []corev1.EnvVar{{Name: testVariable, Value: name}},
 			},

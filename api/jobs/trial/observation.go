@@ -157,7 +157,7 @@ func (o *observation) readCreationFailure(ctx context.Context) {
 }
 
 // latestPods returns the latest pod for each role and index, sorted by role and index. latestPods includes only roles
-// for which the function wanted returns true.
+// for which the function "wanted" returns true.
 func (o *observation) latestPods(wanted func(jobs.Role) bool) []jobs.Pod {
 	var view jobs.View
 	for _, pod := range o.pods {
