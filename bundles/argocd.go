@@ -33,8 +33,8 @@ const (
 	systemNamespace = v1alpha1.SystemNamespace
 )
 
-// Render writes the objects to objects/, with the same file names as the format kustomize. Render writes
-// the resources and settings of Argo CD to argocd/.
+// Render writes the objects to objects/, with the same file names as the format "kustomize". Render writes the
+// resources and settings of Argo CD to argocd/.
 func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if b.Delivery.ArgoCD == nil {
 		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}

@@ -58,8 +58,8 @@ func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
 
-// applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument name, a
-// full stop, and the argument suffix. The suffix is a template. No other name in the bundle has this form. The
+// applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a
+// full stop, and the argument "suffix". The suffix is a template. No other name in the bundle has this form. The
 // generators do not set the project or any other field that grants permissions.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}

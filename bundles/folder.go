@@ -174,9 +174,9 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// checkUnchanged returns an error if the folder has changed since the plan read it. The parameter name is the folder's
-// present name. checkUnchanged does not compare the contents of files, so it is about ten times as fast as reading the
-// folder again.
+// checkUnchanged returns an error if the folder has changed since the plan read it. The parameter "name" is the
+// folder's present name. checkUnchanged does not compare the contents of files, so it is about ten times as fast as
+// reading the folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)

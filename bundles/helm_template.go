@@ -223,7 +223,7 @@ func schemaType(p object.Parameter) string {
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // valueReference returns a template expression for a value. If a key is not an identifier, the expression calls the
-// function index.
+// function "index".
 func valueReference(keys []string) string {
 	reference := ".Values"
 	for _, key := range keys {

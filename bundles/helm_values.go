@@ -52,7 +52,7 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter to the chart's values. The argument value is the value that the parameter has in an object of
+// add adds a parameter to the chart's values. The argument "value" is the value that the parameter has in an object of
 // the component. If value is a string that contains a number, the chart's value is a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := splitKeys(p.Key)
@@ -93,8 +93,8 @@ func parseNumber(text string) any {
 	return text
 }
 
-// walk calls the function visit for all values, sorted by key. The argument keys of this function is the path of the
-// value.
+// walk calls the function "visit" for all values, sorted by key. The argument "keys" of this function is the path of
+// the value.
 func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		keys := append(slices.Clone(above), key)

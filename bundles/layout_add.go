@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// AddToLayout adds artifacts to an OCI image layout in a folder. The argument added contains the artifacts by tag.
+// AddToLayout adds artifacts to an OCI image layout in a folder. The argument "added" contains the artifacts by tag.
 // Artifacts with other tags stay in the folder. AddToLayout returns the tags that changed. As with any bundle, the
 // folder changes as a whole or not at all. AddToLayout refuses a folder with unknown or edited files.
 func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]artifact.Packed) (changed []string, err error) {

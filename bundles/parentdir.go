@@ -10,13 +10,13 @@ import (
 )
 
 // parentDir is a locked directory that contains folders of bundles. The writer changes files only through the field
-// root, so no symbolic link can redirect a change to another directory.
+// "root", so no symbolic link can redirect a change to another directory.
 type parentDir struct {
 	path   string   // as the user wrote it
 	root   *os.Root // nil if the directory does not exist and the Writer is read-only
 	handle *os.File // the open directory, to which the lock belongs
 
-	// The functions exchange and link make system calls that some file systems do not support. Tests replace these
+	// The functions "exchange" and "link" make system calls that some file systems do not support. Tests replace these
 	// functions.
 	exchange func(from *os.File, name string, to *os.File, other string) error
 	link     func(root *os.Root, name, other string) error

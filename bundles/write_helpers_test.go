@@ -121,7 +121,7 @@ func withManifest(t *testing.T, files map[string]string) map[string]string {
 	return want
 }
 
-// checkFiles checks that a folder contains exactly the files in the argument want.
+// checkFiles checks that a folder contains exactly the files in the argument "want".
 func checkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	if diff := cmp.Diff(want, takeSnapshot(t, dir)); diff != "" {

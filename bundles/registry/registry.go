@@ -1,5 +1,5 @@
-// Package registry publishes artifacts to OCI registries. The package bundles does not import this package, so that the
-// package bundles needs no network.
+// Package registry publishes artifacts to OCI registries. The package "bundles" does not import this package, so that
+// the package "bundles" needs no network.
 package registry
 
 import (
