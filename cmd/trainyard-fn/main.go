@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/gctuning"
 )
 
-// The exit codes have the same meanings as those of the command trainyard.
+// The exit codes have the same meanings as those of the command "trainyard".
 const (
 	exitOK       = 0
 	exitInternal = 1

@@ -19,8 +19,8 @@ import (
 // finding is a problem or a note in a report.
 type finding struct {
 	Note bool
-	Rule string // name of the rule; empty for the format text, which does not contain names of rules
-	Line string // the line of the finding in the format text
+	Rule string // name of the rule; empty for the format "text", which does not contain names of rules
+	Line string // the line of the finding in the format "text"
 }
 
 // TestReportsAreEquivalent vets the documents of all scripts with every report format. The test reads each report

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Schema is the JSON Schema of reports in the format json.
+// Schema is the JSON Schema of reports in the format "json".
 //
 //go:embed report.schema.json
 var Schema string
