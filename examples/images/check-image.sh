@@ -110,7 +110,7 @@ check_ssh() {
 	fi
 }
 
-# find_mpirun REMEDY: sets the variable version to the output of mpirun --version. The program mpirun must be on PATH
+# find_mpirun REMEDY: sets the variable "version" to the output of mpirun --version. The program mpirun must be on PATH
 # even without a login shell or an entrypoint.
 find_mpirun() {
 	program "$1" mpirun || return
