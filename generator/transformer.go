@@ -14,8 +14,8 @@ import (
 const transformPackage = "generator/transform"
 
 // Changes reads a Transformer document, and decodes the requested changes into the given *transform.Changes. If the
-// document has problems, the error is a problem.List. The argument into has the type any, so that this package does not
-// import package transform. The import would link libraries into trainyard that only trainyard-fn needs.
+// document has problems, the error is a problem.List. The argument "into" has the type any, so that this package does
+// not import package "transform". The import would link libraries into trainyard that only trainyard-fn needs.
 func (p *Pipeline) Changes(ctx context.Context, input Input, into any) error {
 	d, err := p.load(ctx, Request{Layers: []Input{input}})
 	if err != nil {

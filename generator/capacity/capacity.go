@@ -94,7 +94,7 @@ const (
 	Never   Verdict = "never"   // no TrainJob
 )
 
-// newVerdict returns the verdict for a job. The argument nodes is the largest number of nodes that fits.
+// newVerdict returns the verdict for a job. The argument "nodes" is the largest number of nodes that fits.
 func newVerdict(nodes int, job sizing.Job) Verdict {
 	switch {
 	case nodes == 0:
@@ -124,7 +124,7 @@ type comparison struct {
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Compare returns the capacity of a valid document. The argument filled is trainyard's CUE package, and contains the
+// Compare returns the capacity of a valid document. The argument "filled" is trainyard's CUE package, and contains the
 // document.
 func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
 	c := &comparison{document: d, values: document, jobs: map[string]sizing.Job{}}

@@ -22,7 +22,8 @@ type clusterQueue struct {
 	groups [][]flavorQuota
 }
 
-// flavorQuota is the quota for a flavor. The fields borrowing and lending contain only the resources that have a limit.
+// flavorQuota is the quota for a flavor. The fields "borrowing" and "lending" contain only the resources that have a
+// limit.
 type flavorQuota struct {
 	flavor                    string
 	quota, borrowing, lending sizing.Amounts

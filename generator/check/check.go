@@ -129,7 +129,7 @@ type finding struct {
 	Allowed []string `json:"allowed"`
 }
 
-// evaluate returns the problems that rules report. The argument path is problemsPath or notesPath.
+// evaluate returns the problems that rules report. The argument "path" is problemsPath or notesPath.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`

@@ -41,7 +41,7 @@ const (
 )
 
 // checkValue checks a node and returns it as plain data, without the values that have problems. The result ok is false
-// if the data is incomplete: a required key is missing, or an item of a list had a problem. The argument key is the
+// if the data is incomplete: a required key is missing, or an item of a list had a problem. The argument "key" is the
 // position at which missing keys are reported.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()

@@ -49,8 +49,8 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds a tenant to the list of every runtime if the tenant's field runtimes was left out. The refused field may
-// contain the name of any runtime.
+// listAll adds a tenant to the list of every runtime if the tenant's field "runtimes" was left out. The refused field
+// may contain the name of any runtime.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

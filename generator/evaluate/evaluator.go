@@ -65,7 +65,7 @@ func (e *Evaluator) Root() cue.Value { return e.root }
 func (e *Evaluator) Schema() cue.Value { return e.root.LookupPath(schemaPath) }
 
 // Fill returns a copy of the root package in which the given fields have values. For example, callers set the field
-// document to a document as plain data.
+// "document" to a document as plain data.
 func (e *Evaluator) Fill(fields map[string]any) cue.Value {
 	return e.root.FillPath(cue.Path{}, fields)
 }
@@ -79,7 +79,7 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 }
 
 // Local returns the value of type T that is stored in an evaluator. If the evaluator stores no such value yet, Local
-// calls the function create and stores the result.
+// calls the function "create" and stores the result.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {

@@ -55,7 +55,7 @@ func (s Set) All() iter.Seq[Object] { return slices.Values(s.objects) }
 // Len returns the number of objects in the set.
 func (s Set) Len() int { return len(s.objects) }
 
-// Select returns the objects for which the function want returns true, in the same order.
+// Select returns the objects for which the function "want" returns true, in the same order.
 func (s Set) Select(want func(Object) bool) Set {
 	var selected []Object
 	for _, o := range s.objects {

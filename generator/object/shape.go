@@ -39,7 +39,7 @@ func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	return s
 }
 
-// textAt returns the string at a path. The argument fields is not the whole object, but the mapping that contains the
+// textAt returns the string at a path. The argument "fields" is not the whole object, but the mapping that contains the
 // last key of the path.
 func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	key, _ := path[len(path)-1].(string)

@@ -16,7 +16,7 @@ import (
 const argocdPackage = "policies/argocd"
 
 // readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the
-// field argocd in the input of every builder, so that builders annotate the objects for Argo CD.
+// field "argocd" in the input of every builder, so that builders annotate the objects for Argo CD.
 func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	spec := values.Mapping(p.Values, "spec")
 	d := &p.plan.Delivery
@@ -50,7 +50,7 @@ func convert(from map[string]any, to any) error {
 	return nil
 }
 
-// readTenants reads the settings of each tenant with the field repositories.
+// readTenants reads the settings of each tenant with the field "repositories".
 func (p *planner) readTenants(tenants map[string]any) error {
 	p.plan.Delivery.Tenants = map[string]object.Tenant{}
 	for name := range tenants {

@@ -50,7 +50,7 @@ type Request struct {
 // Builder identifies the CUE code that builds objects of one kind.
 type Builder struct {
 	Package string // the folder of the package
-	Name    string // the key in the field builders of the package
+	Name    string // the key in the field "builders" of the package
 }
 
 type planner struct {

@@ -109,8 +109,8 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping such as spec, whose field environments contains layers of spec. If the
-// mapping contains layers, its required keys may be missing, because each layer can set the missing keys.
+// unlessLayered returns the schema of a mapping such as spec, whose field "environments" contains layers of spec. If
+// the mapping contains layers, its required keys may be missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})

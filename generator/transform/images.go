@@ -10,7 +10,7 @@ import (
 	"cuelabs.dev/go/oci/ociregistry/ociref"
 )
 
-// renamer renames images. The keys of the field digests are complete names of images, with registry and tag.
+// renamer renames images. The keys of the field "digests" are complete names of images, with registry and tag.
 type renamer struct {
 	digests map[string]listedDigest
 	listed  map[string][]string // images with digests, by repository, in the document's spelling

@@ -21,7 +21,7 @@ type Flavor struct {
 
 // SizeInQueue returns the largest TrainJob that a queue could ever admit. Initializers use the quota of a namespace
 // only while they run, but a queue counts initializers during the whole TrainJob.
-// Source: Kueue's package flavorassigner, and potentialAvailable, which computes the maximum capacity.
+// Source: Kueue's package "flavorassigner", and potentialAvailable, which computes the maximum capacity.
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
 		if missing, ok := q.uncoveredResource(requests); ok {

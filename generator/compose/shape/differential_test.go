@@ -276,7 +276,7 @@ func listingDocument(target string, runtimes map[string]string) string {
 		fmt.Fprintf(&b, "    %s: %s\n", name, runtimes[name])
 	}
 	b.WriteString("  tenants:\n")
-	for i := 0; i < len(names); i += 64 { // the field runtimes of a tenant has at most 64 items
+	for i := 0; i < len(names); i += 64 { // the field "runtimes" of a tenant has at most 64 items
 		list := strings.Join(names[i:min(i+64, len(names))], ", ")
 		fmt.Fprintf(&b, "    team-%d-a: {runtimes: [%s], quota: {pods: 9}}\n    team-%d-b: {runtimes: [%s], quota: {pods: 9}}\n", i, list, i, list)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports runtimes without a ReplicatedJob called launcher. The problem is at the name of the probable
-// launcher. If there is no probable launcher, the problem is at the list of ReplicatedJobs.
+// missingLauncher reports runtimes without a ReplicatedJob called "launcher". The problem is at the name of the
+// probable launcher. If there is no probable launcher, the problem is at the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -36,7 +36,7 @@ func missingNode(p *pass) {
 	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
 }
 
-// wrongContainerName finds jobs without a container called node. If a job has only one container, the problem is at
+// wrongContainerName finds jobs without a container called "node". If a job has only one container, the problem is at
 // the container's name, because the user must change this name.
 func wrongContainerName(p *pass) {
 	for _, job := range p.mpiJobs() {
@@ -112,7 +112,8 @@ func impossibleDependency(p *pass) {
 	}
 }
 
-// checkDependency checks one dependency of a job. The argument earlier contains the names of the jobs before this job.
+// checkDependency checks one dependency of a job. The argument "earlier" contains the names of the jobs before this
+// job.
 func (p *pass) checkDependency(job, dependency value, earlier map[string]bool) {
 	target, status := dependency.get("name"), dependency.get("status")
 	name, isText := target.node.Scalar.(string)

@@ -24,8 +24,8 @@ type runtime struct {
 	gang     value // podGroupPolicy
 	jobSet   value // the spec of the JobSet
 	jobs     value // its ReplicatedJobs
-	launcher value // the ReplicatedJob launcher
-	node     value // the ReplicatedJob node
+	launcher value // the ReplicatedJob "launcher"
+	node     value // the ReplicatedJob "node"
 }
 
 func newRuntime(v value) runtime {

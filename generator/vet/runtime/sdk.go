@@ -3,7 +3,7 @@ package runtimevet
 import "strings"
 
 // unknownDeviceLimit checks the same limits as the Kubeflow SDK. The SDK reads the limits of the first container called
-// node in a ReplicatedJob with an ancestor label.
+// "node" in a ReplicatedJob with an ancestor label.
 // Source: get_container_devices in kubeflow/trainer/backends/kubernetes/utils.py of the Kubeflow SDK 0.4.
 func unknownDeviceLimit(p *pass) {
 	for _, job := range p.jobs.listItems() {

@@ -1,5 +1,5 @@
 // Package trainjob checks files of TrainJobs before they are submitted. This package reads the text of the files and
-// reports the position of each problem. The rules themselves are in package guard.
+// reports the position of each problem. The rules themselves are in package "guard".
 package trainjob
 
 import (
@@ -32,8 +32,8 @@ var (
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant whose rules are checked"}
 )
 
-// Vet checks every TrainJob in a text against the rules of all platforms. The text is a YAML stream, a JSON file, or
-// a List from kubectl get, and can contain other documents. The argument tenant selects the rules. If tenant is empty,
+// Vet checks every TrainJob in a text against the rules of all platforms. The text is a YAML stream, a JSON file, or a
+// List from kubectl get, and can contain other documents. The argument "tenant" selects the rules. If tenant is empty,
 // the namespace of each TrainJob selects the rules. The error is a problem.List if the text cannot be read, and a
 // *TenantError if no TrainJob has a tenant with rules.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
