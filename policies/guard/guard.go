@@ -157,8 +157,8 @@ func newViolation(path *field.Path, format string, args ...any) field.ErrorList 
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
-// forbidEach returns a violation for each name that violates a rule. The parameter format is the format of the message,
-// with the name as its argument.
+// forbidEach returns a violation for each name that violates a rule. The parameter "format" is the format of the
+// message, with the name as its argument.
 func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range names {

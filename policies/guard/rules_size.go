@@ -45,7 +45,7 @@ func sizedParts(trainJob map[string]any) []any {
 }
 
 // computeSize returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. In the text that
-// the function format of CEL writes, mappings look like {"a":1, "b":2}, and lists look like [1, 2]. Source:
+// the function "format" of CEL writes, mappings look like {"a":1, "b":2}, and lists look like [1, 2]. Source:
 // github.com/google/cel-go, ext/formatting.go.
 func computeSize(content any) Size {
 	switch v := content.(type) {
