@@ -120,8 +120,8 @@ func TestFieldsOfKueueAreNoDifference(t *testing.T) {
 }
 
 // runArgoCD runs `argocd admin settings resource-overrides` for an object, and returns the command's output. The
-// argument more contains additional settings for the ConfigMap argocd-cm. The argument question contains a subcommand
-// and the arguments of this subcommand.
+// argument "more" contains additional settings for the ConfigMap argocd-cm. The argument "question" contains a
+// subcommand and the arguments of this subcommand.
 func runArgoCD(t *testing.T, more, object string, question ...string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ import (
 )
 
 // waysPlatform is a platform with a different way of delivery in each environment. Argo CD compares the objects with
-// the cluster but does not apply them, because the field automated is false.
+// the cluster but does not apply them, because the field "automated" is false.
 const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

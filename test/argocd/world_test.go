@@ -120,7 +120,7 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleFolder returns the source folder of a Go module. The argument tools is the name of a folder in tools/, whose
+// moduleFolder returns the source folder of a Go module. The argument "tools" is the name of a folder in tools/, whose
 // go.mod pins the version of the module.
 func moduleFolder(t *testing.T, tools, module string) string {
 	t.Helper()

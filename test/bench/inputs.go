@@ -14,13 +14,13 @@ import (
 // bench is one run of the benchmarks, with its own folder and the programs that it measures.
 type bench struct {
 	dir      string            // removed when the run ends
-	starter  string            // the path of a program that calls Start, for the function measure
+	starter  string            // the path of a program that calls Start, for the function "measure"
 	programs map[string]string // paths of trainyard, kustomize and cue
 	progress func(format string, arguments ...any)
 	want     objectDigests // the objects of workload W
 	acme     int           // the number of objects of examples/acme
 	parser   parser
-	revision int // the revision of the last document that the method revise wrote
+	revision int // the revision of the last document that the method "revise" wrote
 	aside    int // the number of folders that were moved aside
 }
 

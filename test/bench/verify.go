@@ -41,7 +41,7 @@ func countObjects(dir string) (found int, err error) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		found += bytes.Count(text, []byte("\nkind: ")) // each object has exactly one unindented field kind
+		found += bytes.Count(text, []byte("\nkind: ")) // each object has exactly one unindented field "kind"
 		return err
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func countObjects(dir string) (found int, err error) {
 	return found, nil
 }
 
-// read reads the objects of W from files. The parameter pattern is a function that returns a glob for the files of an
+// read reads the objects of W from files. The parameter "pattern" is a function that returns a glob for the files of an
 // environment.
 func (b *bench) read(pattern func(environment string) string) (objectDigests, error) {
 	found := objectDigests{}

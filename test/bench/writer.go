@@ -21,7 +21,7 @@ type WriterResult struct {
 	Wall  Spread[time.Duration] `json:"wall"`
 }
 
-// benchmarkWriter runs the Go benchmark of the package bundles, which measures the elapsed time of writing files.
+// benchmarkWriter runs the Go benchmark of the package "bundles", which measures the elapsed time of writing files.
 func (b *bench) benchmarkWriter(rounds int) ([]WriterResult, error) {
 	b.progress("measuring the writer")
 	root, err := repo.Root()

@@ -129,7 +129,7 @@ func (w fieldWalker) put(path string, value any, place placement) {
 	}
 }
 
-// walkFields walks through the fields of an object. The parameter base is an object with all required fields.
+// walkFields walks through the fields of an object. The parameter "base" is an object with all required fields.
 func (w fieldWalker) walkFields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
 		w.value(path+"."+key, schema.Properties[key], func(v any) any {

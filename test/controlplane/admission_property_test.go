@@ -25,8 +25,8 @@ const (
 )
 
 // TestPolicyEvaluatorsAgree checks random TrainJobs of editors with three evaluators. The API server with the generated
-// policy and the offline evaluator must return exactly the same message, and package guard must find the same violated
-// rules. Each rule must refuse some of the TrainJobs.
+// policy and the offline evaluator must return exactly the same message, and package "guard" must find the same
+// violated rules. Each rule must refuse some of the TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		seen := map[string]int{}
@@ -94,7 +94,7 @@ func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer
 	return e
 }
 
-// guardFor returns the reader and the parameters of package guard for a tenant.
+// guardFor returns the reader and the parameters of package "guard" for a tenant.
 func (e evaluators) guardFor(t *testing.T, tenant string) (guard.Reader, guard.Parameters) {
 	t.Helper()
 	parameters, reader, err := guard.FindParameters(e.objects, tenant)

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// dashboardPlatform is a document with dashboards. The value of the field delivery is a placeholder.
+// dashboardPlatform is a document with dashboards. The value of the field "delivery" is a placeholder.
 const dashboardPlatform = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: dashboards}
@@ -21,7 +21,7 @@ spec:
   grafana: {delivery: %s}
 `
 
-// TestDashboardsAreAppliedWithoutDrift applies the dashboards for every value of the field delivery. The API server
+// TestDashboardsAreAppliedWithoutDrift applies the dashboards for every value of the field "delivery". The API server
 // has the CRDs of the operators that read the dashboards.
 func TestDashboardsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)

@@ -127,7 +127,7 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	}
 }
 
-// nodeLabels returns a patch with a node selector of n labels, as the field spec of a TrainJob.
+// nodeLabels returns a patch with a node selector of n labels, as the field "spec" of a TrainJob.
 func nodeLabels(t *testing.T, v version, n int) string {
 	t.Helper()
 	spec, err := json.Marshal(withPatch(t, v, `{nodeSelector: {`+joinNumbers(n, "a%d: b")+`}}`).Object["spec"])

@@ -71,7 +71,7 @@ func (o order) killWriter(t *testing.T, found map[string]int) {
 	expectTree(t, o.Dir, o.Files, 0)
 }
 
-// checkRecovery checks a folder before and after a read-only Writer recovers it. The argument found counts how often
+// checkRecovery checks a folder before and after a read-only Writer recovers it. The argument "found" counts how often
 // each outcome has occurred.
 func (o order) checkRecovery(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()

@@ -137,7 +137,7 @@ func (o order) childCommand(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// execute executes an order in a child process, and returns the output and the exit code. If the argument as is not
+// execute executes an order in a child process, and returns the output and the exit code. If the argument "as" is not
 // nil, the process runs as the user in this argument.
 func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()

@@ -41,8 +41,8 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 	for rule, check := range dashboardRules {
 		for _, f := range check("waste", waste) {
-			// A query over a whole day violates the rule target-rate-interval, which docs/dashboards.md explains. Other
-			// violations need an exclusion in grafana/.lint.
+			// A query over a whole day violates the rule "target-rate-interval", which docs/dashboards.md explains.
+			// Other violations need an exclusion in grafana/.lint.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(readExclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)

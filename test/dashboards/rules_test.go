@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// finding is a violation of a rule in a panel. If the field panel is empty, the dashboard itself violates the rule.
+// finding is a violation of a rule in a panel. If the field "panel" is empty, the dashboard itself violates the rule.
 type finding struct{ panel, message string }
 
 // dashboardRules holds the rules for dashboards, by name. The map contains the rules of Grafana's dashboard-linter,

@@ -23,7 +23,7 @@ func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 }
 
 // panelQueries lists the queries of a dashboard's panels, in the order of the panels. It skips panels whose type is a
-// key of the argument skip.
+// key of the argument "skip".
 func (b board) panelQueries(skip map[string]string) (all []string) {
 	for _, p := range b.Panels {
 		if skip[p.Type] != "" || p.Type == "row" {

@@ -303,7 +303,7 @@ func TestChartsHaveStandardValues(t *testing.T) {
 	}
 }
 
-// writeAcmeChart writes the chart of the example acme, for the environment prod, to a folder.
+// writeAcmeChart writes the chart of the example acme, for the environment "prod", to a folder.
 func writeAcmeChart(t *testing.T, dir string) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
@@ -322,7 +322,7 @@ func asJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// wrongValues lists values that Helm must refuse before it renders any object. The field message is a part of the
+// wrongValues lists values that Helm must refuse before it renders any object. The field "message" is a part of the
 // expected error message.
 var wrongValues = map[string]struct{ set, message string }{
 	"an unknown value":            {"runtimes.mpi-horovod-gpu.imagee=a", "imagee"},

@@ -31,7 +31,7 @@ var formatReaders = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return text
 	},
-	// Argo CD's repo-server reads all files of the folder objects, so this function does the same.
+	// Argo CD's repo-server reads all files of the folder "objects", so this function does the same.
 	"argocd": func(t *testing.T, dir string) []byte {
 		var all []byte
 		err := filepath.WalkDir(filepath.Join(dir, "objects"), func(file string, entry os.DirEntry, err error) error {

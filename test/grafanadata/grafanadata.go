@@ -95,7 +95,7 @@ type Group struct {
 	Rules []map[string]any `json:"rules"`
 }
 
-// Read reads the CUE definitions in grafana/. The argument runbooks is the base URL of the runbooks to which alerts
+// Read reads the CUE definitions in grafana/. The argument "runbooks" is the base URL of the runbooks to which alerts
 // link.
 func Read(runbooks string) (Grafana, error) {
 	var g Grafana

@@ -65,7 +65,7 @@ spec:
   tenants: {team-vision: {queues: null, priorityClasses: null}, team-speech: {queues: null}, team-physics: {queues: null}}
 `
 
-// Objects generates the objects of the example acme for its environment prod, with the given layers on top of the
+// Objects generates the objects of the example acme for its environment "prod", with the given layers on top of the
 // document. Objects returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()

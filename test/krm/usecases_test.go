@@ -96,7 +96,7 @@ func useCases() map[string]useCase {
 
 func named(function string) string { return strings.Replace(platformDocument, "FUNCTION", function, 1) }
 
-// generateObjects returns the objects that trainyard generate prints for a document in the folder base.
+// generateObjects returns the objects that trainyard generate prints for a document in the folder "base".
 func (w workspace) generateObjects(t *testing.T, file string) map[string]any {
 	t.Helper()
 	return objectsByName(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
@@ -193,7 +193,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedValidator: kustomize prints only a validator's output if the field transformers lists the validator by
+// TestMisplacedValidator: kustomize prints only a validator's output if the field "transformers" lists the validator by
 // mistake. This output must be an object that no cluster accepts.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)

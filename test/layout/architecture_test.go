@@ -81,14 +81,14 @@ func readPatterns(t *testing.T, cell string) []pattern {
 	return all
 }
 
-// The architecture page lists the functions through which the command generate runs. maxTraced and maxTracedFiles limit
-// this list, so that a new contributor can read all listed functions in an hour.
+// The architecture page lists the functions through which the command "generate" runs. maxTraced and maxTracedFiles
+// limit this list, so that a new contributor can read all listed functions in an hour.
 const (
 	maxTraced      = 40 // functions
 	maxTracedFiles = 20
 )
 
-// TestGenerateCanBeFollowed checks the table of functions through which the command generate runs. Each function must
+// TestGenerateCanBeFollowed checks the table of functions through which the command "generate" runs. Each function must
 // exist in its file, and must be used by a function that the table lists earlier.
 func TestGenerateCanBeFollowed(t *testing.T) {
 	rows := findTable(t, "docs/design/architecture.md", "file", "function", "task")

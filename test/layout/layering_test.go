@@ -142,7 +142,7 @@ func covers(pattern, importPath string) bool {
 	return importPath == pattern
 }
 
-// slowPackages lists packages that slow down the start of a program by milliseconds. The command trainyard must start
+// slowPackages lists packages that slow down the start of a program by milliseconds. The command "trainyard" must start
 // fast, because Argo CD starts it at each refresh.
 var slowPackages = []string{
 	"k8s.io/client-go/kubernetes/...",

@@ -39,7 +39,8 @@ type world struct {
 	environment   []string     // additional environment variables of the program
 }
 
-// startRegistry starts a registry. If the argument around is not nil, this function wraps the handler of the registry.
+// startRegistry starts a registry. If the argument "around" is not nil, this function wraps the handler of the
+// registry.
 func startRegistry(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
@@ -65,8 +66,8 @@ type result struct {
 	out, err string
 }
 
-// publish runs trainyard publish oci in the root folder of this repository. In the argument dest, the text HOST stands
-// for the address of the registry.
+// publish runs trainyard publish oci in the root folder of this repository. In the argument "dest", the text HOST
+// stands for the address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.runPublish(t, "oci", dest, args...)
@@ -136,7 +137,7 @@ func artifactFiles(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committedFiles reads acme's bundle for an environment, in the format argocd, from bundles/rendered. The result
+// committedFiles reads acme's bundle for an environment, in the format "argocd", from bundles/rendered. The result
 // contains only the files with objects.
 func committedFiles(t *testing.T, environment string) map[string]string {
 	t.Helper()

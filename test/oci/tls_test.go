@@ -18,7 +18,7 @@ import (
 )
 
 // useProxy starts a proxy, and configures the program to use this proxy. Through the proxy, the program reaches a
-// server under the name example.com, because the certificates of httptest are valid for this name.
+// server under the name "example.com", because the certificates of httptest are valid for this name.
 func useProxy(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -85,7 +85,7 @@ func echoPackets(conn net.PacketConn) {
 	}
 }
 
-// canReach reports whether a host gets a response from a port of another host. The argument port includes the
+// canReach reports whether a host gets a response from a port of another host. The argument "port" includes the
 // protocol, for example 443/tcp.
 func (n *network) canReach(t *testing.T, address, port string) bool {
 	t.Helper()

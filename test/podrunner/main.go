@@ -42,7 +42,7 @@ const advice = `These tests start pods and need Linux with user namespaces for e
 // even by a panic or a timeout, all processes that they started end too.
 func Main(m *testing.M) int { return Around(m.Run) }
 
-// Around does the same as Main, but calls the function run instead of m.Run. For example, the function run can call
+// Around does the same as Main, but calls the function "run" instead of m.Run. For example, the function "run" can call
 // controlplane.Main.
 func Around(run func() int) int {
 	switch os.Getenv(stageVariable) {

@@ -54,7 +54,7 @@ var imageFiles = map[string]string{
 	"/etc/ssh/ssh_config": "# Part of the image.\n",
 }
 
-// newPlan returns the plan of a container. On this machine, the container's files are in the folder dir.
+// newPlan returns the plan of a container. On this machine, the container's files are in the folder "dir".
 func (p *Pod) newPlan(container corev1.Container, dir string) plan {
 	p.t.Helper()
 	env := containerEnvironment(p.hostname, container.Env)

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generateRuntime returns the runtime that a document with the base openmpi-cpu describes. The arguments target and
-// settings are YAML for the cluster's target and for the runtime's settings, without braces.
+// generateRuntime returns the runtime that a document with the base openmpi-cpu describes. The arguments "target" and
+// "settings" are YAML for the cluster's target and for the runtime's settings, without braces.
 func generateRuntime(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)

@@ -35,8 +35,8 @@ func (t Toolbox) ManagerPath(m Manager) string {
 	return filepath.Join(t.bin, filepath.Base(t.modules), m.Name)
 }
 
-// RequireBuilt fails if one of the programs has not been built. The argument target is the make target that builds the
-// programs.
+// RequireBuilt fails if one of the programs has not been built. The argument "target" is the target of make that builds
+// the programs.
 func RequireBuilt(target string, paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

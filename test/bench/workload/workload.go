@@ -87,8 +87,8 @@ func write(spec any) ([]byte, error) {
 	return text, nil
 }
 
-// spec is the content of the field spec in a document. For an environment, the type spec contains only the values that
-// the environment changes.
+// spec is the content of the field "spec" in a document. For an environment, the type "spec" contains only the values
+// that the environment changes.
 type spec struct {
 	Target       mapping                  `json:"target,omitempty"`
 	Ceilings     mapping                  `json:"ceilings"`
