@@ -1,5 +1,5 @@
 // Package trainyard embeds the CUE files and examples of this module into binaries. The package contains only data.
-// Commands pass the embedded files to the package generator.
+// Commands pass the embedded files to the package "generator".
 package trainyard
 
 import "embed"
