@@ -65,7 +65,7 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict fails if the function concerns returns true for the cause of a failure in the verdict. If the check
+// checkVerdict fails if the function "concerns" returns true for the cause of a failure in the verdict. If the check
 // passes, checkVerdict sets Check.Detail to the result of the function "detail".
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
