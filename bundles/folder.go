@@ -114,7 +114,7 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// listTree returns the files and folders below root, by path. listTree reads a folder only if the function enter
+// listTree returns the files and folders below root, by path. listTree reads a folder only if the function "enter"
 // returns true.
 func listTree(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}

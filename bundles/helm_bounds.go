@@ -46,10 +46,10 @@ func (c *helmChart) sumVariable(sum *object.Sum) int {
 	return i
 }
 
-// boundsTemplate returns the template templates/bounds.yaml. Rendering this template fails if the values of the release
-// violate a bound. The template does not check bounds of components that the release omits, because their objects are
-// not installed. The template computes each sum only once, in a variable. Without variables, the template could exceed
-// 5 MiB, Helm's limit for a file.
+// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values of
+// the release violate a bound. The template checks only the bounds of components that the release includes, because
+// only their objects are installed. The template computes each sum only once, in a variable. Without variables, the
+// template could exceed 5 MiB, Helm's limit for a file.
 func (c *helmChart) boundsTemplate() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
@@ -71,9 +71,9 @@ func (c *helmChart) boundsTemplate() []byte {
 	return b.Bytes()
 }
 
-// includesValue returns a template expression. The expression is true if the release includes a component that uses the
-// value. If the value is a mapping, the expression is true if a component uses any value in the mapping. For a value
-// that no component uses, the expression is always true.
+// includesValue returns a template expression that is true if the release includes a component that uses the value. If
+// the value is a mapping, the expression is true if a component uses any value in the mapping. For a value that no
+// component uses, the expression is always true.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

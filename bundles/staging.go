@@ -38,7 +38,7 @@ type staging struct {
 	name     string        // name of the staging folder in the parent directory
 	target   string        // name of the folder to replace
 	root     *os.Root      // the staging folder itself
-	previous string        // newName or oldName: the name of the previous folder after swap
+	previous string        // newName or oldName: the name of the previous folder after the swap
 	buffer   *bufio.Writer // shared by all files
 
 	rollbackFailed bool // the staging folder contains the only copy of the previous folder
@@ -46,7 +46,7 @@ type staging struct {
 
 func inNew(name string) string { return path.Join(newName, name) }
 
-// previousPath returns the path of the previous folder after swap, relative to the parent directory.
+// previousPath returns the path that the previous folder has after the swap, relative to the parent directory.
 func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
 
 func (p *parentDir) stage(target string) (*staging, error) {

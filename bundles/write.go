@@ -14,7 +14,7 @@ import (
 type Writer struct {
 	Force       bool              // overwrite generated files that somebody edited
 	KeepUnknown bool              // keep files that are not in the manifest, instead of refusing the folder
-	ReadOnly    bool              // only compare; create no parent directories and remove no staging folders
+	ReadOnly    bool              // only compare folders with trees; create no directories and remove no staging folders
 	Note        func(note string) // receives notes about waiting and about files left behind; can be nil
 
 	parents map[string]*parentDir

@@ -11,7 +11,7 @@ import (
 func TestWriteDir(t *testing.T) {
 	first := map[string]string{"a.yaml": "1\n", "deep/er/b.yaml": "2\n"}
 	cases := map[string]struct {
-		before  func(t *testing.T, dir string) // changes the folder that contains the files of the variable first
+		before  func(t *testing.T, dir string) // changes the folder that contains the files of the variable "first"
 		write   map[string]string
 		force   bool
 		changed bool
