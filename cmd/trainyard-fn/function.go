@@ -79,7 +79,7 @@ func (l *resourceList) configDocument() (generator.Input, error) {
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// newRequest returns a generator request. The functionConfig is the only layer, and its annotation selects the
+// newRequest returns the request for the generator. The only layer is the functionConfig, whose annotation selects the
 // environment.
 func (l *resourceList) newRequest() (generator.Request, error) {
 	document, err := l.configDocument()
