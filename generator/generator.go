@@ -132,7 +132,7 @@ func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	return plans, err
 }
 
-// check runs the check stage on each document, and calls do for each document without problems.
+// check runs the check stage on each document, and calls the function "do" for each document without problems.
 func (d *documents) check(ctx context.Context, do func(*evaluate.Evaluator, *check.Checked, int) error) error {
 	var c check.Check
 	errs := make([]error, len(d.all))

@@ -25,7 +25,7 @@ var (
 	DefaultOverQuota = problem.Rule{Name: "default-job-over-quota", Doc: "The default TrainJob of a runtime fits into the quota of each tenant that lists the runtime"}
 )
 
-// demand is an entry of the field demands in demands.cue.
+// demand is an entry of the field "demands" in demands.cue.
 type demand struct {
 	Nodes          int               `json:"nodes"`
 	MaxNodes       int               `json:"maxNodes"`

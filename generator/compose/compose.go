@@ -25,7 +25,7 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. The list errs contains one error for each plan: nil, a problem.List if an
+// Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if an
 // object is too large, or a fault. Different cache groups are composed in parallel, but the requests of one group are
 // composed one after the other, because they can share shapes.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {

@@ -29,7 +29,7 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each calls the function do once for each number from 0 to n-1. Several evaluators run the calls at the same time if
+// Each calls the function "do" once for each number from 0 to n-1. Several evaluators run the calls at the same time if
 // there are enough runtimes. If the context ends, Each returns even if some calls are still running.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64

@@ -221,7 +221,7 @@ func (r *cueReader) node(v cue.Value, near problem.Position, path []string) *doc
 		r.mapping(n, v, path)
 	case cue.ListKind:
 		n.Kind = document.List
-		items, _ := v.List() // List cannot fail for a value of the kind list
+		items, _ := v.List() // for a list, List never returns an error
 		for i := 0; items.Next(); i++ {
 			n.Items = append(n.Items, r.node(items.Value(), n.Position, values.Extend(path, strconv.Itoa(i))))
 		}
@@ -233,7 +233,7 @@ func (r *cueReader) node(v cue.Value, near problem.Position, path []string) *doc
 
 func (r *cueReader) mapping(n *document.Node, v cue.Value, path []string) {
 	n.Kind = document.Mapping
-	fields, _ := v.Fields() // Fields cannot fail for a value of the kind struct
+	fields, _ := v.Fields() // for a struct, Fields never returns an error
 	for fields.Next() {
 		selector := fields.Selector()
 		if selector.ConstraintType() != 0 || isDefinition(fields.Value()) {

@@ -65,8 +65,8 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 }
 
 // Make returns an object that consists of a shape and the values of the shape's parameters. The argument "parameters"
-// lists the parameters that users can set. Several objects can share this list, because the keys in the list are
-// relative to the argument "base", which is a dotted path.
+// lists the parameters that users can set. The keys in this list are relative to the dotted path in the argument
+// "base". Several objects with different bases can therefore share one list.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error

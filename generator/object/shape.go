@@ -54,7 +54,7 @@ func (s *Shape) Fields() map[string]any { return s.fields }
 // Parameters returns the paths of the parameters. Callers must not change these paths.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
-// Derive returns the result of the function derive. The shape caches the result under the key, so all objects of the
+// Derive returns the result of the function "derive". The shape caches the result under the key, so all objects of the
 // shape share the result.
 func (s *Shape) Derive(key any, derive func() any) any {
 	if known, ok := s.derived.Load(key); ok {

@@ -58,7 +58,7 @@ type planner struct {
 	plan *Plan
 }
 
-// New returns the plan of a checked document. The argument e must be the evaluator that checked this document.
+// New returns the plan of a checked document. The argument "e" must be the evaluator that checked this document.
 func New(e *evaluate.Evaluator, c *check.Checked) (*Plan, error) {
 	name, _ := values.Mapping(c.Values, "metadata")["name"].(string)
 	p := planner{c, &Plan{Document: c.Document, Name: name, Notes: c.Notes}}

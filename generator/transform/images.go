@@ -21,7 +21,7 @@ type renamer struct {
 type listedDigest struct{ image, digest string }
 
 // image is an image reference in which all defaults are filled in. For example, nginx becomes docker.io/library/nginx
-// with the tag latest.
+// with the tag "latest".
 type image struct {
 	repository, tag string
 	digest          bool // whether the reference has a digest

@@ -149,7 +149,7 @@ func (c Changes) renameImages(object *yaml.RNode, images *renamer) problem.List 
 	return wrong
 }
 
-// visitImageLists calls visit for each image in a list of containers or volumes, at any depth.
+// visitImageLists calls the function "visit" for each image in a list of containers or volumes, at any depth.
 func (c Changes) visitImageLists(n *yaml.Node, at []string, visit func([]string, *yaml.Node)) {
 	if n.Kind == yaml.SequenceNode {
 		for i, item := range n.Content {
@@ -169,7 +169,7 @@ func (c Changes) visitImageLists(n *yaml.Node, at []string, visit func([]string,
 	}
 }
 
-// visitStrings calls visit for each string at a path. Each step of the path is a pattern for a key.
+// visitStrings calls the function "visit" for each string at a path. Each step of the path is a pattern for a key.
 func visitStrings(n *yaml.Node, at, patterns []string, visit func([]string, *yaml.Node)) {
 	if len(patterns) == 0 {
 		if yaml.IsYNodeString(n) {

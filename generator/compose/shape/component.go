@@ -63,7 +63,7 @@ type Components struct {
 	fields     map[string]object.Parameter // descriptions of fields of the document
 }
 
-// NewComponents returns an empty cache.
+// NewComponents returns an empty cache of components.
 func NewComponents() *Components {
 	return &Components{components: map[builder]*cache[*component]{}, fields: map[string]object.Parameter{}}
 }

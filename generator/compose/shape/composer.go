@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Composer returns the shapes for requests of one builder and cache group, and builds each shape once.
+// A Composer serves the requests of one builder and cache group. A Composer builds each shape once, and returns the
+// same shape for all later requests that need it.
 type Composer struct {
 	evaluator  *evaluate.Evaluator
 	components *Components

@@ -6,8 +6,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports runtimes without a ReplicatedJob called "launcher". The problem is at the name of the
-// probable launcher. If there is no probable launcher, the problem is at the list of ReplicatedJobs.
+// missingLauncher reports runtimes without a ReplicatedJob called "launcher". missingLauncher reports the problem at
+// the name of the ReplicatedJob that is probably the launcher. If there is no such ReplicatedJob, missingLauncher
+// reports the problem at the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -36,8 +37,8 @@ func missingNode(p *pass) {
 	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
 }
 
-// wrongContainerName finds jobs without a container called "node". If a job has only one container, the problem is at
-// the container's name, because the user must change this name.
+// wrongContainerName finds jobs without a container called "node". If a job has only one container, wrongContainerName
+// reports the problem at the container's name, because the user must change this name.
 func wrongContainerName(p *pass) {
 	for _, job := range p.mpiJobs() {
 		if mainContainer(job).isSet() {
