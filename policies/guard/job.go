@@ -20,7 +20,8 @@ type Job struct {
 	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
 	// Kueue.
 	Queue, PriorityClass string
-	// KueueSettings lists the labels and annotations of Kueue in the metadata that tenants may not set.
+	// KueueSettings lists the labels and annotations of Kueue in the TrainJob's metadata, except those that tenants may
+	// set.
 	KueueSettings []Named
 	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string

@@ -85,7 +85,7 @@ func (r Request) keepsSize() bool {
 	return reflect.DeepEqual(sizedParts(r.Before)[1:], sizedParts(r.TrainJob)[1:]) // the first part is the spec
 }
 
-// keepsSpec reports whether an update changes no field of spec except suspend.
+// keepsSpec reports whether an update keeps the spec as it was. A change of the field "suspend" does not count.
 func (r Request) keepsSpec() bool {
 	was, is := maps.Clone(specOf(r.Before)), maps.Clone(specOf(r.TrainJob))
 	delete(was, "suspend")

@@ -52,13 +52,13 @@ func printableName(text string) string {
 // isSet reports whether the value is set. The API server treats null as unset.
 func (v value) isSet() bool { return v.content != nil }
 
-// stringValue returns a string value, or "" for other types.
+// stringValue returns the text of a value, or "" if the value is not a string.
 func (v value) stringValue() string {
 	text, _ := v.content.(string)
 	return text
 }
 
-// listItems returns the items of a list.
+// listItems returns the items of a value, or no items if the value is not a list.
 func (v value) listItems() []value {
 	list, _ := v.content.([]any)
 	items := make([]value, len(list))
@@ -68,13 +68,13 @@ func (v value) listItems() []value {
 	return items
 }
 
-// mappingEntries returns a mapping, or an empty mapping for other types.
+// mappingEntries returns the entries of a value, or no entries if the value is not a mapping.
 func (v value) mappingEntries() map[string]any {
 	entries, _ := v.content.(map[string]any)
 	return entries
 }
 
-// sortedKeys returns the keys of a mapping in alphabetical order.
+// sortedKeys returns the keys of a value in alphabetical order, or no keys if the value is not a mapping.
 func (v value) sortedKeys() []string { return slices.Sorted(maps.Keys(v.mappingEntries())) }
 
 // lookUpEach looks up a path of keys in several values, and returns the values that exist.
