@@ -128,8 +128,8 @@ func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
 }
 
-// changeImmutableField moves a LocalQueue to another ClusterQueue, which trainyard does not notice without the old
-// bundle.
+// changeImmutableField moves a LocalQueue to another ClusterQueue. trainyard notices this change only if it can read
+// the old bundle.
 func (o *operator) changeImmutableField(t *testing.T) {
 	o.namespace = "team-alpha"
 	o.submit(t, "kept", "mpi")

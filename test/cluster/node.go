@@ -42,7 +42,7 @@ func (s state) listNodes(dir string) []node {
 	return all
 }
 
-// eachNode returns a step that calls the function do for each node in turn.
+// eachNode returns a step that calls the function "do" for each node in turn.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, n := range c.state.listNodes(c.Dir) {

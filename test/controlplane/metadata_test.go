@@ -48,7 +48,7 @@ func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	})
 }
 
-// TestTenantsCannotOrphanPods checks that editors cannot delete a TrainJob, or a leftover JobSet, without its pods.
+// TestTenantsCannotOrphanPods checks that editors cannot delete a TrainJob, or a leftover JobSet, and keep its pods.
 func TestTenantsCannotOrphanPods(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -56,7 +56,7 @@ var testedVersions = []version{
 	},
 }
 
-// keyVolume returns a volume for SSH keys with these file modes. The mode nil means the default mode.
+// keyVolume returns a volume for SSH keys with these file modes. If a mode is nil, the file has the default mode.
 func keyVolume(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	return corev1.SecretVolumeSource{DefaultMode: &mode, Items: []corev1.KeyToPath{
 		{Key: "ssh-privatekey", Path: "id_rsa", Mode: private},

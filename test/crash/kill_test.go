@@ -27,7 +27,7 @@ const manyFiles = 3000
 // this way.
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
-// killCount is the number of kills for each way to swap.
+// killCount is the number of kills for each way to swap folders.
 const killCount = 200
 
 // TestKill kills processes at random moments while they write a folder, and checks that the folder can be recovered.
@@ -201,8 +201,8 @@ func TestFailEachStep(t *testing.T) {
 }
 
 // eachStep runs one process for every system call that a process makes, injects a signal or an error into this call,
-// and calls check. For each name in changingCalls, eachStep starts with the first call, and stops when a process makes
-// no further call with this name.
+// and calls the function "check". For each name in changingCalls, eachStep starts with the first call, and stops when a
+// process makes no further call with this name.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -224,7 +224,7 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 }
 
 // eachTime runs one process, injects the signal or error into the process's nth system call with the given name, and
-// calls check. The result is false if the process makes fewer than n such calls.
+// calls the function "check". The result is false if the process makes fewer than n such calls.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

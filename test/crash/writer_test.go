@@ -118,8 +118,8 @@ func forbidExchange() error {
 	return nil
 }
 
-// childCommand returns the command of a child process that executes the order. The parameter before is the command line
-// of a program that starts the child process, such as strace.
+// childCommand returns the command of a child process that executes the order. The parameter "before" is the command
+// line of a program that starts the child process, such as strace.
 func (o order) childCommand(t *testing.T, before ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()

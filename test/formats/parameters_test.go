@@ -43,7 +43,7 @@ func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 }
 
 // parameterKeys returns the sorted keys of a bundle's parameters. The result contains only keys that end in the
-// argument end.
+// argument "end".
 func parameterKeys(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {

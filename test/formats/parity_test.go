@@ -154,8 +154,8 @@ func helmTemplate(t *testing.T, version, dir string, args ...string) []byte {
 	return withoutHelmAnnotation(t, commandOutput(t, exec.Command(repo.Tool(t, version), append([]string{"template", "release", dir}, args...)...)))
 }
 
-// withoutHelmAnnotation returns the objects of a stream without the annotation helm.sh/resource-policy, which only Helm
-// reads.
+// withoutHelmAnnotation removes the annotation helm.sh/resource-policy from the objects of a stream, because only Helm
+// reads this annotation.
 func withoutHelmAnnotation(t *testing.T, stream []byte) []byte {
 	t.Helper()
 	var stripped [][]byte

@@ -24,7 +24,7 @@ type Grafana struct {
 	// Xids holds the Xids that raise an alert, with NVIDIA's descriptions.
 	Xids map[string]string `json:"xids"`
 
-	// Groups holds all rules as rule groups of Prometheus. The groups of alerts are last.
+	// Groups holds all rules as rule groups of Prometheus. The groups of alerts come last.
 	Groups []Group `json:"-"`
 
 	// Controller is whether the rules are for clusters with trainyard's controller.

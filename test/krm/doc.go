@@ -1,3 +1,4 @@
-// Package krm tests trainyard-fn with the real kustomize, as generator, transformer and validator. The build must
-// fail if it cannot produce the same objects as trainyard generate, so that no object is missing without an error.
+// Package krm tests trainyard-fn with the real kustomize, as generator, transformer and validator. The build must fail
+// if it cannot produce the same objects as trainyard generate. Otherwise, an object could be missing, and nobody would
+// see an error.
 package krm

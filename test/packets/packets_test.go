@@ -132,8 +132,8 @@ func (w *testbed) testConflicts(t *testing.T) {
 }
 
 // newPolicy returns a network policy that trainyard has not generated. The policy restricts the pods that the argument
-// "selector" matches. The selected pods accept connections only from pods that match the argument from, and connect
-// only to pods that match the argument to.
+// "selector" matches. The selected pods accept connections only from pods that the argument "from" matches, and connect
+// only to pods that the argument "to" matches.
 func newPolicy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},

@@ -10,7 +10,8 @@ import (
 // pollInterval is the time between two checks.
 const pollInterval = 50 * time.Millisecond
 
-// Until calls check until check returns nil. After a timeout, Until fails the test with the last error.
+// Until calls the function "check" again and again, until the function returns nil. After a timeout, Until fails the
+// test with the last error.
 func Until(t testing.TB, timeout time.Duration, check func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

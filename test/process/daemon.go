@@ -131,7 +131,7 @@ func identify(pid int) (identity, error) {
 	// The second field of /proc/PID/stat is a name in parentheses, which can contain blanks (see proc(5)).
 	_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')'):]), " ")
 	fields := strings.Fields(after)
-	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and fields begins with the third field
+	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and fields[0] is the third field
 	if len(fields) <= started || fields[state] == "Z" {
 		return identity{}, fs.ErrNotExist
 	}

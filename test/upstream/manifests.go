@@ -70,7 +70,7 @@ func addTo[T any](list *[]*T, document []byte) error {
 	return nil
 }
 
-// EachDocument calls do for every non-empty document of a YAML stream.
+// EachDocument calls the function "do" for every non-empty document of a YAML stream.
 func EachDocument(stream []byte, do func([]byte) error) error {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
 	for {

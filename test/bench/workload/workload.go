@@ -21,7 +21,7 @@ type Size struct {
 // W is the workload to which all speed targets apply. It has 2,000 TrainingRuntimes.
 var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
 
-// Sizes returns the named workloads.
+// Sizes maps the name of each workload to its size.
 func Sizes() map[string]Size {
 	return map[string]Size{
 		"W":    W,

@@ -21,8 +21,9 @@ func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 // scriptPath is the path of the script that these tests run.
 const scriptPath = "examples/images/check-image.sh"
 
-// check runs the script as a user without a passwd entry. The parameter "fakes" contains shell scripts that replace
-// this machine's programs with the same names. The parameter "missing" lists programs that the script must not find.
+// check runs the script as a user without a passwd entry. In the parameter "fakes", each key is the name of a program,
+// and each value is a shell script that runs in place of this program. The parameter "missing" lists programs that the
+// script must not find.
 func check(t *testing.T, fakes map[string]string, missing []string, args ...string) podrunner.Result {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, scriptPath))
