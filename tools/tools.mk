@@ -11,7 +11,7 @@ TRAINER_TOOLS := trainer-2.3 trainer-2.1
 # the pinned versions.
 TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 
-# The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and last
+# The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and finally
 # the slow linter.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
