@@ -89,7 +89,7 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 }
 
 // listRuntimes lists the runtimes that TrainJobs in a namespace can use. If the user may list only one of the kinds
-// ClusterTrainingRuntime and TrainingRuntime, the result hidden is the error for the other kind.
+// ClusterTrainingRuntime and TrainingRuntime, the result "hidden" is the error for the other kind.
 func (j Jobs) listRuntimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
 	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {

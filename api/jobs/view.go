@@ -139,8 +139,8 @@ func (v View) Outcome() Outcome {
 // pollInterval is the time between two requests of Wait.
 const pollInterval = 500 * time.Millisecond
 
-// Wait reads a TrainJob repeatedly until done returns true or an error, or until ctx ends. Wait retries if the
-// API server does not respond.
+// Wait reads a TrainJob repeatedly until the function "done" returns true or an error, or until the context ends. Wait
+// retries if the API server does not respond.
 func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(View) (bool, error)) error {
 	for {
 		view, err := j.Get(ctx, key)

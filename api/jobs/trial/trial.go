@@ -53,10 +53,11 @@ const cleanUpTimeout = 30 * time.Second
 // cleanUpInterval is the time between attempts to delete the TrainJob.
 const cleanUpInterval = time.Second
 
-// Run tests a runtime. Run calls report when a check passes or fails, and when the reason for waiting changes. Run
-// returns an error if the TrainJob cannot be created or read, or if ctx ends. Run returns no error if a check fails
-// or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no TrainJob. For
-// such a runtime, the error is an *UnsupportedRuntimeError; for a missing permission, it is a Forbidden error.
+// Run tests a runtime. Run calls the function "report" when a check passes or fails, and when the reason for waiting
+// changes. Run returns an error if the TrainJob cannot be created or read, or if the context ends. Run returns no error
+// if a check fails or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no
+// TrainJob. For such a runtime, the error is an *UnsupportedRuntimeError; for a missing permission, it is a Forbidden
+// error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := newTrialJob(o)
 	key := keyOf(job)
