@@ -53,8 +53,8 @@ func (c *helmChart) includeCondition(o object.Object) string {
 	return fmt.Sprintf(`or (eq $inForce "*") (contains " %s " $inForce)`, v1alpha1.TenantObjectName(tenant))
 }
 
-// add adds the text of an object to the component's template. If condition is not empty, the template includes the
-// object only if the condition is true.
+// add adds the text of an object to the component's template. If the argument "condition" is not empty, the template
+// includes the object only if the condition is true.
 func (c *helmComponent) add(text, condition string) {
 	if condition != "" {
 		c.conditional = true

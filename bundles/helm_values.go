@@ -53,7 +53,7 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 }
 
 // add adds a parameter to the chart's values. The argument "value" is the value that the parameter has in an object of
-// the component. If value is a string that contains a number, the chart's value is a number.
+// the component. If this value is a string that contains a number, the chart's value is a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := splitKeys(p.Key)
 	last := len(keys) - 1

@@ -23,7 +23,7 @@ type Change struct {
 }
 
 // Check returns a *RemovalError if an immutable field would change, or if a runtime, tenant or queue that is not in
-// Removed would be removed. The result used contains the members of Removed that apply to this bundle.
+// Removed would be removed. The result "used" contains the members of Removed that apply to this bundle.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string

@@ -41,7 +41,7 @@ const (
 // but that no run created, must stay.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		// compared lists the expected files after a run of a read-only Writer. If compared is nil, the files must stay
+		// compared lists the expected files after a run of a read-only Writer. If this map is nil, the files must stay
 		// unchanged.
 		before, after, compared map[string]string
 		note                    string

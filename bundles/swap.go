@@ -52,7 +52,7 @@ func (s *staging) restore() error {
 }
 
 // keepPrevious handles the error of a failed rollback. keepPrevious renames the staging folder, so that no later run
-// removes the previous folder, which is in the staging folder. If err is nil, keepPrevious does nothing.
+// removes the previous folder, which is in the staging folder. If there is no error, keepPrevious does nothing.
 func (s *staging) keepPrevious(err error) error {
 	if err == nil {
 		return nil

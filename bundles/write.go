@@ -119,7 +119,7 @@ func (p *Plan) Differences() []string {
 
 // Write replaces the folder with the tree, or returns an error and leaves the folder unchanged. If Check returns an
 // error, Write returns the same error. If the folder is up to date, Write leaves the folder untouched, and the result
-// changed is false.
+// "changed" is false.
 func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 	if err := p.Check(); err != nil {
 		return false, err

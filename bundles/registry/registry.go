@@ -54,8 +54,8 @@ func (t *TakenError) Error() string {
 }
 
 // Put uploads an artifact, and then points a tag to the artifact. If the tag already points to the artifact, Put does
-// nothing, and pushed is false. If the tag points to a different artifact and replace is true, Put moves the tag. If
-// replace is false, Put returns a *TakenError. Put uses the credentials of docker login or podman login. The errors of
+// nothing, and pushed is false. If the tag points to a different artifact, Put moves the tag if the argument "replace"
+// is true, and returns a *TakenError otherwise. Put uses the credentials of docker login or podman login. The errors of
 // Put describe what the user can do. If the registry refuses the credentials, the error is a *DeniedError.
 func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, progress Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
