@@ -123,8 +123,8 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	return readFrom(name, file)
 }
 
-// pipeTimeout is how long open waits for the writer of a named pipe. Without a writer, opening a pipe blocks forever. A
-// pipe that a shell creates for <(COMMAND) has a writer from the start.
+// pipeTimeout is how long the function "open" waits for the writer of a named pipe. Without a writer, opening a pipe
+// blocks forever. A pipe that a shell creates for <(COMMAND) has a writer from the start.
 const pipeTimeout = 5 * time.Second
 
 // open opens a file for reading: a regular file, a device or a named pipe.

@@ -168,7 +168,7 @@ func (d destination) writeLayout(ctx context.Context, s streams, uploads []*uplo
 	return nil
 }
 
-// showProgress shows the progress of an upload on one line of a terminal. The function done erases this line.
+// showProgress shows the progress of an upload on one line of a terminal. The function "done" erases this line.
 func showProgress(w io.Writer, name string) (progress registry.Progress, done func()) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
