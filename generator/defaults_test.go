@@ -83,7 +83,7 @@ func readPlain(t *testing.T, spec string) map[string]any {
 }
 
 // put writes a value at a path into each mapping that has no value there. In the path, NAME matches every key, and []
-// matches every item of a list. The result is true if put has written the value at least once.
+// matches every item of a list. The result is true if the value was written at least once.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:

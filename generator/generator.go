@@ -222,8 +222,8 @@ func (p *Pipeline) Fields() ([]schema.Field, error) {
 	return schema.Fields(e), nil
 }
 
-// Schema returns the schema of documents. If layers is true, it returns the schema of layers instead. The format is one
-// of schema.Formats.
+// Schema returns the schema of documents. If the argument "layers" is true, it returns the schema of layers instead.
+// The format is one of schema.Formats.
 func (p *Pipeline) Schema(format string, layers bool) ([]byte, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

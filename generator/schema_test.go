@@ -324,7 +324,7 @@ func scriptLayers(t *testing.T) map[string][]Input {
 	return found
 }
 
-// readLayers returns the layers that a command of a script reads. The result ok is false if a layer is not in the
+// readLayers returns the layers that a command of a script reads. The result "ok" is false if a layer is not in the
 // script, or is written in CUE.
 func readLayers(archive *txtar.Archive, command string) (layers []Input, ok bool) {
 	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {

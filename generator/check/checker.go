@@ -40,9 +40,9 @@ const (
 	MaxItems = 64  // items of a list
 )
 
-// checkValue checks a node and returns it as plain data, without the values that have problems. The result ok is false
-// if the data is incomplete: a required key is missing, or an item of a list had a problem. The argument "key" is the
-// position at which missing keys are reported.
+// checkValue checks a node and returns it as plain data, without the values that have problems. The result "ok" is
+// false if the data is incomplete: a required key is missing, or an item of a list had a problem. The argument "key" is
+// the position at which missing keys are reported.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -148,7 +148,7 @@ func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Po
 	return valid, ok
 }
 
-// checkMapping checks the keys of a mapping. The result ok is false if a required key is missing or has a refused
+// checkMapping checks the keys of a mapping. The result "ok" is false if a required key is missing or has a refused
 // value.
 func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	valid = map[string]any{}

@@ -66,7 +66,7 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 }
 
-// mappingAt returns the mapping at a path of the document, or nil. The result whole is false if the mapping may have
+// mappingAt returns the mapping at a path of the document, or nil. The result "whole" is false if the mapping may have
 // other keys: some keys could not be read, or a key on the path was mistyped.
 func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 	n = c.document

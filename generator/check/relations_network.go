@@ -27,9 +27,9 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 	}
 }
 
-// checkException requires that a network in except is a part of a network in cidrs, and that cidrs contains no part of
-// it. The API server refuses exceptions outside the network, and a second network would allow the excluded addresses
-// again.
+// checkException requires that a network in the field "except" is a part of a network in the field "cidrs", and that no
+// network in the field "cidrs" is a part of the excluded network. The API server refuses exceptions outside the
+// network, and a second network would allow the excluded addresses again.
 func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))

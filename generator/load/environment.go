@@ -33,8 +33,8 @@ func (e *EnvironmentError) Error() string {
 	return wording.Choice(fmt.Sprintf("unknown environment %q", e.Name), e.Name, e.Known)
 }
 
-// Environments returns one document for each wanted environment, ordered by name. If wanted is empty, all environments
-// are wanted. If the document has no environments, Environments returns only the document itself.
+// Environments returns one document for each wanted environment, ordered by name. If the argument "wanted" is empty,
+// all environments are wanted. If the document has no environments, Environments returns only the document itself.
 func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	environments := s.root.Get("spec").Get("environments")
 	if environments == nil || environments.Kind != document.Mapping || len(environments.Fields) == 0 {

@@ -92,7 +92,7 @@ func withoutPaths(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow removes paths relative to a value. An empty path removes the whole value, and the result ok is then
+// withoutBelow removes paths relative to a value. An empty path removes the whole value, and the result "ok" is then
 // false.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {

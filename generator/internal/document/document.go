@@ -44,8 +44,8 @@ func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }
 
-// parse reads the documents of a text, without empty documents. If single is true, a second document is an error, and
-// parse returns no documents for an unreadable text.
+// parse reads the documents of a text, without empty documents. If the argument "single" is true, a second document is
+// an error, and parse returns no documents for an unreadable text.
 func parse(name string, text []byte, single bool) ([]*Node, error) {
 	if err := Check(name, text); err != nil {
 		return nil, err

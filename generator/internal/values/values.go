@@ -24,7 +24,7 @@ func Mappings(from map[string]any, key string) []map[string]any {
 	return items
 }
 
-// Texts returns the mapping at a path of keys with its values as strings. A value that is not a string becomes "".
+// Texts returns a copy of the mapping at a path of keys. A value that is not a string becomes "" in the copy.
 func Texts(from map[string]any, keys ...string) map[string]string {
 	texts := map[string]string{}
 	for key, value := range Mapping(from, keys...) {

@@ -2,8 +2,8 @@ package runtimevet
 
 import "strings"
 
-// unknownDeviceLimit checks the same limits as the Kubeflow SDK. The SDK reads the limits of the first container called
-// "node" in a ReplicatedJob with an ancestor label.
+// unknownDeviceLimit checks the limits that the Kubeflow SDK also checks. The SDK reads the limits of the first
+// container called "node" in a ReplicatedJob with an ancestor label.
 // Source: get_container_devices in kubeflow/trainer/backends/kubernetes/utils.py of the Kubeflow SDK 0.4.
 func unknownDeviceLimit(p *pass) {
 	for _, job := range p.jobs.listItems() {

@@ -92,8 +92,8 @@ func (c Case) TypeErrors(p Platform) problem.List {
 // Position returns the position of a field of the case, such as admitted or refused.
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
-// Mismatch describes how an outcome differs from the outcome that the case expects. The problem has the position of
-// the field with the expected outcome. The result ok is false if the outcome is as expected.
+// Mismatch describes how an outcome differs from the outcome that the case expects. The problem has the position of the
+// field with the expected outcome. The result "ok" is false if the outcome is as expected.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

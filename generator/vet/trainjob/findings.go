@@ -37,8 +37,8 @@ func splitPath(path string) []string {
 	return steps
 }
 
-// cutBracket splits the text after an opening bracket. The result step is the text in the brackets, and the result rest
-// is the text after the brackets. A key in quotes can contain brackets and dots.
+// cutBracket splits the text after an opening bracket. The result "step" is the text in the brackets, and the result
+// "rest" is the text after the brackets. A key in quotes can contain brackets and dots.
 func cutBracket(inside string) (step, rest string) {
 	if quoted, err := strconv.QuotedPrefix(inside); err == nil {
 		step, _ = strconv.Unquote(quoted) // cannot fail, because QuotedPrefix has parsed the quotes

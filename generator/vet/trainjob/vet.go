@@ -33,9 +33,9 @@ var (
 )
 
 // Vet checks every TrainJob in a text against the rules of all platforms. The text is a YAML stream, a JSON file, or a
-// List from kubectl get, and can contain other documents. The argument "tenant" selects the rules. If tenant is empty,
-// the namespace of each TrainJob selects the rules. The error is a problem.List if the text cannot be read, and a
-// *TenantError if no TrainJob has a tenant with rules.
+// List from kubectl get, and can contain other documents. The argument "tenant" selects the rules. If this argument is
+// empty, the namespace of each TrainJob selects the rules. The error is a problem.List if the text cannot be read, and
+// a *TenantError if no TrainJob has a tenant with rules.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
