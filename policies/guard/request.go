@@ -69,7 +69,7 @@ func (r Request) changesField(rule Rule, before, job Job) bool {
 		return before.Queue != job.Queue
 	case RuleUnlistedPriorityClass:
 		return before.PriorityClass != job.PriorityClass
-	case RuleUnlistedKueueSetting, RuleManualResume: // Check has already compared the TrainJobs
+	case RuleUnlistedKueueSetting, RuleManualResume: // Check has already compared the old and the new TrainJob
 		return true
 	case RuleReservedMetadata:
 		return !reflect.DeepEqual(before.Reserved, job.Reserved)
