@@ -246,8 +246,8 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// inSync returns a condition for awaitCondition. The condition is true if the Application is Synced and
-// Healthy at the given commit. If commit is empty, the Application can be at any commit.
+// inSync returns a condition for awaitCondition. The condition is true if the Application is Synced and Healthy at the
+// given commit. If the argument "commit" is empty, the Application can be at any commit.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")

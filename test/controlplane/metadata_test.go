@@ -142,7 +142,8 @@ func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) s
 	return string(text)
 }
 
-// expectRefusal checks that the rule refuses a request, or that the request succeeds if refused is false.
+// expectRefusal checks that the rule refuses a request, or that the request succeeds if the argument "refused" is
+// false.
 func expectRefusal(t *testing.T, request, rule string, refused bool, err error) {
 	t.Helper()
 	switch {

@@ -71,7 +71,8 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 	})
 }
 
-// afterCreation calls act repeatedly in the background, from the creation of the job until act returns nil.
+// afterCreation calls the function "act" repeatedly in the background, from the creation of the job until the function
+// returns nil.
 func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(jobs.View) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), jobTimeout)

@@ -24,8 +24,8 @@ type Server interface {
 	LogPath() string
 }
 
-// WaitFor calls ready until ready succeeds, the server ends or ctx is done. The errors of WaitFor include the end of
-// the server's log.
+// WaitFor calls the function "ready" repeatedly, until the function succeeds, the server ends or the context ends. The
+// errors of WaitFor include the end of the server's log.
 func WaitFor(ctx context.Context, s Server, ready func(context.Context) error) error {
 	for {
 		err := ready(ctx)
