@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run enforces policies until ctx is done.
+// run enforces policies until the context ends.
 func run(ctx context.Context, kubeconfig string, queue int) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
