@@ -60,7 +60,7 @@ var loadCodecs = sync.OnceValues(func() (serializer.CodecFactory, error) {
 	return serializer.NewCodecFactory(scheme), err
 })
 
-// Submit creates a TrainJob in the cluster, and sets job to the created object.
+// Submit creates a TrainJob in the cluster, and stores the created object in the argument "job".
 func (j Jobs) Submit(ctx context.Context, job *trainer.TrainJob) error {
 	err := j.trainer.Post().Namespace(job.Namespace).Resource("trainjobs").Body(job).Do(ctx).Into(job)
 	if err != nil {

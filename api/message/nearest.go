@@ -2,8 +2,8 @@ package message
 
 import "unicode/utf8"
 
-// Nearest returns the candidate that is most similar to word, or "" if none is similar enough. Nearest tolerates one
-// typing error, plus one typing error for every four letters of word.
+// Nearest returns the candidate that is most similar to the given word, or "" if none is similar enough. Nearest
+// tolerates one typing error, plus one typing error for every four letters of the word.
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/4+2
 	for _, candidate := range candidates {

@@ -85,7 +85,7 @@ func (s *fakeCluster) serveLog(r *http.Request) *http.Response {
 	return response.Result()
 }
 
-// play runs a trial, calls act when the TrainJob exists, and returns the result.
+// play runs a trial, calls the function "act" when the TrainJob exists, and returns the result.
 func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
