@@ -112,7 +112,8 @@ func (a argocdWriter) labels() map[string]string {
 	return map[string]string{v1alpha1.ManagedByLabel: "trainyard", v1alpha1.PlatformLabel: a.Platform}
 }
 
-// newDestination returns a destination of an Application. cluster is an https:// address or a name in Argo CD.
+// newDestination returns a destination of an Application. The argument "cluster" is an https:// address or a name in
+// Argo CD.
 func newDestination(cluster, namespace string) fields {
 	if strings.HasPrefix(cluster, "https://") {
 		return fields{"server": cluster, "namespace": namespace}

@@ -36,7 +36,7 @@ func Formats() []Format {
 	return []Format{kustomize{}, plain{}, argocd{}, helm{}, oci{}, olmPayload{}}
 }
 
-// Named returns the format with the given name. ok is false if there is no such format.
+// Named returns the format with the given name. The result "ok" is false if there is no such format.
 func Named(name string) (format Format, ok bool) {
 	for _, f := range Formats() {
 		if f.Name() == name {

@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// randomText returns text that gzip can hardly compress. size is the size of the text in KiB, before the text is
-// encoded as base64.
+// randomText returns text that gzip can hardly compress. The argument "size" is the size of the text in KiB, before the
+// text is encoded as base64.
 func randomText(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})
