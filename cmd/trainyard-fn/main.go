@@ -71,7 +71,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run processes one ResourceList, and writes either exactly one ResourceList or nothing to out.
+// run processes one ResourceList, and writes either exactly one ResourceList or nothing to the writer "out".
 func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) int {
 	if len(args) > 0 {
 		return runFlag(args[0], out, messages)

@@ -67,7 +67,8 @@ func exitErrorf(code int, format string, args ...any) error {
 // usageErrorf returns an error about a command line that is invalid or cannot be carried out.
 func usageErrorf(format string, args ...any) error { return exitErrorf(exitUsage, format, args...) }
 
-// interpretError returns the exit code, the problems and the failures of a run that ended with err. err can be nil.
+// interpretError returns the exit code, the problems and the failures of a run that ended with the given error, which
+// can be nil.
 func interpretError(err error) report.Report {
 	if err == nil {
 		return report.Report{}
@@ -89,7 +90,7 @@ func interpretError(err error) report.Report {
 	return report.Report{ExitCode: code, Failures: []string{fmt.Sprintf("trainyard: %v%s", err, hint)}}
 }
 
-// classify returns the exit code for a single failure. hint is the next step for the user, or empty.
+// classify returns the exit code for a single failure. The result "hint" is the next step for the user, or empty.
 func classify(err error) (code int, hint string) {
 	const usage = "\nRun \"trainyard --help\" for usage."
 	var (

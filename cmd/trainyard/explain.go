@@ -137,8 +137,8 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns the number of steps from a path down to the field. If the field is not below the path, ok is
-// false. The path can omit the index of a list item.
+// depthBelow returns the number of steps from a path down to the field. If the field is not below the path, the result
+// "ok" is false. The path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {

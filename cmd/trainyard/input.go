@@ -31,7 +31,8 @@ type inputFlags struct {
 	cmd         *cobra.Command
 }
 
-// add adds the input flags and --report to a command. The report goes to standard output if onStdout returns true.
+// add adds the input flags and --report to a command. The report goes to standard output if the function onStdout
+// returns true.
 func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) {
 	f.report, f.cmd = r, cmd
 	r.add(cmd, onStdout)

@@ -46,7 +46,7 @@ func relativePath(file string) string {
 // Formats lists all formats, in the order in which help texts show them.
 func Formats() []Format { return []Format{Text, asJSON, sarif, github} }
 
-// Named returns the format with the given name. ok is false if there is no such format.
+// Named returns the format with the given name. The result "ok" is false if there is no such format.
 func Named(name string) (format Format, ok bool) {
 	for _, f := range Formats() {
 		if f.Name == name {
