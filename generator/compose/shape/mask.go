@@ -10,7 +10,7 @@ import (
 
 // mask is a field mask: the fields of an input that a builder reads.
 type mask struct {
-	include map[string]any // the fields to include, by name. The value true includes the whole field. A nil map includes all fields
+	include map[string]any // the fields to include, by name. A field with the value true is included as a whole. A nil map includes all fields
 	exclude map[string]any // fields to remove from the included fields
 }
 

@@ -61,8 +61,8 @@ type reader struct {
 }
 
 // readValue converts a CUE value to decoded JSON, with integers as int64. The argument "siblings" contains the fields
-// that precede the value in its mapping. A later call can overwrite the slice path, so path must be copied before it is
-// stored.
+// that precede the value in its mapping. A later call can overwrite the slice "path", so this slice must be copied
+// before it is stored.
 func (r *reader) readValue(v cue.Value, path []any, siblings map[string]any) (any, error) {
 	switch v.Kind() {
 	case cue.StructKind:

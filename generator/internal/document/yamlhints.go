@@ -33,9 +33,9 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the nearest line above that is not blank, or -1. If skipComments is true, comment
-// lines are ignored too. Comment lines matter for a text that may continue over several lines, because a comment ends
-// the text.
+// lineBefore returns the index of the nearest line above that is not blank, or -1. If the argument skipComments is
+// true, lines with comments are ignored too. Comment lines matter for a text that may continue over several lines,
+// because a comment ends the text.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {
