@@ -11,7 +11,7 @@ type ruleCase struct {
 	data             map[string]string // parameters, by default limits
 	only             string            // versions of Trainer, by default all
 	accepts, refuses []submittedJob
-	at, says         string // each denial has a path with the prefix at, and a message that contains says
+	at, says         string // each denial has a path that starts with "at", and a message that contains "says"
 }
 
 func specs(texts ...string) []submittedJob {

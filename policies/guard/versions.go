@@ -51,8 +51,8 @@ func trainer23() Reader {
 
 const runtimesSecurityContext = forbiddenField("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
 
-// patchedTrainJob returns the schema of a TrainJob that patches its runtime. podFields are the fields of pod specs that
-// differ between versions of Trainer.
+// patchedTrainJob returns the schema of a TrainJob that patches its runtime. The argument podFields lists the fields of
+// pod specs that differ between versions of Trainer.
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})

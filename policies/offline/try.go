@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/policies/cases"
 )
 
-// Serve reads a cases.Request from in and writes the cases.Response to out, both as JSON. If the request fails, the
-// response contains the error.
+// Serve reads a cases.Request from the reader "in", and writes the cases.Response to the writer "out", both as JSON. If
+// the request fails, the response contains the error.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	outcomes, err := evaluate(ctx, in)
 	response := cases.Response{Outcomes: outcomes}
