@@ -206,7 +206,7 @@ func (o *operator) submit(t *testing.T, name, runtime string) {
 	controlplane.Eventually(t, func(ctx context.Context) error { return o.Client().Create(ctx, o.job(name, runtime)) })
 }
 
-// remove deletes a TrainJob, which stands for its end.
+// remove deletes a TrainJob. In these tests, the deletion stands for the end of the TrainJob.
 func (o *operator) remove(t *testing.T, name string) {
 	t.Helper()
 	delete(o.pods, name)

@@ -79,7 +79,7 @@ func (a *Attack) submit(ctx context.Context, editor client.Client, namespace str
 }
 
 // Rounds returns how often a test adds and removes a tenant. The environment variable TRAINYARD_ONBOARDINGS sets the
-// number, and byDefault is the default.
+// number, and the argument byDefault is the default.
 func Rounds(t testing.TB, byDefault int) int {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_ONBOARDINGS")

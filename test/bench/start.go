@@ -32,9 +32,9 @@ func (s Sample) add(other Sample) Sample {
 	return Sample{CPU: s.CPU + other.CPU, Wall: s.Wall + other.Wall, RSS: max(s.RSS, other.RSS)}
 }
 
-// measure starts a command from a small separate process. The process that calls measure has whole workloads in memory,
-// and Linux would count this memory in the peak memory of its child processes. The parameter "starter" is a program
-// that calls Start if its first argument is StartArgument.
+// measure starts a command from a small separate process. The process that calls the function "measure" has whole
+// workloads in memory, and Linux would count this memory in the peak memory of its child processes. The parameter
+// "starter" is a program that calls Start if its first argument is StartArgument.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -53,8 +53,8 @@ func measure(starter string, c Command) (Sample, error) {
 	return s, nil
 }
 
-// Start reads a Command as JSON from in, runs the command, and writes its Sample as JSON to out. The standard
-// error of the command goes to stderr.
+// Start reads a Command as JSON from the reader "in", runs the command, and writes its Sample as JSON to the writer
+// "out". The standard error of the command goes to the writer "stderr".
 func Start(in io.Reader, out, stderr io.Writer) error {
 	var c Command
 	if err := json.NewDecoder(in).Decode(&c); err != nil {

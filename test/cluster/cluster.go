@@ -134,7 +134,7 @@ func (c *cluster) url() string { return "https://" + net.JoinHostPort(c.serverAd
 // kubeconfigPath returns the path of a client's kubeconfig.
 func (c *cluster) kubeconfigPath(name string) string { return c.filePath("pki", name+".kubeconfig") }
 
-// Kubeconfig returns the path of the administrator's kubeconfig of the cluster in dir.
+// Kubeconfig returns the path of the administrator's kubeconfig of the cluster in the folder "dir".
 func Kubeconfig(dir string) string { return filepath.Join(dir, "pki", "admin.kubeconfig") }
 
 // connect creates the administrator's client.
@@ -148,7 +148,7 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// newDaemon describes a server of the cluster in dir, even if the server does not run.
+// newDaemon describes a server of the cluster in the folder "dir", even if the server does not run.
 func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

@@ -30,7 +30,7 @@ type authority struct {
 	pem  []byte
 }
 
-// newAuthority creates a certificate authority that stores its files in dir.
+// newAuthority creates a certificate authority that stores its files in the folder "dir".
 func newAuthority(dir string) (authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -29,7 +29,8 @@ type state struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// readState reads the state of the cluster in dir. readState fails with fs.ErrNotExist if there is no cluster.
+// readState reads the state of the cluster in the folder "dir". readState fails with fs.ErrNotExist if there is no
+// cluster.
 func readState(dir string) (state, error) {
 	var s state
 	text, err := os.ReadFile(statePath(dir))

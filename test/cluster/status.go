@@ -20,7 +20,7 @@ type Server struct {
 	Log string
 }
 
-// Status lists the servers of the cluster in dir, in the order in which they start. The list is empty if
+// Status lists the servers of the cluster in the folder "dir", in the order in which they start. The list is empty if
 // there is no cluster.
 func Status(dir string) ([]Server, error) {
 	saved, err := readState(dir)

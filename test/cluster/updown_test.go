@@ -113,7 +113,7 @@ func expectAllServersRun(t *testing.T, dir string) {
 	}
 }
 
-// newClient returns a client of the cluster in dir.
+// newClient returns a client of the cluster in the folder "dir".
 func newClient(t *testing.T, dir string) client.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", Kubeconfig(dir))

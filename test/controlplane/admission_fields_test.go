@@ -173,7 +173,7 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			values = append(values, []any{"a"}) // not for a time: an API server without Trainer's webhook accepts a list there
+			values = append(values, []any{"a"}) // not if the field is a time, because an API server without Trainer's webhook accepts a list there
 		}
 		for _, v := range values {
 			w.put(fmt.Sprintf("%s = %.20v", path, v), v, place)

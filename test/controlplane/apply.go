@@ -18,8 +18,8 @@ import (
 // fieldManager owns the fields that tests apply.
 const fieldManager = "trainyard-test"
 
-// Apply applies objects one after the other with server-side apply, as GitOps tools do. Apply fails for unknown
-// fields, and for fields that another manager owns. Apply does not modify objs.
+// Apply applies objects one after the other with server-side apply, as GitOps tools do. Apply fails for unknown fields,
+// and for fields that another manager owns. Apply does not modify the given objects.
 func (cp *ControlPlane) Apply(ctx context.Context, objs ...client.Object) error {
 	for _, obj := range objs {
 		if _, err := cp.apply(ctx, obj); err != nil {

@@ -24,7 +24,8 @@ func (cp *ControlPlane) Namespace(t testing.TB) string {
 	return namespace.Name
 }
 
-// Eventually calls check until it returns nil, and fails the test with the last error after a timeout.
+// Eventually calls the function "check" until the function returns nil, and fails the test with the last error after a
+// timeout.
 func Eventually(t testing.TB, check func(context.Context) error) {
 	t.Helper()
 	poll.Until(t, controllerTimeout, check)

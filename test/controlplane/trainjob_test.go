@@ -31,7 +31,7 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	})
 }
 
-// expectMPIJobs runs TrainJobs with each MPI runtime among objs. Each runtime gets a new namespace.
+// expectMPIJobs runs TrainJobs with each MPI runtime among the given objects. Each runtime gets a new namespace.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range matrix.Runtimes(objs) {

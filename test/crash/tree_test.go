@@ -107,7 +107,7 @@ func findDifference(want, got map[string]string) string {
 	return ""
 }
 
-// listSiblings lists the names of the files and folders that are in the same parent folder as dir.
+// listSiblings lists the names of the files and folders that are in the same parent folder as the given folder.
 func listSiblings(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(dir))

@@ -28,8 +28,9 @@ type Reader struct {
 	Environment []string
 }
 
-// NewReader copies the repository to folder, and returns a reader that runs steps in this copy. NewReader removes the
-// copy when the test ends. Readers that use the same folder can reuse Go's build cache for unchanged packages.
+// NewReader copies the repository to the given folder, and returns a reader that runs steps in this copy. NewReader
+// removes the copy when the test ends. Readers that use the same folder can reuse Go's build cache for unchanged
+// packages.
 func NewReader(t testing.TB, folder string) *Reader {
 	t.Helper()
 	repo.Copy(t, folder)

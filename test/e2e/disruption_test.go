@@ -55,7 +55,7 @@ func (i interruptedTraining) outputPath(name string) string {
 	return filepath.Join(i.dir, "volumes", i.namespace, name)
 }
 
-// whenTraining runs act in the background, as soon as the ranks have started.
+// whenTraining runs the function "act" in the background, as soon as the ranks have started.
 func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.View) error) {
 	t.Helper()
 	i.afterCreation(t, i.key(), func(view jobs.View) error {

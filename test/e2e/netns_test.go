@@ -35,7 +35,7 @@ func (s *sandbox) findPod(t *testing.T, namespace, job string, role jobs.Role, i
 	return jobs.Pod{}
 }
 
-// whenNodesRun runs act in the background as soon as all nodes of a job run.
+// whenNodesRun runs the function "act" in the background, as soon as all nodes of a job run.
 func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nodes []jobs.Pod) error) {
 	t.Helper()
 	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(view jobs.View) error {

@@ -28,8 +28,8 @@ var horovodPackage = source{
 	variables: "HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1",
 }
 
-// compileWheel compiles the package in a temporary root file system and returns the path of the wheel. If dir already
-// contains the wheel, nothing is compiled.
+// compileWheel compiles the package in a temporary root file system and returns the path of the wheel. If the folder
+// "dir" already contains the wheel, nothing is compiled.
 func (s source) compileWheel(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(s.compileHooks("", ""), s.packages...), " ")))
 	wheel := filepath.Join(dir, fmt.Sprintf("wheel-%x.whl", sum[:4]))

@@ -70,8 +70,8 @@ func withSSH(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server")
 }
 
-// Build builds the archive NAME.tar in dir, unless it is up to date. Build needs root, mmdebstrap and the Debian
-// package sources of this machine. A build takes one or two minutes.
+// Build builds the archive NAME.tar in the folder "dir", unless it is up to date. Build needs root, mmdebstrap and the
+// Debian package sources of this machine. A build takes one or two minutes.
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {

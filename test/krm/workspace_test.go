@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// allowed and noExec are flags for kustomize build. With the flags in allowed, kustomize runs functions that are local
-// programs. With the flags in noExec, kustomize runs no local programs.
+// allowed and noExec are flags for kustomize build. With the flags in the variable "allowed", kustomize runs functions
+// that are local programs. With the flags in the variable noExec, kustomize runs no local programs.
 var (
 	allowed = []string{"--enable-alpha-plugins", "--enable-exec"}
 	noExec  = []string{"--enable-alpha-plugins"}

@@ -100,8 +100,8 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of package p to which a ban of the pattern target applies. Bans of packages of this
-// repository or of CUE apply to direct and indirect imports. Other bans apply only to direct imports, because this
+// bannedImports returns the imports of package p to which a ban of the pattern "target" applies. Bans of packages of
+// this repository or of CUE apply to direct and indirect imports. Other bans apply only to direct imports, because this
 // project cannot change the imports of other modules. As an exception, commands may import CUE indirectly, through the
 // generator.
 func (target pattern) bannedImports(from pattern, p pkg) []string {

@@ -73,7 +73,7 @@ func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	return w.runPublish(t, "oci", dest, args...)
 }
 
-// runPublish runs trainyard publish with the subcommand kind, which is oci or helm.
+// runPublish runs trainyard publish with the subcommand "oci" or "helm".
 func (w *world) runPublish(t *testing.T, kind, dest string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(w.program, append([]string{"publish", kind, strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)

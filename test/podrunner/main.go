@@ -113,7 +113,7 @@ func raiseLoopback() error {
 	return nil
 }
 
-// setupFailed prints err and returns the exit code of a failed setup.
+// setupFailed prints the error and returns the exit code of a failed setup.
 func setupFailed(err error) int {
 	fmt.Fprintln(os.Stderr, setupPrefix+err.Error())
 	return setupCode

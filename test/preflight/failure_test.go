@@ -116,7 +116,8 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	}
 }
 
-// listen accepts connections to a host. listen calls serve for each connection, and then closes the connection.
+// listen accepts connections to a host. listen calls the function "serve" for each connection, and then closes the
+// connection.
 func listen(t testing.TB, h *host, serve func(net.Conn)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", h.address+":2222")

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that replaces itself with the program binary. On Linux, the kernel kills the
-// program when its parent process ends. A test that panics or times out runs no cleanup code, so the program would
-// otherwise survive the test.
+// WrapperScript returns a shell script that replaces itself with the program at the path "binary". On Linux, the kernel
+// kills the program when its parent process ends. A test that panics or times out runs no cleanup code, so the program
+// would otherwise survive the test.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)
@@ -29,7 +29,7 @@ type Child struct {
 	done chan struct{} // the channel is closed when the process has ended
 }
 
-// Run starts cmd and writes its output to log. The log is complete once the child has ended.
+// Run starts the command and writes its output to the file "log". The log is complete once the child has ended.
 func Run(cmd *exec.Cmd, log *os.File) (*Child, error) {
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {

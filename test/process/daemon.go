@@ -33,7 +33,7 @@ type identity struct {
 	Boot    string `json:"boot"`
 }
 
-// Start runs cmd in a new session. The daemon must not run already.
+// Start runs the command in a new session. The daemon must not run already.
 func (d Daemon) Start(cmd *exec.Cmd) error {
 	log, err := os.OpenFile(d.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

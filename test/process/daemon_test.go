@@ -66,7 +66,8 @@ func TestReusedProcessIDIsNotKilled(t *testing.T) {
 	}
 }
 
-// awaitLog waits until the log contains text. Scripts print the awaited text after they have set their signal handlers.
+// awaitLog waits until the log contains a text. Scripts print the awaited text after they have set their signal
+// handlers.
 func awaitLog(t *testing.T, path, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(stopTimeout); !strings.Contains(Tail(path), text); time.Sleep(pollInterval) {

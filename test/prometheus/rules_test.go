@@ -130,8 +130,8 @@ func runPromtool(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// ruleFile writes a rule file and returns its path. If names are given, the file contains only the named rules and
-// the rules that they query.
+// ruleFile writes a rule file and returns its path. If names of rules are given, the file contains only the named rules
+// and the rules that they query.
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
