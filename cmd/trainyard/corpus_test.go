@@ -48,7 +48,7 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// vetWithin runs trainyard vet with limits on time and memory, and writes the standard error to a file named output.
+// vetWithin runs trainyard vet with limits on time and memory, and writes the standard error to a file named "output".
 // With --without-capabilities, vet runs without the capabilities of root. Usage: vet CODE ARG...
 func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
