@@ -77,7 +77,7 @@ func processCountIgnored(p *pass) {
 	}
 }
 
-// gpusPerNode counts GPUs like Trainer, in the first ReplicatedJob that is called node or has the ancestor label.
+// gpusPerNode counts GPUs like Trainer, in the first ReplicatedJob that is called "node" or has the ancestor label.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.listItems() {
