@@ -256,7 +256,7 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 }
 
 // expectKept makes Argo CD compare Git and the cluster, and checks that Argo CD keeps the stop policy of the
-// ClusterQueue research.
+// ClusterQueue "research".
 func (o *operator) expectKept(t *testing.T, policy string) {
 	t.Helper()
 	o.expectRest(t)

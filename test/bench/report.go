@@ -108,7 +108,7 @@ type Ratio struct {
 // Ratios returns the ratios of all pairs that were measured.
 func (r *Report) Ratios() []Ratio {
 	var found []Ratio
-	best := -1 // the index in found of kustomize's faster layout
+	best := -1 // the index of kustomize's faster layout in the list "found"
 	for _, pair := range []struct{ other, trainyard string }{
 		{caseFlat, casePlain}, {caseOverlays, casePlain}, {caseCUE, casePlain}, {caseCUETenant, caseTenant},
 	} {

@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// job provides everything that the pods of a TrainJob named sum need.
+// job provides everything that the pods of a TrainJob named "sum" need.
 type job struct {
 	t        testing.TB
 	launcher *host

@@ -25,7 +25,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hostCount is the number of pods of a queued job. The queue named team admits one job of this size if the queue
+// hostCount is the number of pods of a queued job. The queue named "team" admits one job of this size if the queue
 // borrows quota.
 const hostCount = 3
 

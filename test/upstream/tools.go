@@ -60,7 +60,8 @@ func (t Toolbox) Module(path string) (string, error) {
 	return found.Dir, nil
 }
 
-// commandOutput runs cmd and returns its standard output. If cmd fails, the error includes its standard error.
+// commandOutput runs a command and returns its standard output. If the command fails, the error includes its standard
+// error.
 func commandOutput(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
