@@ -124,11 +124,11 @@ var cases = map[string]ruleCase{
 			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
 	"a large job": {
-		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes and 1000 fields in the spec, labels, annotations and owners, got about ",
+		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes, 1000 fields and 16 patches in the spec, labels, annotations and owners, got about ",
 		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 130000) + `"]}}`),
 		refuses: append(specs(`{trainer: {args: ["`+strings.Repeat("x", 131070)+`"]}}`, `{trainer: {args: ["`+strings.Repeat(`\"`, 65530)+`"]}}`,
 			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}}`,
-			`{trainer: {args: ["`+strings.Repeat("<", 21900)+`"]}}`),
+			`{trainer: {args: ["`+strings.Repeat("<", 21900)+`"]}}`, `{trainer: {args: ["`+strings.Repeat(`\u0007`, 21900)+`"]}}`),
 			submittedJob{metadata: `{name: a, annotations: {a: ` + strings.Repeat("x", 131070) + `}}`}),
 	},
 	"many fields": {
@@ -138,6 +138,19 @@ var cases = map[string]ruleCase{
 			submittedJob{metadata: `{name: a, labels: {` + joinNumbers(1000, "a%d: b") + `}}`},
 			submittedJob{metadata: `{name: a, annotations: {` + joinNumbers(1000, "a%d: b") + `}}`},
 			submittedJob{metadata: `{name: a, ownerReferences: [` + joinNumbers(250, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`}),
+	},
+	"many empty mappings": {
+		rule: RuleOversizedJob, at: "spec", says: "1000 fields",
+		refuses: pods(`{spec: {volumes: [{name: a, projected: {sources: [` + strings.Repeat("{}, ", 1000) + `]}}]}}`),
+	},
+	"texts that count as fields": {
+		rule: RuleOversizedJob, at: "spec", says: "1000 fields", only: "2.1",
+		refuses: specs(`{trainer: {command: [`+joinNumbers(1000, `":%d"`)+`]}}`, `{trainer: {command: [`+joinNumbers(1000, `"{}%d"`)+`]}}`),
+	},
+	"many patches": {
+		rule: RuleOversizedJob, at: "spec", says: "16 patches", only: "2.1",
+		accepts: specs(`{podTemplateOverrides: [` + strings.Repeat("{targetJobs: [{name: node}]}, ", 16) + `]}`),
+		refuses: specs(`{podTemplateOverrides: [` + strings.Repeat("{targetJobs: [{name: node}]}, ", 17) + `]}`),
 	},
 	"large patches": {
 		rule: RuleOversizedJob, at: "spec", says: "leave data out",

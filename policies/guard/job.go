@@ -46,6 +46,8 @@ type Job struct {
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners.
 	Size Size
+	// Overrides is the number of podTemplateOverrides, which Trainer 2.1 does not limit.
+	Overrides int
 	// Reserved lists the finalizers and the controlling owners in the metadata.
 	Reserved []Named
 	// Initializers lists the initializers that the TrainJob configures: dataset or model.

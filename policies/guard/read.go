@@ -48,7 +48,7 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	r.trainJob.check(root, &f)
 	spec := root.get("spec")
 	job := Job{Name: nameOf(root.get("metadata")), Runtime: runtimeOf(spec.get("runtimeRef")), Disallowed: f.disallowed}
-	job.Size = computeSize(sizedParts(trainJob))
+	job.Size, job.Overrides = computeSize(sizedParts(trainJob)), len(spec.get(overridesKey).listItems())
 	if job.Name == "" {
 		f.typeErrors = append(f.typeErrors, field.Required(field.NewPath("metadata", "name"), "the API server requires a name: write one"))
 	}

@@ -29,7 +29,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	job, _ := r.Read(request.withoutOldPatches())
 	job.Size = whole.Size
 	if request.keepsSize() {
-		job.Size = Size{}
+		job.Size, job.Overrides = Size{}, 0
 	}
 	job.KueueSettings = slices.DeleteFunc(job.KueueSettings, request.keepsSetting)
 	job.NamespaceLabels, job.Exists = request.NamespaceLabels, request.Before != nil

@@ -60,7 +60,7 @@ func (r Request) manualResume(p Parameters) []Denial {
 	if len(p.Queues) == 0 || was != true || is == true {
 		return nil
 	}
-	return []Denial{{RuleManualResume, "spec.suspend", "only Kueue may resume a TrainJob of this namespace: leave it suspended until Kueue admits it"}}
+	return []Denial{{RuleManualResume, "spec.suspend", "only Kueue may resume a TrainJob of this namespace, when it has quota for the job: leave suspend out of manifests"}}
 }
 
 // Names of a LocalQueue and of a priority class. If objects with these names exist, Kueue's webhook sets them on new

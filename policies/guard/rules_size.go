@@ -10,24 +10,25 @@ import (
 
 // The maximum size of a TrainJob.
 const (
-	maxBytes  = 131072
-	maxFields = 1000
+	maxBytes   = 131072
+	maxFields  = 1000
+	maxPatches = 16
 )
 
 // Size is the size of a part of a TrainJob.
 type Size struct {
-	Bytes  int // the number of bytes that the API server stores
-	Fields int // the number of fields at all levels
+	Bytes  int // the number of bytes that the API server stores, or a few more
+	Fields int // the number of fields at all levels, and of empty mappings
 }
 
 // oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the
-// Jobs and the pods.
+// Jobs and the pods. Only the API server knows the size of managedFields.
 func oversizedJob(job Job, _ Parameters) field.ErrorList {
-	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields {
+	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields && job.Overrides <= maxPatches {
 		return nil
 	}
-	return newViolation(specPath, "want at most %d bytes and %d fields in the spec, labels, annotations and owners, got about %d bytes and %d fields: leave data out, and use a volume or the image",
-		maxBytes, maxFields, job.Size.Bytes, job.Size.Fields)
+	return newViolation(specPath, "want at most %d bytes, %d fields and %d patches in the spec, labels, annotations and owners, got about %d bytes, %d fields and %d patches: leave data out, and use a volume or the image",
+		maxBytes, maxFields, maxPatches, job.Size.Bytes, job.Size.Fields, job.Overrides)
 }
 
 // sizedParts returns the parts of a TrainJob that RuleOversizedJob counts.
@@ -50,9 +51,12 @@ func sizedParts(trainJob map[string]any) []any {
 func computeSize(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
+		if len(v) == 0 {
+			return textSize("{}")
+		}
 		size := Size{Bytes: len("{}") + separatorSize(len(v))}
 		for key, below := range v {
-			size = size.plus(quotedSize(key)).plus(Size{len(":"), 1}).plus(computeSize(below))
+			size = size.plus(textSize(strconv.Quote(key) + ":")).plus(computeSize(below))
 		}
 		return size
 	case []any:
@@ -62,19 +66,22 @@ func computeSize(content any) Size {
 		}
 		return size
 	case string:
-		return quotedSize(v)
+		return textSize(strconv.Quote(v))
 	case nil:
 		return Size{Bytes: len("null")}
 	}
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// quotedSize returns the size of a quoted text. The API server stores each of the characters <, > and & as six bytes.
-// The policy counts fields by quotes that a colon follows, so such quotes in a text count, too.
-func quotedSize(text string) Size {
-	quoted := strconv.Quote(text)
-	escaped := strings.Count(text, "<") + strings.Count(text, ">") + strings.Count(text, "&")
-	return Size{len(quoted) + escaped*(len(`\u003c`)-1), strings.Count(text, `":`)}
+// textSize returns the size of a part of the text. The API server stores each of the characters <, > and &, and each
+// control character, as six bytes. In the text, a control character begins with a backslash. The policy counts a field
+// for each quote that a colon follows, and for each pair of braces.
+func textSize(text string) Size {
+	escaped := 0
+	for _, char := range []string{"<", ">", "&", `\`} {
+		escaped += strings.Count(text, char)
+	}
+	return Size{len(text) + escaped*(len(`\u003c`)-1), strings.Count(text, `":`) + strings.Count(text, "{}")}
 }
 
 func (s Size) plus(other Size) Size { return Size{s.Bytes + other.Bytes, s.Fields + other.Fields} }

@@ -33,7 +33,15 @@ func TestLargeTrainJobsAreRefused(t *testing.T) {
 		} {
 			expectRefusal(t, name, "oversized-job", true, editor.Create(t.Context(), withPatch(t, v, pod), client.DryRunAll))
 		}
+		bells := suspendedJob("large")
+		mergeFields(bells.Object, map[string]any{"spec": map[string]any{"trainer": map[string]any{"args": []any{strings.Repeat("\a", 30000)}}}})
+		expectRefusal(t, "control characters", "oversized-job", true, editor.Create(t.Context(), bells, client.DryRunAll))
+
 		existing := createSuspended(t, editor)
+		managers := `{"metadata": {"managedFields": [{"manager": "m", "operation": "Apply", "apiVersion": "trainer.kubeflow.org/v1alpha1", "fieldsType": "FieldsV1",
+			"fieldsV1": {"f:metadata": {"f:annotations": {"f:` + huge[:140000] + `": {}}}}}]}}`
+		expectRefusal(t, "a large list of managers", "oversized-job", true,
+			editor.Patch(t.Context(), existing.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(managers)), client.DryRunAll))
 		change := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"a": "`+strings.Repeat("<", 22000)+`"}}}`))
 		expectRefusal(t, "an annotation for an existing TrainJob", "oversized-job", true, editor.Patch(t.Context(), existing, change, client.DryRunAll))
 	})
@@ -84,8 +92,11 @@ func TestManyFieldsAreCheap(t *testing.T) {
 		"1,000 owners":             {`metadata: {ownerReferences: [` + joinNumbers(1000, "{apiVersion: v1, kind: ConfigMap, name: a%d, uid: b}") + `]}`, "oversized-job"},
 		"40,000 resources":         {`spec: {trainer: {resourcesPerNode: {limits: {` + joinNumbers(40000, "a.io/a%d: 1") + `}}}}`, "oversized-job"},
 		"900 resources":            {`spec: {trainer: {resourcesPerNode: {limits: {` + joinNumbers(900, "a.io/a%d: 1") + `}}}}`, ""},
-		"40,000 node labels":       {nodeLabels(t, v, 40000), "oversized-job"},
-		"900 node labels":          {nodeLabels(t, v, 900), "unlisted-node-label"},
+		"1,001 labels":             {`metadata: {labels: {` + joinNumbers(1001, "a%d: b") + `}}`, "oversized-job"},
+		"30,000 empty sources":     {patchField(t, v, "{volumes: [{name: a, projected: {sources: ["+strings.Repeat("{}, ", 30000)+"]}}]}"), "oversized-job"},
+		"900 empty sources":        {patchField(t, v, "{volumes: [{name: a, projected: {sources: ["+strings.Repeat("{}, ", 900)+"]}}]}"), ""},
+		"40,000 node labels":       {patchField(t, v, "{nodeSelector: {"+joinNumbers(40000, "a%d: b")+"}}"), "oversized-job"},
+		"900 node labels":          {patchField(t, v, "{nodeSelector: {"+joinNumbers(900, "a%d: b")+"}}"), "unlisted-node-label"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := suspendedJob("many")
@@ -127,10 +138,10 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	}
 }
 
-// nodeLabels returns a patch with a node selector of n labels, as the field "spec" of a TrainJob.
-func nodeLabels(t *testing.T, v version, n int) string {
+// patchField returns a patch of a pod spec, as the field "spec" of a TrainJob.
+func patchField(t *testing.T, v version, podSpec string) string {
 	t.Helper()
-	spec, err := json.Marshal(withPatch(t, v, `{nodeSelector: {`+joinNumbers(n, "a%d: b")+`}}`).Object["spec"])
+	spec, err := json.Marshal(withPatch(t, v, podSpec).Object["spec"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +164,9 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 		}
 	})
 	for change, rule := range map[string]string{
-		`{"spec": {"suspend": false}}`:             "manual-resume",
+		`{"spec": {"suspend": false}}`:             "oversized-job", // managedFields has a new entry
 		`{"metadata": {"labels": {"b": "c"}}}`:     "oversized-job",
-		`{"metadata": {"finalizers": ["a.io/a"]}}`: "reserved-metadata",
+		`{"metadata": {"finalizers": ["a.io/a"]}}`: "oversized-job",
 	} {
 		err := expectCheapPolicy(t, cp, func(user client.Client) error {
 			return user.Patch(t.Context(), job.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(change)), client.DryRunAll)
