@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// Media types of charts in registries. Source: Helm, registries, "OCI feature deprecation and behavior changes with
-// v3.8.0".
+// The media types of a chart in an OCI registry: of its configuration, and of its archive. Source: Helm, Use OCI-based
+// registries.
 const (
 	helmConfigType = types.MediaType("application/vnd.cncf.helm.config.v1+json")
 	helmChartType  = types.MediaType("application/vnd.cncf.helm.chart.content.v1.tar+gzip")

@@ -44,8 +44,8 @@ func BenchmarkReplace(b *testing.B) {
 
 const synthetic = 3000
 
-// syntheticTree returns a tree of files that are filled with the letter a. If the argument "every" is a number n
-// greater than 0, every n-th file is filled with the argument "letter" instead.
+// syntheticTree returns a tree of files. Each file contains only the letter a. If the argument "every" is greater than 0,
+// it is an interval: one file in each interval contains only the argument "letter".
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

@@ -138,7 +138,7 @@ func (w *writer) key(key string, indent int) {
 	w.text = append(append(w.text, text...), ':')
 }
 
-// writeValue writes the value of a key, beginning right after the colon.
+// writeValue writes the value of a key. The writer has already written the key and the colon.
 func (w *writer) writeValue(value any, indent int) {
 	if mapping, _ := value.(map[string]any); len(mapping) > 0 {
 		w.text = append(w.text, '\n')

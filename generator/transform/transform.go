@@ -121,7 +121,8 @@ func setMetadata(object *yaml.RNode, field, key, value string) {
 	*node = *text
 }
 
-// quotedNode returns a string node, in quotes if YAML 1.1 or 1.2 would otherwise read a value of another type.
+// quotedNode returns a YAML node for a string. The string is in quotes if YAML 1.1 or 1.2 would otherwise read it as a
+// number, a boolean or another type.
 func quotedNode(value string) *yaml.Node {
 	n := yaml.NewStringRNode(value).YNode()
 	if yaml.IsYaml1_1NonString(n) {

@@ -34,7 +34,7 @@ type findings struct {
 	disallowed  []DisallowedField // fields that violate a rule
 }
 
-// object describes an object with a fixed set of fields. All other fields violate the given rule.
+// object is the schema of a mapping with a fixed set of fields. Any other field violates the rule in the field "rule".
 type object struct {
 	rule     Rule
 	fields   fields

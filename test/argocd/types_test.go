@@ -15,8 +15,8 @@ import (
 const operatorSettings = "argocd.yaml"
 
 // TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set. The test
-// leaves out ClusterRoles and their bindings, whose types belong to Kubernetes. Programs of
-// admins can use these types to decode bundles.
+// leaves out ClusterRoles and their bindings, whose types belong to Kubernetes. Programs of admins can use Argo CD's
+// types to decode bundles.
 func TestTypesOfTwoHoldEverything(t *testing.T) {
 	var files []string
 	for _, file := range repo.Files(t) {

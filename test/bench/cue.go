@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// streamPackage is a CUE package that evaluates every object completely. trainyard itself lets CUE evaluate each shape
-// only once, and fills in the parameters in Go. The CUE package builds the policies of tenants with empty settings,
-// because the tenants of workload W have no settings.
+// streamPackage is a CUE package that evaluates every object completely. In trainyard itself, CUE evaluates each shape
+// only once, and Go fills in the parameters. The tenants of workload W have no settings, so the CUE package builds their
+// policies from empty settings.
 const streamPackage = `package evaluate
 
 import (

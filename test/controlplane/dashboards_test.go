@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// dashboardPlatform is a document with dashboards. The value of the field "delivery" is a placeholder.
+// dashboardPlatform is a document with dashboards. Tests replace the value of the field "delivery".
 const dashboardPlatform = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: dashboards}

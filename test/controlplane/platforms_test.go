@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// onePlatform is a platform with one tenant. The text NAME is a placeholder for the name of the platform. The other
-// names contain the same placeholder.
+// onePlatform is a platform with one tenant. Tests replace the text NAME, which is the name of the platform
+// and a part of all other names.
 const onePlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// platformDocument is a platform document that kustomize can use as a functionConfig. The text FUNCTION is a
-// placeholder.
+// platformDocument is a platform document that kustomize can use as a functionConfig. Tests replace the text FUNCTION.
 const platformDocument = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata:

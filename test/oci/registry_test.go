@@ -88,7 +88,8 @@ func (w *world) runPublish(t *testing.T, kind, dest string, args ...string) resu
 	return result{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// mustPublish runs trainyard publish oci, checks that the command succeeds, and returns the printed references.
+// mustPublish runs `trainyard publish oci`, and returns the references that the command prints. If the command fails, the
+// test fails.
 func (w *world) mustPublish(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
 	s := w.publish(t, dest, args...)

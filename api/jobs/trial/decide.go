@@ -39,9 +39,9 @@ func (t *trial) decide(o *observation) bool {
 	return true
 }
 
-// lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached every check
-// that passed, and every check that failed in a pod. A TrainJob that reaches one check has passed all earlier checks.
-// The evidence of earlier checks may be gone, because pods are deleted when their TrainJob ends.
+// lastReached returns the index of the last check that the TrainJob has reached. A check was reached
+// if it passed, or if it failed in a pod. A TrainJob that has reached a check has passed all earlier checks. The evidence of
+// earlier checks may be gone, because pods are deleted when their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {

@@ -126,8 +126,8 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// getComponent returns a component from the cache, or builds it. The cache contains the component if an earlier input
-// had the same values in all fields that the component reads.
+// getComponent returns the component of an input. It builds the component, unless the cache contains it from an earlier
+// input with the same values in all fields that the component reads.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {
