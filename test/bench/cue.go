@@ -10,12 +10,12 @@ import (
 )
 
 // streamPackage is a CUE package that evaluates every object completely. In trainyard itself, CUE evaluates each shape
-// only once, and Go fills in the parameters. The tenants of workload W have no settings, so the CUE package builds their
-// policies from empty settings.
+// only once, and Go fills in the parameters. The tenants of workload W have no subjects.
 const streamPackage = `package evaluate
 
 import (
 	"encoding/yaml"
+	"list"
 
 	tenantobjects "github.com/trainyard/trainyard/generator/objects/tenant"
 	"github.com/trainyard/trainyard/runtimes"
@@ -24,6 +24,7 @@ import (
 document: {...}
 requests: {...}
 tenants: {...}
+shared: {...}
 listed: {
 	for name, tenant in document.spec.tenants for key in tenant.runtimes {(key): "\(name)": name}
 }
@@ -45,8 +46,10 @@ stream: yaml.MarshalStream([
 	},
 	for home, tenant in tenants
 	for name, policy in tenantobjects.policies.tenants
-	if len([for key in policy.wants if tenant[key] != _|_ {key}]) > 0 {
-		(tenantobjects.builders[name] & {in: {platform: document.metadata.name, "tenant": home, settings: {}, subjects: [], "shared": {}}}).object
+	let keys = [for key in list.Concat([policy.onSettings, policy.onPresence]) if tenant[key] != _|_ {key}]
+	if len(keys) > 0 {
+		let settings = {for key in list.Concat([keys, policy.optionalSettings]) if tenant[key] != _|_ {(key): tenant[key]}}
+		(tenantobjects.builders[name] & {in: {platform: document.metadata.name, "tenant": home, "settings": settings, subjects: [], "shared": shared}}).object
 	},
 ])
 `
