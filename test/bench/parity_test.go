@@ -42,6 +42,18 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 	}
 }
 
+// TestCUEGeneratesTheSameObjects runs a case for one tenant, whose CUE package reads the fields of policies by name.
+func TestCUEGeneratesTheSameObjects(t *testing.T) {
+	starter, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := Options{Rounds: 1, Cases: regexp.MustCompile("^" + caseCUETenant + "$"), Starter: starter, Progress: t.Output()}
+	if _, err := Run(options); err != nil {
+		t.Error(err)
+	}
+}
+
 func set(t *testing.T, text string) objectDigests {
 	t.Helper()
 	var p parser
