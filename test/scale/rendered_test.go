@@ -224,6 +224,9 @@ func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured,
 		}
 		return nil
 	})
+	if err := e.checkMachines(t.Context(), job); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
 	if err := editor.Delete(t.Context(), job, client.PropagationPolicy("Background")); err != nil {
 		t.Error(err)
 	}
@@ -267,6 +270,51 @@ func (e exampleCluster) checkRunning(ctx context.Context, job client.Object) err
 		return fmt.Errorf("%d launchers and %d nodes run: %s", len(launcher), len(nodes), e.listReasons(ctx, job))
 	}
 	return e.canConnect(ctx, &launcher[0], &nodes[0])
+}
+
+// checkMachines returns an error if pods without devices run on cluster nodes with GPUs, although their ClusterQueue has
+// the flavor "cpu".
+func (e exampleCluster) checkMachines(ctx context.Context, job client.Object) error {
+	var pods corev1.PodList
+	if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil {
+		return err
+	}
+	for _, pod := range pods.Items {
+		for _, container := range pod.Spec.Containers {
+			for name := range container.Resources.Requests {
+				if strings.Contains(string(name), "/") {
+					return nil
+				}
+			}
+		}
+	}
+	queue, cluster := kueueObject("LocalQueue"), kueueObject("ClusterQueue")
+	if err := e.client.Get(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: job.GetLabels()["kueue.x-k8s.io/queue-name"]}, queue); err != nil {
+		return err
+	}
+	name, _, _ := unstructured.NestedString(queue.Object, "spec", "clusterQueue")
+	if err := e.client.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+		return err
+	}
+	groups, err := json.Marshal(cluster.Object["spec"])
+	if err != nil {
+		return err
+	}
+	hasCPUs := strings.Contains(string(groups), `"name":"cpu","resources"`)
+	for _, pod := range pods.Items {
+		var node corev1.Node
+		if err := e.client.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, &node); err != nil {
+			return err
+		}
+		if hasCPUs && node.Labels["nvidia.com/gpu.product"] != "" {
+			return fmt.Errorf("pod %s without devices runs on %s, which has GPUs", pod.Name, node.Name)
+		}
+	}
+	return nil
+}
+
+func kueueObject(kind string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": kind}}
 }
 
 // mpiPort is a port of MPI traffic in all examples.
