@@ -30,7 +30,7 @@ type Pool struct {
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
 // Each calls the function "do" n times, with the numbers from 0 to n-1. If there are enough runtimes, several evaluators
-// run the calls at the same time. If the context ends, Each returns although some calls may still be running.
+// run the calls at the same time. If the context ends, Each returns at once, and does not wait for running calls.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

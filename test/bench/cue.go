@@ -10,7 +10,8 @@ import (
 )
 
 // streamPackage is a CUE package that evaluates every object completely. In trainyard itself, CUE evaluates each shape
-// only once, and Go fills in the parameters. The tenants of workload W have no subjects.
+// only once, and Go fills in the parameters. No tenant of workload W grants
+// roles, so the package builds no RoleBindings of users.
 const streamPackage = `package evaluate
 
 import (

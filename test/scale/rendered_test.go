@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -272,8 +273,8 @@ func (e exampleCluster) checkRunning(ctx context.Context, job client.Object) err
 	return e.canConnect(ctx, &launcher[0], &nodes[0])
 }
 
-// checkMachines returns an error if pods without devices run on cluster nodes with GPUs, although their ClusterQueue has
-// the flavor "cpu".
+// checkMachines returns an error if a TrainJob without devices runs on cluster nodes with GPUs, although its ClusterQueue
+// has the flavor "cpu".
 func (e exampleCluster) checkMachines(ctx context.Context, job client.Object) error {
 	var pods corev1.PodList
 	if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil {
@@ -288,31 +289,46 @@ func (e exampleCluster) checkMachines(ctx context.Context, job client.Object) er
 			}
 		}
 	}
-	queue, cluster := kueueObject("LocalQueue"), kueueObject("ClusterQueue")
-	if err := e.client.Get(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: job.GetLabels()["kueue.x-k8s.io/queue-name"]}, queue); err != nil {
-		return err
-	}
-	name, _, _ := unstructured.NestedString(queue.Object, "spec", "clusterQueue")
-	if err := e.client.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
-		return err
-	}
-	groups, err := json.Marshal(cluster.Object["spec"])
+	flavors, err := e.flavors(ctx, job)
 	if err != nil {
 		return err
 	}
-	hasCPUs := strings.Contains(string(groups), `"name":"cpu","resources"`)
 	for _, pod := range pods.Items {
 		var node corev1.Node
 		if err := e.client.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, &node); err != nil {
 			return err
 		}
-		if hasCPUs && node.Labels["nvidia.com/gpu.product"] != "" {
+		if slices.Contains(flavors, "cpu") && node.Labels["nvidia.com/gpu.product"] != "" {
 			return fmt.Errorf("pod %s without devices runs on %s, which has GPUs", pod.Name, node.Name)
 		}
 	}
 	return nil
 }
 
+// flavors returns the names of the flavors in the ClusterQueue of a job.
+func (e exampleCluster) flavors(ctx context.Context, job client.Object) ([]string, error) {
+	queue, clusterQueue := kueueObject("LocalQueue"), kueueObject("ClusterQueue")
+	if err := e.client.Get(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: job.GetLabels()["kueue.x-k8s.io/queue-name"]}, queue); err != nil {
+		return nil, err
+	}
+	name, _, err := unstructured.NestedString(queue.Object, "spec", "clusterQueue")
+	if err != nil {
+		return nil, err
+	}
+	if err := e.client.Get(ctx, client.ObjectKey{Name: name}, clusterQueue); err != nil {
+		return nil, err
+	}
+	groups, _, err := unstructured.NestedSlice(clusterQueue.Object, "spec", "resourceGroups")
+	var flavors []string
+	for _, group := range groups {
+		for _, flavor := range group.(map[string]any)["flavors"].([]any) {
+			flavors = append(flavors, flavor.(map[string]any)["name"].(string))
+		}
+	}
+	return flavors, err
+}
+
+// kueueObject returns an object of Kueue that a client can fill in.
 func kueueObject(kind string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": kind}}
 }

@@ -39,9 +39,9 @@ func (t *trial) decide(o *observation) bool {
 	return true
 }
 
-// lastReached returns the index of the last check that the TrainJob has reached. A check was reached
-// if it passed, or if it failed in a pod. A TrainJob that has reached a check has passed all earlier checks. The evidence of
-// earlier checks may be gone, because pods are deleted when their TrainJob ends.
+// lastReached returns the index of the last check that the TrainJob has reached. A TrainJob has reached a check if the
+// check passed, or failed in a pod. The TrainJob has then passed all earlier checks, even if they are still open: a check
+// stays open if the pod that it examines is deleted too early, which happens when a TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
