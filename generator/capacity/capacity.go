@@ -1,5 +1,5 @@
-// Package capacity compares the resources that the TrainJobs of runtimes request with the quotas and queues of
-// tenants. The package reports TrainJobs that can never run, and the maximum number of nodes of a TrainJob.
+// Package capacity checks whether the quotas and queues of tenants have enough resources for the TrainJobs of each
+// runtime. The package reports TrainJobs that can never run, and the maximum number of nodes of a TrainJob.
 package capacity
 
 import (

@@ -39,7 +39,7 @@ func trainerSchema(numProcPerNode fieldSchema) object {
 		"image": text, "command": list{of: text, max: 128}, "args": list{of: text, max: 128}, "env": variablesSchema(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
-			"claims": forbiddenField("the GPU limit does not count devices that claims request: leave it out, and request the devices in limits"),
+			"claims": forbiddenField("the GPU limit does not count devices of resource claims: leave out claims, and request the devices in limits"),
 		}),
 	})
 }

@@ -28,7 +28,7 @@ type job struct {
 	keys     map[string]string
 }
 
-// host is a host in the hostfile, and the pod that has this host name.
+// host pairs a host of the hostfile with the pod that has this host name.
 type host struct {
 	name, address string
 	pod           *podrunner.Pod

@@ -211,7 +211,7 @@ func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured,
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("%s in queue %s, runtime %v", job.GetNamespace(), job.GetLabels()["kueue.x-k8s.io/queue-name"], job.Object["spec"].(map[string]any)["runtimeRef"])
-	// The rights and the caches of webhooks follow the applied objects after a moment.
+	// After objects are applied, it takes a moment until the editor's rights and the caches of webhooks are up to date.
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {
 		if err := editor.Create(ctx, job.DeepCopy()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -17,7 +17,7 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// childValue returns the value n, which is at the given step below v. A scalar has its own position, and any other
+// childValue returns n as the child of v with the given key or index. A scalar has its own position, and any other
 // value has the position in the argument "at".
 func (v value) childValue(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
