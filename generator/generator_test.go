@@ -28,6 +28,7 @@ spec:
       from: openmpi-cpu
       image: quay.io/acme/openmpi:4.1
       resources: {cpu: 0.5}
+      preflight: {oversubscribe: true}
 `
 
 func request(text string) generator.Request {

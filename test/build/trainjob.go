@@ -82,6 +82,12 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 	return j
 }
 
+// Limit sets the limit of a resource on every node, and not the request.
+func (j *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
+	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
+	return j
+}
+
 // Label sets a label of the TrainJob itself.
 func (j *TrainJob) Label(key, value string) *TrainJob {
 	metav1.SetMetaDataLabel(&j.obj.ObjectMeta, key, value)

@@ -117,7 +117,7 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 // TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences
 // them without a nil check. Default values that the API server fills in would also appear as drift.
 func TestMPIPolicyIsExplicit(t *testing.T) {
-	got := generateRuntime(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
+	got := generateRuntime(t, "", "numProcPerNode: 4, resources: {cpu: 4}").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
 	want := &trainer.MPIMLPolicySource{
 		MPIImplementation: &implementation,

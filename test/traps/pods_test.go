@@ -133,6 +133,9 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 			want["PRTE_MCA_hwloc_default_binding_policy"] = "none"
 			// Without this variable, Open MPI 4 would report an error for each message.
 			want["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+			// Without these variables, the launcher's ranks would start one thread for each CPU of the machine.
+			want["OMPI_MCA_orte_fork_agent"] = "sh /mpi-run/rank"
+			want["OMPI_PRTERUN"] = "/mpi-run/prterun"
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: env: -want +got:\n%s", role, diff)
@@ -199,10 +202,9 @@ func TestPreflightSettings(t *testing.T) {
 				got[e.Name] = e.Value
 			}
 			want := map[string]string{
-				"PREFLIGHT_COUNT_OWN":       "true",
 				"PREFLIGHT_TIMEOUT_SECONDS": tc.seconds,
 				"PREFLIGHT_OVERSUBSCRIBE":   tc.oversubscribe,
-				"PREFLIGHT_SLOTS_COMMAND":   "env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc",
+				"PREFLIGHT_SLOTS_COMMAND":   "sh /mpi-run/cpus",
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("environment of preflight: -want +got:\n%s", diff)
