@@ -82,8 +82,9 @@ type documents struct {
 }
 
 // Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a
-// problem.List. The result then contains the environments without problems, but no objects. For an unknown environment,
-// the error is a load.EnvironmentError. Any other error is a fault, which is a mistake of trainyard itself.
+// problem.List. If the check stage finds the problems, the result contains the environments without problems, but no
+// objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is a fault, which is a
+// mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

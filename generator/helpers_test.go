@@ -24,7 +24,7 @@ type sharedPool struct {
 	uses int
 }
 
-// load loads a document whose stages then use the shared evaluators.
+// load loads a document for evaluation by the shared evaluators.
 func (s *sharedPool) load(ctx context.Context, layers ...Input) (*documents, error) {
 	d, err := New(trainyard.CUE).load(ctx, Request{Layers: layers})
 	if err != nil {

@@ -193,7 +193,7 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.allowNeighbors(line)
 		}},
 		{"truncate", func() {
-			for _, gone := range m.lines[line+1:] { // other sections may refer to the lost sections of spec
+			for _, gone := range m.lines[line+1:] { // other sections may refer to the removed sections of spec
 				if part := keyAndValue.FindStringSubmatch(gone); part != nil && strings.HasPrefix(gone, "  "+part[1]) {
 					m.words = append(m.words, part[1])
 				}

@@ -34,8 +34,9 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 	}
 }
 
-// admittedAmounts returns the amounts that several ClusterQueues can admit at the same time, without borrowing and in
-// total. A ClusterQueue without a quota for pods admits any number of pods.
+// admittedAmounts returns the amounts that several ClusterQueues can admit at the same time. The result "own" excludes
+// borrowed quota, and the result "most" includes borrowed quota. A ClusterQueue without a quota for pods admits any
+// number of pods.
 func (c *comparison) admittedAmounts(names []string) (own, most sizing.Amounts) {
 	own, most = sizing.Amounts{}, sizing.Amounts{}
 	shared := map[lendingKey]int64{}

@@ -29,7 +29,7 @@ type checker struct {
 	definitions cue.Value      // the package that defines the document's schema
 	document    *document.Node // the whole document, to look up the keys to which values refer
 	problems    problem.List
-	lookups     int             // number of comparisons of a value with another part of the document
+	lookups     int             // how often a value was compared with another part of the document
 	respelled   map[string]bool // paths of the keys that replaced mistyped keys
 	refused     [][]string      // paths of values that are left out because a problem was reported for them
 }
@@ -239,7 +239,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		rule = problem.Invalid // JSON Schema admits 2.0 as an integer, so the rule is not WrongValue
+		rule = problem.Invalid // not WrongValue: JSON Schema checks WrongValue too, and admits 2.0 as an integer
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}
 	c.breaks(rule, n.Position, path, "%s", complaint)

@@ -27,9 +27,9 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 	}
 }
 
-// checkException requires that a network in the field "except" is a part of a network in the field "cidrs", and that no
-// network in the field "cidrs" is a part of the excluded network. The API server refuses exceptions outside the
-// network, and a second network would allow the excluded addresses again.
+// checkException checks one network in the field "except". The API server requires that the excluded network is a part
+// of a network in the field "cidrs". No network in the field "cidrs" may be inside the excluded network, because the
+// inner network would allow the excluded addresses again.
 func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))

@@ -1,5 +1,5 @@
-// Package object declares the result of generation, which bundles render: Kubernetes objects in an ordered set, and the
-// settings that bundle formats need. Objects and sets are immutable.
+// Package object declares the result of generation: Kubernetes objects in an ordered set, and the settings that bundle
+// formats need to render these objects. Objects and sets are immutable.
 package object
 
 import (
@@ -41,7 +41,7 @@ type Origin struct {
 // Parameter is a scalar of an object. The parameter can get another value while all other fields of the object stay the
 // same. For example, a parameter becomes a value of a Helm chart.
 type Parameter struct {
-	Key    string          // path of the document's field that sets the parameter; several objects can have this key
+	Key    string          // path of the document's field that sets the parameter; several parameters can share a path
 	Whole  bool            // whether Key is a complete path; if not, Key is relative to the object's section
 	Path   []any           // the path of the parameter in the object: keys (string) and indexes (int) from the root
 	Doc    string          // the meaning of the parameter, in one sentence

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Shape is an object without the values of its parameters. Objects of the same shape differ only in these values.
+// Shape is an object without the values of its parameters. Objects of the same shape differ only in the values of
+// their parameters.
 type Shape struct {
 	fields     map[string]any // the fields of one object of the shape, with the values of this object
 	parameters [][]any        // paths of the parameters: keys (string) and indexes (int) from the root

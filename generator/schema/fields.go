@@ -84,8 +84,8 @@ func splitSource(comment string) (text, source string) {
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault reads the attribute @default(VALUE) of a field. The default applies unless a document sets the field, or
-// another field that the field's comment names.
+// readDefault reads the attribute @default(VALUE) of a field. The default does not apply if a document sets the field.
+// If the field's comment names another field, the default also does not apply if a document sets that other field.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

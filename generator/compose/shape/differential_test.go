@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wideValues lists values for every setting of a runtime. Caches could confuse some of the values: explicit defaults,
-// equal amounts in different units, and names that trainyard uses itself.
+// wideValues lists values for every setting of a runtime. A faulty cache could return the object of another input for
+// some of the values: explicit defaults, equal amounts in different units, and names that trainyard uses itself.
 var wideValues = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},

@@ -75,7 +75,7 @@ func TestConstraint(t *testing.T) {
 }
 
 // TestUnsupportedExpressions checks that the field Unsupported lists an unknown function. If the function Of ignored
-// it, the exported schema would allow every value.
+// unknown functions, the exported schema would allow every value.
 func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
 	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {
