@@ -52,8 +52,8 @@ func schedulingMessage(pod jobs.Pod) string {
 	return ""
 }
 
-// waitsBefore returns the reason why pods are not created yet. The reason is another pod that must end first, such as
-// an initializer. If no pod must end first, the reason is the latest creation failure.
+// waitsBefore returns the reason why pods are not created yet. If another pod must end first, such as an initializer,
+// the reason names this pod. If no pod must end first, the reason is the latest creation failure.
 func (o *observation) waitsBefore() string {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return ""

@@ -19,7 +19,7 @@ type observation struct {
 	*trial
 	view jobs.View
 	pods map[string]jobs.Pod // by UID
-	logs map[string]string   // of containers that ended, by pod UID and container name
+	logs map[string]string   // logs of ended containers, by pod UID and container name
 	// mountWarnings are the latest mount errors of pods, by UID.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
