@@ -29,8 +29,8 @@ func (a argocdWriter) buildApplication() fields {
 
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
-		// The option PruneLast is missing, because it would apply to all objects, and Argo CD must delete RoleBindings
-		// first. Instead, policies/delivery adds PruneLast to all other objects as an annotation.
+		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings, which
+		// Argo CD must delete first. Instead, policies/delivery adds PruneLast to all other objects as an annotation.
 		"syncOptions": syncOptions,
 		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},

@@ -12,7 +12,7 @@ import (
 
 type boundCheck struct {
 	limit object.Amount
-	sums  []int // the sums to compare with the limit, as numbers of template variables
+	sums  []int // the numbers of the template variables to compare with the limit
 }
 
 // addBounds adds bounds to the chart. If a bound compares a whole number with a constant, the bound becomes a minimum

@@ -123,12 +123,12 @@ func keepAnnotation(o object.Object) string {
 // the key "name".
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
-// withMetadata adds to the text of an object: an annotation, and templates for the values commonLabels and
+// withMetadata adds an annotation to the text of an object, and also adds templates for the values commonLabels and
 // commonAnnotations.
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
-		return "", errors.New("want metadata with nothing but annotations and labels before the name")
+		return "", errors.New("want metadata in which only annotations and labels precede the name")
 	}
 	with := "metadata:\n" + c.metadataBlock("annotations", m[1]+annotation) + c.metadataBlock("labels", m[2]) + "  name:"
 	return strings.Replace(text, m[0], with, 1), nil

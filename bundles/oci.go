@@ -40,8 +40,8 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 }
 
 // OCI returns an artifact with one layer. The layer is an archive with one file for each object, and has the same file
-// names as the format "kustomize". The parameter "annotations" adds annotations to the artifact, or replaces
-// annotations of the bundle with the same name.
+// names as the format "kustomize". OCI adds the annotations in the parameter "annotations" to the annotations of the
+// bundle, and replaces annotations that have the same key.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {

@@ -16,7 +16,7 @@ func BenchmarkReplace(b *testing.B) {
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
 	for _, bc := range []struct {
 		name  string
-		every int  // the number n if each write changes every n-th file; 0 if no file changes
+		every int  // with the value n, each write changes every n-th file; with 0, no file
 		fresh bool // whether each write creates a new folder
 	}{
 		{"new folder", 1, true},
@@ -44,8 +44,8 @@ func BenchmarkReplace(b *testing.B) {
 
 const synthetic = 3000
 
-// syntheticTree returns a tree of files. Each file contains only the letter a. If the argument "every" is greater than 0,
-// it is an interval: one file in each interval contains only the argument "letter".
+// syntheticTree returns a tree of files. By default, each file contains only the letter a. If the argument "every" is a
+// number n greater than 0, every n-th file contains only the argument "letter" instead.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File
