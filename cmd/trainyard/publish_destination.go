@@ -112,9 +112,9 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 	return d, nil
 }
 
-// forArtifact returns the destination and the tag of an artifact. In a registry, the artifact goes to the
-// subrepository below the repository. A folder has no repositories, so the tag of the artifact starts with the
-// subrepository.
+// forArtifact returns the destination and the tag of an artifact. In a registry, the name of the subrepository is
+// appended to the name of the repository. A folder contains no repositories, so the tag of the artifact starts with the
+// name of the subrepository instead.
 func (d destination) forArtifact(a namedArtifact) (to destination, tag string, err error) {
 	switch {
 	case a.subrepository == "":
