@@ -11,10 +11,10 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// defaultTrainer is the default folder of Trainer and JobSet below tools/.
+// defaultTrainer is the folder below tools/ that pins the default versions of Trainer and JobSet.
 const defaultTrainer = "trainer-2.3"
 
-// defaultKueue is the default folder of Kueue's CRDs below tools/.
+// defaultKueue is the folder below tools/ that pins the default version of Kueue's CRDs.
 const defaultKueue = "kueue-0.19"
 
 // options identifies a control plane. Tests with equal options share the same control plane.
@@ -148,7 +148,7 @@ func findOutcome(o options) *outcome {
 	return sharedPlanes.started[o]
 }
 
-// crashedManagers describes the managers that ended before stop was called.
+// crashedManagers describes the managers that ended before the method "stop" was called.
 func (cp *ControlPlane) crashedManagers() string {
 	var text strings.Builder
 	for _, p := range cp.managers {

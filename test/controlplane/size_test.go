@@ -138,7 +138,7 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	}
 }
 
-// patchField returns a patch of a pod spec, as the field "spec" of a TrainJob.
+// patchField returns the field "spec" of a TrainJob that patches the pod spec of nodes, as YAML.
 func patchField(t *testing.T, v version, podSpec string) string {
 	t.Helper()
 	spec, err := json.Marshal(withPatch(t, v, podSpec).Object["spec"])

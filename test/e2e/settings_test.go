@@ -113,7 +113,7 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 }
 
 // TestRanksNeedTheStopHook removes the hook that sends SIGTERM to ranks, and suspends a job. The ranks of the node must
-// then get no signal. Otherwise, the hook would not be necessary.
+// then get no signal, which shows that the hook is necessary.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

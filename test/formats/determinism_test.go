@@ -30,10 +30,10 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 		for _, format := range bundles.Formats() {
 			_, binary := format.(bundles.Binary)
 			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil && !binary {
-				continue // either the document lacks fields for this format, or TestRenderedIsTrue reports the missing folder
+				continue // the document lacks fields for this format, or TestRenderedIsTrue reports the missing folder
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				var want map[string]string // for binary formats, the first output; for other formats, the committed files
+				var want map[string]string // expected files: the first output if binary, otherwise the committed files
 				if !binary {
 					want = readFolder(t, repo.Path(t, "bundles", "rendered", name, format.Name()))
 				}

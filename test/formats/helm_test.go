@@ -215,7 +215,7 @@ func chartDefaults(t *testing.T, dir string) map[string]any {
 // the expected changes of objects.
 var standardValues = map[string]struct {
 	values map[string]any
-	change func(id string, o map[string]any) // changes o as expected; clears o if the chart must omit it
+	change func(id string, o map[string]any) // changes o to the expected object, or clears o if charts must omit it
 	more   []string                          // added objects
 }{
 	"a mirror has all images": {

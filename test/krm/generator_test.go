@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// platformDocument is a platform document that kustomize can use as a functionConfig. Tests replace the text FUNCTION.
+// platformDocument is a platform document that kustomize can use as a functionConfig. Tests replace the text FUNCTION
+// with a value such as "generate".
 const platformDocument = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata:

@@ -193,8 +193,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedValidator: kustomize prints only a validator's output if the field "transformers" lists the validator by
-// mistake. This output must be an object that no cluster accepts.
+// TestMisplacedValidator: if the field "transformers" lists a validator by mistake, kustomize prints the validator's
+// output and nothing else. This output must be an object that no cluster accepts.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {
