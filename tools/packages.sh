@@ -9,7 +9,7 @@
 set -eu
 
 missing=""
-# need PACKAGE FILE-OR-COMMAND: adds the package to missing if the file or command does not exist.
+# need PACKAGE FILE-OR-COMMAND: adds the package to the variable "missing" if the file or command does not exist.
 need() {
 	command -v "$2" >/dev/null || missing="$missing $1"
 }
