@@ -42,7 +42,7 @@ path_of() (
 	exit 1
 )
 
-# program REMEDY NAME...: checks that each program is on PATH, and fails if the last program is missing.
+# program REMEDY NAME...: reports for each program whether it is on PATH, and succeeds if the last program is on PATH.
 program() {
 	remedy=$1
 	shift
