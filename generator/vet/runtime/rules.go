@@ -2,7 +2,7 @@ package runtimevet
 
 type rule struct {
 	name  string
-	mpi   bool // whether the rule is only for runtimes with mlPolicy.mpi
+	mpi   bool // whether the rule applies only to runtimes with mlPolicy.mpi
 	check func(*pass)
 	doc   string
 }
