@@ -1,5 +1,5 @@
 // Package cases defines policy tests. A policy test contains TrainJobs, and the result that the admission rules of a
-// platform must have for each TrainJob. The rules are evaluated without a cluster.
+// platform must give for each TrainJob. The rules are evaluated without a cluster.
 package cases
 
 import (
@@ -37,7 +37,7 @@ type Case struct {
 	// TrainJob, in the order of evaluation.
 	Admitted bool     `json:"admitted,omitempty"`
 	Refused  []string `json:"refused,omitempty"`
-	// Says is a text that must be in the message of the first rule in Refused.
+	// Says holds a text that the message of the first rule in Refused must contain.
 	Says string `json:"says,omitempty"`
 }
 

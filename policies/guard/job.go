@@ -40,9 +40,9 @@ type Job struct {
 	// UnknownAmounts reports whether Limits or Requests contain amounts that violate RuleInvalidQuantity. These amounts
 	// are 0.
 	UnknownAmounts bool
-	// Replaces is empty if Trainer merges Limits and Requests into the runtime's resources. Before Trainer 2.3, if at
-	// least one of the two fields is set, both fields replace all resources of the runtime. Replaces is then the
-	// version of Trainer.
+	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime, and empty if
+	// Trainer merges them into these resources. Before Trainer 2.3, both fields replace the resources if at least one
+	// of the two fields is set.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners.
 	Size Size

@@ -30,8 +30,8 @@ func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
 }
 
-// updatesOnly never finds a violation. A rule about updates uses this function, because Reader.Check evaluates the
-// rule.
+// updatesOnly never finds a violation. The rules about updates use this function as their check, because Reader.Check
+// itself evaluates these rules.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
 // removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Such a patch

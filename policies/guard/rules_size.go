@@ -74,8 +74,8 @@ func computeSize(content any) Size {
 }
 
 // textSize returns the size of a part of the text. The API server stores each of the characters <, > and &, and each
-// control character, as six bytes. In the text, a control character begins with a backslash. The policy counts a field
-// for each quote that a colon follows, and for each pair of braces.
+// control character, as six bytes. In the text, a control character begins with a backslash. The policy counts one
+// field for each quote that stands before a colon, and for each pair of braces.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

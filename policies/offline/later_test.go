@@ -105,7 +105,7 @@ func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) s
 	return strings.Join(outcome.Rules, " ")
 }
 
-// renameLater gives all keys LATER another name, or removes these keys if the name is empty.
+// renameLater renames all keys LATER, or removes these keys if the new name is empty.
 func renameLater(value any, name string) {
 	switch value := value.(type) {
 	case map[string]any:
