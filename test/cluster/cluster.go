@@ -143,7 +143,7 @@ func (c *cluster) connect() error {
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfigPath("admin")); err != nil {
 		return err
 	}
-	c.config.QPS = -1 // no client-side limit, which would make the creation of many nodes too slow
+	c.config.QPS = -1 // no client-side rate limit, because a limit would make the creation of many nodes too slow
 	c.client, err = upstream.Client(c.config)
 	return err
 }

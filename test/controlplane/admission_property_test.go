@@ -168,7 +168,7 @@ func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	return c.Completed()
 }
 
-// jobMetadata returns further fields of the metadata of a TrainJob.
+// jobMetadata returns random labels, annotations and other metadata for a TrainJob.
 func (d dice) jobMetadata() string {
 	text := ""
 	if d.IntN(3) == 0 {

@@ -45,8 +45,8 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. It would refuse
-// an exception that is not inside the network of its ipBlock.
+// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. The API
+// server would refuse an exception that is not inside the network of its ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {

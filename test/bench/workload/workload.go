@@ -59,7 +59,7 @@ func Runtime(i int) string {
 // mapping is a YAML mapping in the document.
 type mapping = map[string]any
 
-// atMost limits the nodes of a TrainJob.
+// atMost returns settings that limit a TrainJob to the given number of nodes.
 func atMost(nodes int) mapping { return mapping{"maxNodes": nodes} }
 
 // Document returns the document as YAML. Revision 0 is the workload itself. Each later revision differs from revision
