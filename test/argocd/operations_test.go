@@ -237,7 +237,8 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 	t.Helper()
 	all := &corev1.PodList{}
 	poll.Until(t, serverTimeout, func(context.Context) error {
-		ctx := t.Context() // the poll's own context ends at the timeout, and the resulting error would hide the state of the TrainJob
+		// The poll's own context ends at the timeout, and the resulting error would hide the state of the TrainJob.
+		ctx := t.Context()
 		live := &trainer.TrainJob{}
 		err := errors.Join(
 			o.Client().Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, live),

@@ -34,7 +34,8 @@ func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		for s := range fieldSamples(schema) {
 			if !v.controllers && strings.Contains(s.path, ".manager") {
-				continue // Trainer's webhook checks the field "manager" of patches, but a control plane with only CRDs has no webhook
+				// Trainer's webhook checks the field "manager" of patches, but a control plane with only CRDs has no webhook.
+				continue
 			}
 			verdicts[e.expectAgreement(t, s)]++
 		}
@@ -174,7 +175,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			values = append(values, []any{"a"}) // no list for a time, because an API server without Trainer's webhook accepts a list as a time
+			// No list for a time, because an API server without Trainer's webhook accepts a list as a time.
+			values = append(values, []any{"a"})
 		}
 		for _, v := range values {
 			w.put(fmt.Sprintf("%s = %.20v", path, v), v, place)
@@ -229,7 +231,8 @@ func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 			object[key] = rightValue(path+"."+key, schema.Properties[key])
 		}
 		if strings.HasSuffix(path, ".projected") {
-			object["sources"] = []any{} // if the list were missing, Trainer's webhook would write null, and the API server refuses null
+			// If the list were missing, Trainer's webhook would write null, and the API server refuses null.
+			object["sources"] = []any{}
 		}
 		return object
 	}

@@ -28,7 +28,7 @@ type ControlPlane struct {
 	options   options
 	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []upstream.Manifests // the manifests of options.upstream in the same order, then the manifests of Kueue, then other CRDs
+	manifests []upstream.Manifests // manifests of options.upstream in order, then manifests of Kueue, then other CRDs
 	managers  []*process.Child
 	logs      []string
 	client    client.Client
