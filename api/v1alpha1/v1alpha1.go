@@ -39,8 +39,8 @@ const (
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
-	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. At present, no program reads
-	// it.
+	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. At present, no
+	// program reads this annotation.
 	TTLAnnotation = Group + "/ttl-seconds-after-finished"
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"

@@ -65,8 +65,9 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict fails if the verdict contains a failure with a cause for which the function "concerns" returns true. If
-// the check passes, checkVerdict sets Check.Detail to the result of the function "detail".
+// checkVerdict calls the function "concerns" for the cause of each failure in the verdict, and fails if "concerns"
+// returns true for any cause. If the check passes, checkVerdict sets Check.Detail to the result of the function
+// "detail".
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()

@@ -77,7 +77,8 @@ func labelValue(name string) string {
 }
 
 // limitPreflight returns a runtime patch that sets the timeout of preflight, so that preflight ends before the trial.
-// In clusters with Trainer 2.1, the API server drops runtime patches, so the timeout does not change.
+// Trainer 2.1 has no field for runtime patches, so the API server drops the patch, and the timeout of the runtime
+// applies.
 func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: patchManager,
