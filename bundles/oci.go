@@ -60,8 +60,8 @@ func entries(files []File, prefix string) []artifact.Entry {
 }
 
 // mergeAnnotations returns the annotations of an artifact: the annotations of the bundle, and the annotations in the
-// parameter "others". If a key is in both, the value in the parameter "others" applies. No annotation of the bundle
-// contains a time, so that the same objects always give the same artifact.
+// parameter "others". The annotations in the parameter "others" replace annotations of the bundle that have the same
+// key. No annotation of the bundle contains a time, so that the same objects always give the same artifact.
 // Source: github.com/opencontainers/image-spec, annotations.md.
 func (b Bundle) mergeAnnotations(others map[string]string) map[string]string {
 	all := map[string]string{

@@ -41,8 +41,8 @@ const (
 // but that no run created, must stay.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		// The field "compared" lists the expected files after a run of a read-only Writer. If the field is nil, the
-		// files must stay unchanged.
+		// The field "compared" lists the expected files after a run of a read-only Writer. If the field "compared" is
+		// nil, this run must not change any file.
 		before, after, compared map[string]string
 		note                    string
 	}{

@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4,
-// creating files is many times slower shortly after other files were deleted. The
-// cases that delete files therefore come last, and the test deletes its files at
-// the end.
+// BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4, creating files is many times slower
+// shortly after other files were deleted. Therefore the cases that delete files come last, so that they do not slow
+// down the other cases. The benchmark deletes its own files at the end.
 func BenchmarkReplace(b *testing.B) {
 	parent, folders := b.TempDir(), 0
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
@@ -44,8 +43,8 @@ func BenchmarkReplace(b *testing.B) {
 
 const synthetic = 3000
 
-// syntheticTree returns a tree of files. By default, each file contains only the letter a. If the argument "every" is a
-// number n greater than 0, every n-th file contains only the argument "letter" instead.
+// syntheticTree returns a tree of files. By default, each file contains only the letter a. The argument "letter"
+// replaces the letter a in every n-th file, where n is the argument "every". If n is 0, no file differs.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File
