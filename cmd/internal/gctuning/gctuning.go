@@ -1,5 +1,5 @@
 // Package gctuning makes the garbage collector run less often. By default, a collection starts at a heap of 4 MB, and
-// again whenever the heap has doubled. A short run then spends most of its time in collections.
+// again whenever the heap has doubled. With this default, a short run spends most of its time in garbage collections.
 package gctuning
 
 import (
@@ -53,7 +53,8 @@ func adjust(liveHeap []metrics.Sample) {
 
 // afterNextCollection calls a function from the cleanup of an object that the next collection frees.
 func afterNextCollection(call func([]metrics.Sample)) {
-	// Without a pointer field, the allocator could put other objects into the same block.
+	// The pointer field keeps the allocator from putting other objects into the same block, which could delay the
+	// cleanup.
 	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }
