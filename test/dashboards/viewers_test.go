@@ -36,8 +36,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard for the OpenShift console. In the queries of the copy, the
-// interval of each panel replaces $__rate_interval.
+// withFixedIntervals returns a copy of the dashboard, in which queries contain the interval of their panel instead of
+// $__rate_interval. The dashboards for the OpenShift console contain the same intervals.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -83,8 +83,8 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 	}
 }
 
-// labelValues matches those queries of variables that the OpenShift console supports. The console requires a space
-// after the comma.
+// labelValues matches the variable queries that the OpenShift console supports. The console requires a space after
+// the comma.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
 // openBrace matches the beginning of a variable in braces. The console does not replace variables in braces.
@@ -113,7 +113,7 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
 
 // TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for the queries of unsupported
-// panels. The test also checks that each panel has one position.
+// panels. The test also checks that the layout contains each panel once, at a valid position.
 func TestPersesMatchesGrafana(t *testing.T) {
 	r, skip := shippedDashboards(t), unsupportedKinds(t, "perses")
 	for name, d := range r.perses {

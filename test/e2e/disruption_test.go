@@ -69,8 +69,8 @@ func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.View) erro
 	})
 }
 
-// expectUndisturbedLosses checks that a training has completed. Then it compares the losses of the training with the
-// losses of an uninterrupted training without MPI.
+// expectUndisturbedLosses checks that a training has completed, and that its losses agree with the losses of an
+// uninterrupted training without MPI.
 func (i interruptedTraining) expectUndisturbedLosses(t *testing.T, got outcome) {
 	t.Helper()
 	if got.condition != trainer.TrainJobComplete {

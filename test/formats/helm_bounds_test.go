@@ -29,7 +29,7 @@ func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[st
 
 // TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same
 // values of the field numProcPerNode. The maximum is the runtime's field limits.maxProcPerNode. Some runtimes with
-// several GPUs also have a minimum, because Trainer would replace 1 by the number of GPUs.
+// several GPUs must not set numProcPerNode to 1, because Trainer would replace 1 by the number of GPUs.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {

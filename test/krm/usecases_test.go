@@ -40,8 +40,8 @@ type useCase struct {
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns all use cases by name. Each use case contains requireRun and a generator, so that the build fails
-// if kustomize skips functions.
+// useCases returns all use cases by name. Each use case contains a generator and the replacement requireRun, so that
+// the build fails if kustomize skips functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {

@@ -58,8 +58,8 @@ func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// grafana/ declares no types for the metrics of other exporters. Among these metrics, a name with the
-			// suffix _seconds always means a histogram.
+			// grafana/ declares no types for the metrics of other exporters. If a metric of another exporter has the
+			// suffix _seconds, the metric is a histogram.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}

@@ -59,7 +59,7 @@ type exampleCluster struct {
 	config *rest.Config
 }
 
-// clusterNodes is the number of cluster nodes. Half of them have GPUs.
+// clusterNodes is the number of cluster nodes. Half of the cluster nodes have GPUs.
 const clusterNodes = 24
 
 func startExamples(t *testing.T) exampleCluster {
@@ -104,7 +104,7 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers exempts the controllers of the cluster. On OpenShift, they have other ServiceAccounts.
+// exemptControllers exempts the controllers of the cluster. On OpenShift, the controllers use other ServiceAccounts.
 const exemptControllers = `
 spec:
   admission:
