@@ -5,7 +5,7 @@
 #   packages.sh argocd   git and Redis, which Argo CD needs
 #   packages.sh cluster  programs that run containers and build images, for test/cluster
 #
-# The tests start these programs themselves, so the services of the packages are disabled.
+# The script disables the services of the Debian packages, because the tests start the programs themselves.
 set -eu
 
 missing=""
