@@ -38,8 +38,8 @@ type operator struct {
 	pods          map[string]string // UIDs of the pods of running TrainJobs, by the name of the TrainJob
 }
 
-// TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and
-// after some of the commands, the test submits TrainJobs. It checks that Argo CD reverts no change and stops no
+// TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and after
+// some of the commands, the test submits TrainJobs. The test checks that Argo CD reverts no change and stops no
 // TrainJob.
 func TestOperatorFollowsThePage(t *testing.T) {
 	t.Run("Trainer 2.3", func(t *testing.T) { followOperations(t, strings.NewReplacer(), false) })
@@ -80,13 +80,15 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 }
 
-// check is a check that runs before or after a command of the page. The command is the next one that contains a text.
+// check contains a function that runs before or after a command of the page. The function runs at the next command that
+// contains the text in the field "command".
 type check struct {
 	when, command string
 	check         func(t *testing.T)
 }
 
-// run runs the first check of a list if the check belongs to the given step, and returns the remaining checks.
+// run executes the first check of a list if this check belongs to the given step. run returns the checks that are still
+// to be executed.
 func (o *operator) run(t *testing.T, checks []check, when string, step doctest.Step) []check {
 	t.Helper()
 	if len(checks) == 0 || checks[0].when != when || !strings.Contains(step.Command, checks[0].command) {

@@ -67,7 +67,7 @@ func (c *cluster) steps() []step {
 
 // Up brings a cluster up. If the cluster already exists, Up starts only its missing servers. If the machine lacks a
 // program or a capability, Up fails before it changes anything. If Up fails later, everything stays in place for
-// inspection. After such a failure, a second call of Up continues the start, and a call of Down removes everything.
+// inspection. After a failed start, a second call of Up continues the start, and a call of Down removes everything.
 func Up(ctx context.Context, o Options) (err error) {
 	o, err = o.setDefaults()
 	if err != nil {

@@ -46,7 +46,7 @@ func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	})
 }
 
-// Verdicts on a TrainJob that no rule refuses: the API server admits the TrainJob, or refuses the TrainJob for
+// If no rule refuses a TrainJob, the verdict is "admitted", or "invalid" if the API server refuses the TrainJob for
 // another reason. If a rule refuses a TrainJob, the verdict is the name of the rule.
 const (
 	admitted = "admitted"
@@ -70,8 +70,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	reader, parameters := e.guardFor(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
-		// Trainer's webhook writes unset strings of patches as empty strings. The API server therefore admits a
-		// TrainJob with such patches, but refuses its pods.
+		// Trainer's webhook writes unset strings of patches as empty strings. If a patch lacks a required string, the
+		// API server accepts the empty string and admits the TrainJob, but refuses its pods.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
@@ -175,7 +175,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			// No list for a time, because an API server without Trainer's webhook accepts a list as a time.
+			// The test sets no time field to a list, because an API server without Trainer's webhook accepts a list as
+			// a time.
 			values = append(values, []any{"a"})
 		}
 		for _, v := range values {
@@ -231,7 +232,8 @@ func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 			object[key] = rightValue(path+"."+key, schema.Properties[key])
 		}
 		if strings.HasSuffix(path, ".projected") {
-			// If the list were missing, Trainer's webhook would write null, and the API server refuses null.
+			// If the list "sources" were missing, Trainer's webhook would write null for this list, which the API
+			// server refuses.
 			object["sources"] = []any{}
 		}
 		return object

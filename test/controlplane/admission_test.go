@@ -59,8 +59,8 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// listCases returns the cases for version v of Trainer. Cases without patches apply to all versions. Patches in other
-// cases have the form that version v supports.
+// listCases returns the cases for version v of Trainer. Cases without patches apply to all versions. If a case contains
+// patches, the patches have the form that version v supports.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"

@@ -142,7 +142,8 @@ func TestOtherClustersNeedNoAccess(t *testing.T) {
 	}
 }
 
-// deliverWith generates the platform of byOpenShiftGitOps with further settings of delivery.argocd.
+// deliverWith generates the objects of the platform fixedUsers with the layer byOpenShiftGitOps. The argument
+// "settings" adds settings to the field delivery.argocd.
 func deliverWith(t *testing.T, settings string) (object.Delivery, []client.Object) {
 	t.Helper()
 	layers := []generator.Input{

@@ -18,8 +18,9 @@ import (
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that the names of generated network policies are not valid names of
-// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. A generated
-// policy therefore never has the same name as another operator's policy.
+// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. The name of a
+// generated network policy is not a valid TrainJob name, so it never equals the name of another operator's network
+// policy.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {

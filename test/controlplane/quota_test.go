@@ -183,8 +183,8 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 }
 
 // expectMissingPods checks that all Jobs in a namespace have started, that no Job is suspended, and that the Jobs lack
-// the given number of pods. For the alert TrainyardPodsNotCreated, kube-state-metrics emits metrics from the same
-// fields of Jobs.
+// the given number of pods. The alert TrainyardPodsNotCreated depends on the same fields of Jobs, which
+// kube-state-metrics emits as metrics.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {

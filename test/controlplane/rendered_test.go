@@ -35,7 +35,7 @@ func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 func TestKubectlDiffIsEmpty(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for _, file := range findRenderings(t, "manifests.yaml") {
-			createNamespaces(t, cp, readObjects(t, file)) // manifests.yaml has the same objects
+			createNamespaces(t, cp, readObjects(t, file)) // manifests.yaml contains the same objects as the kustomization
 		}
 		for name, file := range findRenderings(t, "kustomization.yaml") {
 			t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ type options struct {
 	alone    string
 }
 
-// Option changes the control plane that Start starts.
+// Option configures the control plane that the function Start returns.
 type Option func(*options)
 
 // Trainer selects the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
@@ -35,8 +35,8 @@ func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. Use it for versions of
-// Trainer whose controllers are not built from tools/.
+// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. The option CRDsOnly is
+// for versions of Trainer whose controllers are not built from tools/.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
@@ -77,8 +77,8 @@ type outcome struct {
 	err  error
 }
 
-// Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a
-// test failed, Main keeps the logs. Otherwise, Main removes the logs.
+// Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a test
+// failed, Main keeps the logs. If all tests passed, Main removes the logs.
 func Main(m *testing.M) int {
 	sharedPlanes.underMain = true
 	code := m.Run()

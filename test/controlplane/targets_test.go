@@ -17,8 +17,8 @@ import (
 )
 
 // gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges two layers over an example: a
-// layer for a Trainer version, and a layer from gangLayers. For the empty string in gangLayers, the test merges no
-// second layer, and the layer for the Trainer version selects Kueue.
+// layer for a Trainer version, and a layer from gangLayers. If the entry of gangLayers is empty, the test merges only
+// the first layer, which then selects both the Trainer version and Kueue.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the pairs of an example and a layer from gangLayers that `trainyard generate` refuses. Each

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Size is the size of a document. The schema allows at most 256 keys in a mapping and at most 64 items in a list. A
-// tenant's runtimes are a list, so a tenant can have at most 64 runtimes.
+// Size is the size of a document. The schema allows at most 256 keys in a mapping. The schema allows at most 64 items
+// in a list, so a tenant can list at most 64 runtimes.
 type Size struct {
 	Runtimes     int // each runtime has scope: namespace
 	Tenants      int // each tenant lists all runtimes
@@ -98,7 +98,8 @@ type spec struct {
 	Environments map[string]spec          `json:"environments,omitempty"`
 }
 
-// minimalTenant is a tenant with only the required settings, because W measures the generation of TrainingRuntimes.
+// minimalTenant is a tenant with only the required settings. Workload W measures the generation of TrainingRuntimes, so
+// its tenants need no other settings.
 type minimalTenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Quota     mapping  `json:"quota,omitempty"` // a tenant without queues needs a quota
