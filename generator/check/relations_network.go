@@ -69,7 +69,7 @@ func (c *checker) checkLocation(n *document.Node, path []string) {
 func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admitsScalar(form, text) {
-		return // another check has already reported the wrong form
+		return // another check has already reported that the text is not a CIDR
 	}
 	network, err := netip.ParsePrefix(text)
 	switch {
@@ -105,7 +105,7 @@ func (c *checker) checkPortRange(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// Another check has already reported a wrong form.
+		// Another check has already reported that the text is not a port range.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:

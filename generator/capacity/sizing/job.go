@@ -1,5 +1,6 @@
-// Package sizing computes the maximum number of nodes that a TrainJob can have in the quota of its namespace, and in
-// a ClusterQueue. The result assumes that nothing else runs in the namespace, or in the ClusterQueue's cohort.
+// Package sizing computes the maximum number of nodes that a TrainJob can have within the quota of its namespace, and
+// within the quota of a ClusterQueue. The result assumes that nothing else runs in the namespace, or in the
+// ClusterQueue's cohort.
 package sizing
 
 import (

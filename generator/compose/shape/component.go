@@ -15,7 +15,7 @@ import (
 
 type builder struct {
 	pkg   string // the folder of its package
-	field string // builders or components: the field of the package in which the builder is defined
+	field string // the field of the package that contains the builder: builders or components
 	name  string
 }
 
