@@ -167,7 +167,7 @@ func (cp *ControlPlane) startManagers() error {
 	var waits []func(context.Context) error
 	for i, m := range managers {
 		if m.Name == upstream.Kueue.Name {
-			tools, _ = upstream.Tools(cp.options.kueue) // findTools has found this folder
+			tools, _ = upstream.Tools(cp.options.kueue) // no error, because findTools has already found the tools
 		}
 		wait, err := cp.startManager(tools, m, cp.manifests[i])
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // listProjects lists the projects to install, in the order of their installation. JobSet comes first, because Trainer
-// uses its API.
+// uses the API of JobSet.
 func (o options) listProjects() []upstream.Manager {
 	if o.crdsOnly {
 		return []upstream.Manager{upstream.Trainer}

@@ -136,7 +136,7 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
 	if _, set, _ := unstructured.NestedString(want.Object, "spec", "stopPolicy"); !set && strings.HasSuffix(live.GetKind(), "Queue") {
-		// The document leaves this field to operators, and the API server sets its default.
+		// If a document does not set the field stopPolicy, the API server sets the default of this field.
 		unstructured.RemoveNestedField(live.Object, "spec", "stopPolicy")
 	}
 	// The API server adds a status to objects of some kinds. If another test runs Kubernetes' type checker, a policy's

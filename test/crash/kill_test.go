@@ -200,9 +200,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs one process for every system call that a process makes, injects a signal or an error into this call,
-// and calls the function "check". For each name in changingCalls, eachStep starts with the first call, and stops when a
-// process makes no further call with this name.
+// eachStep runs one process for every system call that a process makes. eachStep injects a signal or an error into this
+// call, and then calls the function "check". For each name in changingCalls, eachStep starts with the first call, and
+// stops when a process makes no further call with this name.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
