@@ -31,7 +31,7 @@ type Case struct {
 	// NamespaceLabels holds the labels of the tenant's namespace. By default, the namespace has the labels that the rules
 	// require.
 	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
-	// TrainJob is the submitted TrainJob. Its apiVersion, kind, name and namespace are optional.
+	// TrainJob is the submitted TrainJob. The TrainJob's apiVersion, kind, name and namespace are optional.
 	TrainJob map[string]any `json:"trainJob"`
 	// If Admitted is true, the TrainJob must be admitted. Otherwise, Refused lists the rules that must refuse the
 	// TrainJob, in the order of evaluation.

@@ -18,7 +18,7 @@ const (
 // Size is the size of a part of a TrainJob.
 type Size struct {
 	Bytes  int // the number of bytes that the API server stores, or a few more
-	Fields int // the number of fields at all levels, and of empty mappings
+	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 
 // oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the
