@@ -66,7 +66,7 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 
 // Make returns an object that consists of a shape and the values of the shape's parameters. The argument "parameters"
 // lists the parameters that users can set. The keys in this list are relative to the dotted path in the argument
-// "base". Several objects with different bases can therefore share one list.
+// "base", so objects with different bases can share one list.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error

@@ -111,7 +111,7 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 const findingMark = "»"
 
 type edited struct {
-	base  string   // the runtime to edit; good if empty
+	base  string   // the runtime to edit; if empty, goodRuntime
 	edits []string // old, new, old, new ...
 	want  []string // rule and path of each finding, in the order of the marks
 	note  bool     // whether the findings are notes, not problems
