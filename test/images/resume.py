@@ -70,7 +70,7 @@ def main():
         print(f"starting at step {len(losses)}", flush=True)
     points = shard(world.rank, world.size)
     while len(losses) < arguments.steps:
-        # The ranks add losses, gradients and stop signals in one operation, so that all ranks stop at the same step.
+        # The ranks add their losses, gradients and stop signals in one operation, so that all ranks stop at the same step.
         errors = [(slope * x + intercept - y, x) for x, y in points]
         own = [sum(e * e for e, _ in errors), sum(e * x for e, x in errors), sum(e for e, _ in errors), float(stopped)]
         loss, by_slope, by_intercept, stopping = map(sum, zip(*world.allgather(own)))
