@@ -5,7 +5,7 @@
 
 include tools/tools.mk
 
-# The tools that `make test` runs. These tools include only the newest version of Trainer.
+# TEST_TOOLS lists the tools that `make test` runs. The list contains only the newest version of Trainer.
 TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
 
 .PHONY: help

@@ -54,7 +54,7 @@ type helmChart struct {
 
 	components map[string]*helmComponent // by name
 	values     helmValues
-	sums       []*object.Sum              // sums in templates/bounds.yaml, ordered like their template variables
+	sums       []*object.Sum              // sums in templates/bounds.yaml, in the order of their template variables
 	checks     []boundCheck               // for templates/bounds.yaml
 	images     map[string]bool            // the images of all containers
 	restricted map[string]bool            // the tenants with an admission policy

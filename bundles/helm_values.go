@@ -93,8 +93,8 @@ func parseNumber(text string) any {
 	return text
 }
 
-// walk calls the function "visit" for all values, sorted by key. The argument "keys" of this function is the path of
-// the value.
+// walk calls the function "visit" for all values, sorted by key. The function "visit" gets the path of the value in the
+// argument "keys".
 func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		keys := append(slices.Clone(above), key)

@@ -41,8 +41,8 @@ const (
 // but that no run created, must stay.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		// compared lists the expected files after a run of a read-only Writer. If this map is nil, the files must stay
-		// unchanged.
+		// The field "compared" lists the expected files after a run of a read-only Writer. If the field "compared" is
+		// nil, this run must not change any file.
 		before, after, compared map[string]string
 		note                    string
 	}{
@@ -146,9 +146,8 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestRollbackFails checks that the error of a failed rollback names the folder
-// that contains the changes of another program. No later run may remove that
-// folder.
+// TestRollbackFails checks the error of a failed rollback. The error must name the folder that contains the changes of
+// another program. No later run may remove this folder.
 func TestRollbackFails(t *testing.T) {
 	dir, times := writeBundle(t, first), 0
 	p := newSwapPlan(t, &Writer{}, dir, func(string) error {

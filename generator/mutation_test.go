@@ -18,8 +18,8 @@ import (
 // mutationCount is the number of changes that the test tries. A failure reports the seed and the number of the change.
 const mutationCount = 2000
 
-// mutant is a document with one change. A problem refers to the change if it names a line number or a word that the
-// mutant lists.
+// mutant is a document with one change. A problem refers to the change if the problem names one of the mutant's lines
+// or words.
 type mutant struct {
 	lines []string // of the changed text
 	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
@@ -193,7 +193,7 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.allowNeighbors(line)
 		}},
 		{"truncate", func() {
-			for _, gone := range m.lines[line+1:] { // other sections may refer to the lost sections of spec
+			for _, gone := range m.lines[line+1:] { // other sections may refer to the removed sections of spec
 				if part := keyAndValue.FindStringSubmatch(gone); part != nil && strings.HasPrefix(gone, "  "+part[1]) {
 					m.words = append(m.words, part[1])
 				}

@@ -107,7 +107,7 @@ func TestForbiddenRuntimes(t *testing.T) {
 }
 
 // TestHiddenRuntime: a user who may list only one of the two kinds of runtimes gets a Forbidden error for an unknown
-// name. The name may belong to a runtime of the other kind, so it must not be reported as missing.
+// name. The error must not say that the runtime is missing, because a runtime of the hidden kind can have this name.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)

@@ -1,5 +1,5 @@
-// Package registry publishes artifacts to OCI registries. The package "bundles" does not import this package, so that
-// the package "bundles" needs no network.
+// Package registry publishes artifacts to OCI registries. Package bundles does not import package registry, because
+// rendering a bundle must not need a network.
 package registry
 
 import (

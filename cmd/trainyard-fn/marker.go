@@ -29,8 +29,8 @@ func (l *resourceList) leaveMarker(function string) int {
 
 // leaveMisplacedValidator replaces the items with one object of an unknown kind, which no API server accepts. If a
 // user lists a validator below transformers by mistake, the output of the validator becomes the whole output of
-// kustomize. If this output were empty, applying it with pruning would delete all objects. The object of an unknown
-// kind prevents this deletion.
+// kustomize. If this output were empty, applying it with pruning would delete all objects. With the object of an
+// unknown kind, applying the output fails, and deletes nothing.
 func (l *resourceList) leaveMisplacedValidator() int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",

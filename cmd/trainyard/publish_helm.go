@@ -142,7 +142,7 @@ func (f *publishFlags) writeFile(file string, content []byte) (status string, er
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", file, err)
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // fails after the rename, because the file is gone
+	defer func() { _ = os.Remove(temp.Name()) }() // after the rename, Remove fails because the file is gone
 	_, err = temp.Write(content)
 	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err == nil {
 		err = os.Rename(temp.Name(), file)

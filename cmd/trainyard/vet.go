@@ -75,7 +75,7 @@ Formats other than text go to standard output.`,
 			case len(files) > 0:
 				return jobs.vet(cmd.Context(), s, f, files)
 			case (traps || schema) && !r.isText():
-				return usageErrorf("--traps and --report-schema only print: leave --report out")
+				return usageErrorf("--traps and --report-schema print no report: leave --report out")
 			case traps:
 				return printTraps(s.out)
 			case schema:

@@ -109,8 +109,8 @@ func newVerdict(nodes int, job sizing.Job) Verdict {
 type Result struct {
 	Records  []Record
 	Bounds   []object.Bound // comparisons for a Helm chart, whose users can change the compared values
-	Problems problem.List   // about TrainJobs that can never run
-	Notes    problem.List   // about TrainJobs that run only with fewer nodes than their default
+	Problems problem.List   // TrainJobs that can never run
+	Notes    problem.List   // TrainJobs that run only with fewer nodes than their default
 }
 
 type comparison struct {

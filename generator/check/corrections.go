@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports mistyped keys, and replaces them by the keys that the author probably meant. Without the replacement,
-// the intended keys would also be reported as missing. The value of a replaced key is not checked, because the guess
-// may be wrong.
+// respell reports mistyped keys, and replaces them by the keys that the author probably meant. Without the
+// replacement, the intended keys would also be reported as missing. The value of a replaced key is not checked,
+// because the author may have meant another key.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {

@@ -6,16 +6,16 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// sharedSections are the sections of spec that rules about other sections also read. If a refused value of a shared
-// section is left out, rules read the default instead, which the author did not choose. The rules would then report
-// wrong problems.
+// sharedSections lists the sections of spec that can affect rules about any other section. If a value of a shared
+// section is refused, rules read the default instead. The author did not choose this default, so the rules would
+// report wrong problems.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
 // has left the value out of the document.
 type refusedPaths [][]string
 
-// decideAll reports whether the result of every rule may depend on a refused value.
+// decideAll reports whether a refused value may affect the results of all rules.
 func (r refusedPaths) decideAll() bool {
 	return slices.ContainsFunc(r, func(path []string) bool {
 		return len(path) < 2 || path[0] == "spec" && slices.Contains(sharedSections, path[1])
@@ -51,8 +51,8 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds a tenant to the list of every runtime if the tenant's field "runtimes" was left out. The refused field
-// may contain the name of any runtime.
+// listAll adds tenants to all runtimes in the map "listed". A tenant is added if its field "runtimes" was refused,
+// because the refused field may contain the name of any runtime.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

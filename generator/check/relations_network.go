@@ -27,9 +27,9 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 	}
 }
 
-// checkException requires that a network in the field "except" is a part of a network in the field "cidrs", and that no
-// network in the field "cidrs" is a part of the excluded network. The API server refuses exceptions outside the
-// network, and a second network would allow the excluded addresses again.
+// checkException checks one network in the field "except". The API server requires that the excluded network is a part
+// of a network in the field "cidrs". No network in the field "cidrs" may be inside the excluded network, because the
+// inner network would allow the excluded addresses again.
 func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))
@@ -69,7 +69,7 @@ func (c *checker) checkLocation(n *document.Node, path []string) {
 func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admitsScalar(form, text) {
-		return // another check has already reported the wrong form
+		return // another check has already reported that the text is not a CIDR
 	}
 	network, err := netip.ParsePrefix(text)
 	switch {
@@ -105,7 +105,7 @@ func (c *checker) checkPortRange(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// Another check has already reported a wrong form.
+		// Another check has already reported that the text is not a port range.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:

@@ -90,7 +90,8 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode reads plain data from a complete value in trainyard's CUE. An error is a mistake in trainyard itself.
+// Decode reads plain data from a complete value in trainyard's CUE. Decode returns an error only for a mistake in
+// trainyard itself.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -137,8 +138,9 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of the values of a mapping with the attribute @keys(FORM,SAMPLE). The author of the
-// document chooses the keys of the mapping. For any other mapping, the method Exists of the result returns false.
+// AnyField returns the schema of a mapping's values. The mapping must have the attribute @keys(FORM,SAMPLE), which
+// means that the author of the document chooses the keys. For any other mapping, the method Exists of the result
+// returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

@@ -9,7 +9,7 @@ type Delivery struct {
 	Target  Target            // spec.target
 	Tenants map[string]Tenant // the tenants that store TrainJobs in Git, by name; empty if Argo CD delivers nothing
 	Kinds   map[string]Kind   // all kinds that trainyard can generate, by name; empty if Argo CD delivers nothing
-	Access  []map[string]any  // objects that give Argo CD the rights to apply the platform, if it lacks these rights
+	Access  []map[string]any  // the objects that give Argo CD its rights; empty if Argo CD has all rights
 	Bounds  []Bound           // limits on values that a chart checks again at installation
 
 	Annotations map[string]string // the document's annotations org.opencontainers.image.* for OCI images

@@ -1,5 +1,5 @@
-// Package object declares the result of generation, which bundles render: Kubernetes objects in an ordered set, and the
-// settings that bundle formats need. Objects and sets are immutable.
+// Package object declares the result of generation: Kubernetes objects in an ordered set, and the settings that bundle
+// formats need to render these objects. Objects and sets are immutable.
 package object
 
 import (
@@ -41,7 +41,7 @@ type Origin struct {
 // Parameter is a scalar of an object. The parameter can get another value while all other fields of the object stay the
 // same. For example, a parameter becomes a value of a Helm chart.
 type Parameter struct {
-	Key    string          // path of the document's field that sets the parameter; several objects can have this key
+	Key    string          // path of the document's field that sets the parameter; several parameters can share a path
 	Whole  bool            // whether Key is a complete path; if not, Key is relative to the object's section
 	Path   []any           // the path of the parameter in the object: keys (string) and indexes (int) from the root
 	Doc    string          // the meaning of the parameter, in one sentence
@@ -66,7 +66,7 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 
 // Make returns an object that consists of a shape and the values of the shape's parameters. The argument "parameters"
 // lists the parameters that users can set. The keys in this list are relative to the dotted path in the argument
-// "base". Several objects with different bases can therefore share one list.
+// "base", so objects with different bases can share one list.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error

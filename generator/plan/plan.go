@@ -42,7 +42,7 @@ type Plan struct {
 type Request struct {
 	From       []string       // path of the document's section that requests the object
 	Builder    Builder        // the CUE that builds the object
-	CacheGroup string         // requests of one group and builder can share shapes
+	CacheGroup string         // requests with the same group and the same builder can share shapes
 	Namespaces []string       // namespaces of the tenants that get the object, or noNamespace
 	Input      map[string]any // the input of the builder
 }

@@ -45,11 +45,11 @@ func describeFields(schema cue.Value, path string) []Field {
 	return found
 }
 
-// nameStep is the part of a field's path that stands for any key that the author chooses.
+// nameStep stands for a key in the path of a field, if the author of the document chooses the key.
 const nameStep = ".NAME"
 
-// elementSchema returns the schema in which the fields below a value are defined. For a list, the result is the schema
-// of its items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
+// elementSchema returns the schema of the elements of a list or mapping. For a list, the result is the schema of its
+// items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
 // value, the result is the value itself.
 func elementSchema(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
@@ -84,8 +84,8 @@ func splitSource(comment string) (text, source string) {
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault reads the attribute @default(VALUE) of a field. The default applies unless a document sets the field, or
-// another field that the field's comment names.
+// readDefault reads the attribute @default(VALUE) of a field. The default does not apply if a document sets the
+// field, or sets another field that the comment of the field names.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

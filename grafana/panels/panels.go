@@ -45,7 +45,7 @@ type Panel struct {
 	Queries     []Query  `json:"queries"`
 }
 
-// Step describes the values that are at least From. The first step describes all values below the second step.
+// Step describes the values that are at least the number in the field From. The first step has no lower bound.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral

@@ -29,9 +29,9 @@ type Outcome struct {
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Mismatch compares an outcome with the expected result of a case. If they differ, Mismatch returns the key of the
-// case that states the expected result, and a description of the difference. Otherwise, Mismatch returns two empty
-// strings.
+// Mismatch compares an outcome with the expected result of a case. If the outcome differs, Mismatch returns the
+// case's key for the expected result, such as "admitted", and a description of the difference. If the outcome is as
+// expected, Mismatch returns two empty strings.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:

@@ -140,8 +140,9 @@ func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	}
 }
 
-// withRuntime adapts a check that compares a TrainJob with its runtime. The check is skipped for runtimes that the
-// tenant may not use, because RuleUnlistedRuntime already denies TrainJobs with these runtimes.
+// withRuntime converts a check of a TrainJob and its runtime to a check of a TrainJob and the tenant's parameters.
+// The new check skips runtimes that the tenant may not use, because RuleUnlistedRuntime already denies TrainJobs with
+// these runtimes.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtimeLimits(job.Runtime)
@@ -157,8 +158,8 @@ func newViolation(path *field.Path, format string, args ...any) field.ErrorList 
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
-// forbidEach returns a violation for each name that violates a rule. The parameter "format" is the format of the
-// message, with the name as its argument.
+// forbidEach returns a violation for each name that violates a rule. The format string in the parameter "format"
+// converts a name to a message.
 func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range names {

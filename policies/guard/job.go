@@ -40,9 +40,9 @@ type Job struct {
 	// UnknownAmounts reports whether Limits or Requests contain amounts that violate RuleInvalidQuantity. These amounts
 	// are 0.
 	UnknownAmounts bool
-	// Replaces is empty if Trainer merges Limits and Requests into the runtime's resources. Before Trainer 2.3, if at
-	// least one of the two fields is set, both fields replace all resources of the runtime. Replaces is then the
-	// version of Trainer.
+	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Replaces is
+	// empty if Trainer merges Limits and Requests into the resources of the runtime. Before Trainer 2.3, both fields
+	// replace the resources if at least one of the two fields is set.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners.
 	Size Size
@@ -59,7 +59,8 @@ type Job struct {
 	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
 	// and pods. NodeLabels lists the keys of node selectors.
 	Labels, Annotations, NodeLabels []Named
-	// PatchTargets lists the jobs and containers that patches name, and the variables of main containers that patches set.
+	// PatchTargets lists the jobs and containers to which patches refer, and the variables of main containers that
+	// patches set.
 	PatchTargets []PatchTarget
 	// Volumes lists the names of the volumes that patches add.
 	Volumes []Named
@@ -78,7 +79,7 @@ type Named struct {
 	Path *field.Path
 }
 
-// PatchTarget is a job or container that a patch names.
+// PatchTarget is a job or container to which a patch refers.
 type PatchTarget struct {
 	Named
 	Kind string // job, container, initContainer, or "env of container"

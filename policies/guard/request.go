@@ -62,7 +62,7 @@ func ruleOrder(rule Rule) int {
 	return slices.IndexFunc(Rules(), func(d Definition) bool { return d.Rule == rule })
 }
 
-// changesField reports whether an update changes a field that a rule is about.
+// changesField reports whether an update changes a field that a rule checks.
 func (r Request) changesField(rule Rule, before, job Job) bool {
 	switch rule {
 	case RuleUnlistedQueue:

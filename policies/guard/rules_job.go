@@ -91,7 +91,7 @@ func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	return errs
 }
 
-// noDeletion never finds a violation, because RuleOrphaningDeletion applies only to deletions, and guard checks no
+// noDeletion is the check of the rules about deletions. It never finds a violation, because guard does not check
 // deletions.
 func noDeletion(Job, Parameters) field.ErrorList { return nil }
 

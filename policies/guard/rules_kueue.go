@@ -30,11 +30,11 @@ func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
 }
 
-// updatesOnly never finds a violation. A rule about updates uses this function, because Reader.Check evaluates the
-// rule.
+// updatesOnly is the check of the rules about updates. It never finds a violation, because Reader.Check itself
+// evaluates these rules.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
-// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Such a patch
+// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. A patch of Kueue
 // contains the node selector of a flavor.
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
@@ -63,8 +63,9 @@ func (r Request) manualResume(p Parameters) []Denial {
 	return []Denial{{RuleManualResume, "spec.suspend", "only Kueue may resume a TrainJob of this namespace, when it has quota for the job: leave suspend out of manifests"}}
 }
 
-// Names of a LocalQueue and of a priority class. If objects with these names exist, Kueue's webhook sets them on new
-// TrainJobs that set no queue or no priority class.
+// Kueue's default queue and priority class. If a LocalQueue has the name defaultQueue, Kueue's webhook selects it for
+// new TrainJobs without a queue. If a WorkloadPriorityClass has the name defaultPriorityClass, the webhook selects it
+// for new TrainJobs without a priority class.
 const (
 	defaultQueue         = "default"
 	defaultPriorityClass = "default"

@@ -18,7 +18,7 @@ const (
 // Size is the size of a part of a TrainJob.
 type Size struct {
 	Bytes  int // the number of bytes that the API server stores, or a few more
-	Fields int // the number of fields at all levels, and of empty mappings
+	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 
 // oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the
@@ -74,8 +74,8 @@ func computeSize(content any) Size {
 }
 
 // textSize returns the size of a part of the text. The API server stores each of the characters <, > and &, and each
-// control character, as six bytes. In the text, a control character begins with a backslash. The policy counts a field
-// for each quote that a colon follows, and for each pair of braces.
+// control character, as six bytes. In the text, a control character begins with a backslash. The policy counts one
+// field for each quote that stands before a colon, and for each pair of braces.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

@@ -34,7 +34,8 @@ type findings struct {
 	disallowed  []DisallowedField // fields that violate a rule
 }
 
-// object is the schema of a mapping with a fixed set of fields. Any other field violates the rule in the field "rule".
+// object is the schema of a mapping with a fixed set of fields. A mapping with any other field violates the rule that
+// the schema holds.
 type object struct {
 	rule     Rule
 	fields   fields

@@ -54,7 +54,7 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the example platform itself.
+// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)

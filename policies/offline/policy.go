@@ -134,8 +134,8 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	return denials
 }
 
-// denialMessage returns the message of a validation. Like the API server, it ignores a message expression if the result
-// is empty, too long, or has several lines.
+// denialMessage returns the message of a validation. Like the API server, denialMessage ignores a message expression if
+// the result is empty, too long, or has several lines.
 func (p *policy) denialMessage(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

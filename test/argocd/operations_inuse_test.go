@@ -148,8 +148,8 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks that a runtime with a finalizer stops the delivery, although its removal is confirmed. The
-// end of the sync lets Argo CD apply a newer commit.
+// expectRuntimeStays checks that a runtime with a finalizer stops the delivery, even after the removal of the runtime
+// is confirmed. The end of the sync lets Argo CD apply a newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

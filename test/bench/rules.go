@@ -39,7 +39,7 @@ type RulesSize struct {
 	Load     string       `json:"load"`     // load of the machine after the measurement
 }
 
-// RulesGroup holds the seconds of CPU that each evaluation of a group took.
+// RulesGroup holds the CPU time of each evaluation of a group, in seconds.
 type RulesGroup struct {
 	Name string    `json:"name"`
 	CPU  []float64 `json:"cpu"`

@@ -10,7 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TrainJob builds a TrainJob. Its methods set fields one by one, and Obj returns the result.
+// TrainJob is a builder of a TrainJob. Each method of the builder sets one field, and the method Obj returns the
+// result.
 type TrainJob struct{ obj trainer.TrainJob }
 
 // MakeTrainJob returns a builder of a TrainJob that has only a name and a namespace.

@@ -29,7 +29,7 @@ type node struct {
 	dir    string // the folder of its files
 }
 
-// listNodes lists the nodes of the cluster in the folder "dir" that run pods.
+// listNodes lists the nodes that run pods. The argument "dir" is the folder of the cluster.
 func (s state) listNodes(dir string) []node {
 	if s.Level != Pods {
 		return nil

@@ -56,8 +56,8 @@ type Options struct {
 	Progress io.Writer
 }
 
-// DefaultDir returns the default folder of a cluster. All clusters of root have the same default folder,
-// because only one cluster with nodes can run on a machine. Every other user has a folder of their own.
+// DefaultDir returns the default folder of a cluster. All clusters of root have the same default folder, because only
+// one cluster with nodes can run on a machine. Each user other than root has a separate default folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil

@@ -59,8 +59,8 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// listCases returns the cases for all versions of Trainer, and the cases about patches in the form that version v
-// supports.
+// listCases returns the cases for version v of Trainer. Cases without patches apply to all versions. If a case contains
+// patches, the patches have the form that version v supports.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
@@ -134,7 +134,7 @@ func trainJob(name, namespace, runtime string) map[string]any {
 }
 
 // submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if the policy
-// admits the TrainJob. The error can also come from another part of the API server than the policy.
+// admits the TrainJob. The error can come from the policy or from another part of the API server.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	return submitAs(t, cp, c, "system:masters")

@@ -59,7 +59,7 @@ func TestTenantsCannotOrphanPods(t *testing.T) {
 			refused bool
 		}{
 			"orphaning":             {client.PropagationPolicy(metav1.DeletePropagationOrphan), true},
-			"the deprecated option": {&client.DeleteOptions{Raw: &metav1.DeleteOptions{OrphanDependents: &orphan}}, true}, //nolint:staticcheck // the API server still accepts it
+			"the deprecated option": {&client.DeleteOptions{Raw: &metav1.DeleteOptions{OrphanDependents: &orphan}}, true}, //nolint:staticcheck // the API server still accepts this deprecated option
 			"background":            {client.PropagationPolicy(metav1.DeletePropagationBackground), false},
 			"foreground":            {client.PropagationPolicy(metav1.DeletePropagationForeground), false},
 		}
@@ -142,8 +142,8 @@ func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) s
 	return string(text)
 }
 
-// expectRefusal checks that the rule refuses a request, or that the request succeeds if the argument "refused" is
-// false.
+// expectRefusal checks that the given rule refuses a request. If the argument "refused" is false, the request must
+// succeed instead.
 func expectRefusal(t *testing.T, request, rule string, refused bool, err error) {
 	t.Helper()
 	switch {
@@ -154,8 +154,9 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
-// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. An editor
-// who resumes it again and again would run pods without quota, although Kueue suspends it each time.
+// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. By
+// repeatedly resuming a queued TrainJob, an editor could run pods without quota, even if Kueue suspends the TrainJob
+// each time.
 func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

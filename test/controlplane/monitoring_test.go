@@ -48,8 +48,8 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 }
 
 // TestFailedWebhookCallsAreCounted checks the metrics of the alert TrainyardWebhookFailing. The API server counts a
-// failed call as a rejection that has another error type than a denied request, and also among all calls of the
-// webhook.
+// failed call among all calls of the webhook, and also among the rejections. In the metric for rejections, failed
+// calls and denied requests have different error types.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"

@@ -18,8 +18,9 @@ import (
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that the names of generated network policies are not valid names of
-// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. A generated
-// policy therefore never has the same name as another operator's policy.
+// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. The name of a
+// generated network policy is not a valid TrainJob name, so it never equals the name of another operator's network
+// policy.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
@@ -45,8 +46,8 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. It would refuse
-// an exception that is not inside the network of its ipBlock.
+// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. The API
+// server would refuse an exception that is not inside the network of its ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {

@@ -95,8 +95,8 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	}
 }
 
-// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer responds,
-// hangingSpelling can move to costlySpellings.
+// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer responds in time,
+// developers can move the constant hangingSpelling into the list costlySpellings.
 func expectTimeout(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {

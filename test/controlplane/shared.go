@@ -11,10 +11,10 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// defaultTrainer is the default folder of Trainer and JobSet below tools/.
+// defaultTrainer is the folder below tools/ that pins the default versions of Trainer and JobSet.
 const defaultTrainer = "trainer-2.3"
 
-// defaultKueue is the default folder of Kueue's CRDs below tools/.
+// defaultKueue is the folder below tools/ that pins the default version of Kueue's CRDs.
 const defaultKueue = "kueue-0.19"
 
 // options identifies a control plane. Tests with equal options share the same control plane.
@@ -27,7 +27,7 @@ type options struct {
 	alone    string
 }
 
-// Option changes the control plane that Start starts.
+// Option configures the control plane that the function Start returns.
 type Option func(*options)
 
 // Trainer selects the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
@@ -35,8 +35,8 @@ func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. Use it for versions of
-// Trainer whose controllers are not built from tools/.
+// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. The option CRDsOnly is
+// for versions of Trainer whose controllers are not built from tools/.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
@@ -77,8 +77,8 @@ type outcome struct {
 	err  error
 }
 
-// Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a
-// test failed, Main keeps the logs. Otherwise, Main removes the logs.
+// Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a test
+// failed, Main keeps the logs. If all tests passed, Main removes the logs.
 func Main(m *testing.M) int {
 	sharedPlanes.underMain = true
 	code := m.Run()
@@ -148,7 +148,7 @@ func findOutcome(o options) *outcome {
 	return sharedPlanes.started[o]
 }
 
-// crashedManagers describes the managers that ended before stop was called.
+// crashedManagers describes the managers that ended before the method "stop" was called.
 func (cp *ControlPlane) crashedManagers() string {
 	var text strings.Builder
 	for _, p := range cp.managers {

@@ -56,9 +56,9 @@ func (r Reader) Follow(t testing.TB, s Step) {
 	}
 }
 
-// reuseProgram makes a go build command faster. If an earlier reader built the same program, reuseProgram copies this
-// program to the output path of the command. Go does not link a program at the output path again if the program is up
-// to date, which saves seconds. The returned function saves the built program for the next reader.
+// reuseProgram makes a go build command faster. If an earlier Reader built the same program, reuseProgram copies this
+// program to the output path of the command. The copy saves seconds, because Go does not link a program again if the
+// output path contains an up-to-date program. The returned function saves the built program for later Readers.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)

@@ -58,8 +58,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runOnCluster brings up a cluster and runs the tests. At the end it takes the cluster down, unless the cluster was
-// already up at the start.
+// runOnCluster brings up a cluster and runs the tests. At the end, runOnCluster takes the cluster down, unless the
+// cluster was already up at the start.
 func runOnCluster(m *testing.M) (int, error) {
 	ctx := context.Background()
 	dir, err := cluster.DefaultDir()

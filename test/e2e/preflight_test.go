@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// shortTimeout is the name of a runtime with preflightTimeout as the timeout of preflight.
+	// shortTimeout is the name of a runtime whose preflight check has the timeout preflightTimeout.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
 	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine takes 5

@@ -137,8 +137,7 @@ func (s *sandbox) claim(t *testing.T, namespace string) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The folder must be writable for every user, because the kubelet does not give a hostPath to the user of the
-	// pod.
+	// The folder must be writable for every user, because the kubelet does not change the owner of a hostPath.
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,8 @@ func read(entry *zip.File) (string, error) {
 }
 
 // installPath returns the path at which a file of a wheel is installed in an image, as PyPA's binary distribution
-// format defines it. Data files are below the prefix, and other files are in Python's folder site-packages.
+// format defines it. Data files are below the folder wheelFolder, and all other files are in Python's site-packages
+// folder.
 func installPath(name string) string {
 	if top, rest, ok := strings.Cut(name, "/"); ok && strings.HasSuffix(top, ".data") {
 		kind, rest, _ := strings.Cut(rest, "/")

@@ -40,8 +40,8 @@ type useCase struct {
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns all use cases by name. Each use case contains requireRun and a generator, so that the build fails
-// if kustomize skips functions.
+// useCases returns all use cases by name. Each use case contains a generator and the replacement requireRun, so that
+// the build fails if kustomize skips functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
@@ -193,8 +193,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedValidator: kustomize prints only a validator's output if the field "transformers" lists the validator by
-// mistake. This output must be an object that no cluster accepts.
+// TestMisplacedValidator: if the field "transformers" lists a validator by mistake, kustomize prints the validator's
+// output and nothing else. This output must be an object that no cluster accepts.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {

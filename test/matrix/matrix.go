@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Tenants returns the namespaces of tenants, which have parameters of the admission policy.
+// Tenants returns the namespaces of all tenants. Each tenant has a ConfigMap with parameters of the admission policy. A
+// label of this ConfigMap contains the namespace of the tenant.
 func Tenants(objs []client.Object) []string {
 	var tenants []string
 	for _, obj := range objs {

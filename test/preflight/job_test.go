@@ -163,7 +163,8 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// awaitCondition waits until a running container has made a condition true.
+// awaitCondition waits until the function "holds" returns true. After a timeout, the test fails and prints the output
+// of the container.
 func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {

@@ -225,7 +225,7 @@ func firingNow(name string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q, alertstate="firing"}`, name)
 }
 
-// addNever adds a test case in which an alert does not fire at any time until the given one.
+// addNever adds a test case in which an alert never fires until the given time.
 func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case) {
 	t.Helper()
 	c.write(t, name, what, e.Series, map[string]any{
@@ -245,7 +245,7 @@ func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert,
 	})
 }
 
-// addPending adds a test case in which an inhibiting alert is pending. The other alert must fire nevertheless.
+// addPending adds a test case in which an alert must fire although an inhibiting alert is pending.
 func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending
@@ -260,7 +260,8 @@ func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
-// write adds a test case, unless its series come from trainyard's controller and the rules do without the controller.
+// write adds a test case. For clusters without trainyard's controller, write skips test cases with series of the
+// controller.
 func (c *caseFiles) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {

@@ -27,8 +27,9 @@ type Server struct {
 	child *process.Child
 }
 
-// Start starts Prometheus with its files in a folder. Before the start, it evaluates the recording rules for the time
-// range of the recorded series. It evaluates one stage after another, because rules use the results of earlier stages.
+// Start starts Prometheus with its files in a folder. Before Prometheus starts, the function evaluates the recording
+// rules for the time range of the recorded series. The function evaluates one stage after another, because rules use
+// the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.writeRecorded(); err != nil {

@@ -59,7 +59,7 @@ type exampleCluster struct {
 	config *rest.Config
 }
 
-// clusterNodes is the number of cluster nodes. Half of them have GPUs.
+// clusterNodes is the number of cluster nodes. Half of the cluster nodes have GPUs.
 const clusterNodes = 24
 
 func startExamples(t *testing.T) exampleCluster {
@@ -104,7 +104,7 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers exempts the controllers of the cluster. On OpenShift, they have other ServiceAccounts.
+// exemptControllers exempts the controllers of the cluster. On OpenShift, the controllers use other ServiceAccounts.
 const exemptControllers = `
 spec:
   admission:
@@ -114,7 +114,8 @@ spec:
 `
 
 // apply applies the objects of an example, except objects of programs that the cluster does not have, such as
-// Prometheus. It creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
+// Prometheus. The function also creates the namespaces, claims and ClusterQueues that the example expects in the
+// cluster.
 func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	t.Helper()
 	var stream strings.Builder
@@ -125,7 +126,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			// Red Hat's build of Kueue requires the label. The policy refuses TrainJobs in tenants' namespaces without it.
+			// Red Hat's build of Kueue requires this label. If a tenant's namespace lacks the label, the admission
+			// policy refuses all TrainJobs in the namespace.
 			managed := map[string]string{"kueue.openshift.io/managed": "true"}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
@@ -151,7 +153,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 }
 
-// volumeAndClaim is a bound claim. Its arguments are the namespace and the name of the claim.
+// volumeAndClaim is the YAML of a PersistentVolume, and of a PersistentVolumeClaim for this volume. The format
+// arguments are the namespace and the name of the claim.
 const volumeAndClaim = `
 apiVersion: v1
 kind: PersistentVolume

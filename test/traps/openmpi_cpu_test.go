@@ -79,7 +79,7 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roleJobs returns the ReplicatedJobs of the launcher and of the nodes, because most traps concern both roles.
+// roleJobs returns the ReplicatedJobs of the launcher and of the nodes. Most traps concern both roles.
 func roleJobs(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
 	return map[string]jobset.ReplicatedJob{"launcher": replicatedJob(t, ctr, "launcher"), "node": replicatedJob(t, ctr, "node")}

@@ -25,9 +25,9 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar, with which SSH fails and the JobSet never completes.
-// Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label with the
-// same key.
+// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar. With the sidecar, SSH fails, and the JobSet never
+// completes. Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label
+// with the same key.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"

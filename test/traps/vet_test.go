@@ -116,7 +116,7 @@ func vet(t *testing.T, file string) runtimevet.Report {
 	return report
 }
 
-// listTraps returns the name of the trap and the path of each note.
+// listTraps returns a text of the form "TRAP at PATH" for each note.
 func listTraps(list problem.List) []string {
 	var all []string
 	for _, p := range list {
@@ -140,7 +140,7 @@ func trainerModule(t *testing.T, version string) string {
 	return module.Dir
 }
 
-// yamlBelow lists the YAML files in a folder and its subfolders. The paths are relative to the folder.
+// yamlBelow lists the YAML files in a folder and its subfolders, with paths relative to the folder.
 func yamlBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string

@@ -16,8 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifests contains the CRDs and the webhook configurations of an upstream project. Manifests contains no Deployments,
-// Services and RBAC, because each manager runs as a process with the rights of an administrator.
+// Manifests contains the CRDs and the webhook configurations of an upstream project. Manifests contains no
+// Deployments, Services or RBAC objects, because each manager runs as a local process with the rights of an
+// administrator.
 type Manifests struct {
 	CRDs       []*apiextensionsv1.CustomResourceDefinition
 	mutating   []*admissionv1.MutatingWebhookConfiguration

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Toolbox locates the programs that tools/ builds, and the upstream modules that it pins.
+// Toolbox locates the programs that tools/ builds, and the upstream modules that tools/ pins.
 type Toolbox struct {
 	bin     string // the path of .tools/bin
 	modules string // the folder below tools/ that pins the upstream modules

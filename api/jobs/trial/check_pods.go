@@ -52,8 +52,8 @@ func schedulingMessage(pod jobs.Pod) string {
 	return ""
 }
 
-// waitsBefore returns the reason why pods are not created yet. The reason is another pod that must end first, such as
-// an initializer. If no pod must end first, the reason is the latest creation failure.
+// waitsBefore returns the reason why pods are not created yet. If another pod must end first, such as an initializer,
+// the reason names this pod. If no pod must end first, the reason is the latest creation failure.
 func (o *observation) waitsBefore() string {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return ""
@@ -151,8 +151,8 @@ func imageOf(pod jobs.Pod, container string) string {
 var startErrors = []string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 // checkUser passes when every pod has started its preflight or its main container. checkUser fails if a container
-// cannot be created, or if an init container other than preflight fails before the main container starts. If preflight
-// fails, the checks that read its verdict report the failure, and checkUser does not.
+// cannot be created, or if an init container other than preflight fails before the main container starts. checkUser
+// ignores a failed preflight, because the checks that read the verdict of preflight report this failure.
 func checkUser(o *observation) finding {
 	for _, pod := range o.rankPods() {
 		for _, c := range allStatuses(pod) {

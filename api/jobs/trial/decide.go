@@ -39,9 +39,9 @@ func (t *trial) decide(o *observation) bool {
 	return true
 }
 
-// lastReached returns the index of the last check that the TrainJob has reached. A check was reached
-// if it passed, or if it failed in a pod. A TrainJob that has reached a check has passed all earlier checks. The evidence of
-// earlier checks may be gone, because pods are deleted when their TrainJob ends.
+// lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached a check if
+// the check passed, or if the check failed because of a pod. A TrainJob that has reached a check has passed all
+// earlier checks. The evidence of earlier checks may be gone, because pods are deleted when their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -85,8 +85,8 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding fails the check c if the TrainJob failed and no check has found the reason. The return value
-// reports whether c has failed.
+// failWithoutFinding fails the check c if the TrainJob failed and no check has found the reason. failWithoutFinding
+// returns true if it sets the check to Failed.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.view.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {

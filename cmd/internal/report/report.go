@@ -14,7 +14,7 @@ type Report struct {
 	Version  string       // of trainyard
 	ExitCode int          // of the run
 	Problems problem.List // mistakes in the input
-	Notes    problem.List // remarks about valid input with a consequence that the author may not expect
+	Notes    problem.List // remarks that valid input has an effect that the author may not expect
 	Failures []string     // other causes that ended the run, such as a missing file
 }
 

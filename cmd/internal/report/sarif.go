@@ -34,7 +34,8 @@ func sarifText(text string) properties { return properties{"text": text} }
 const project = "https://github.com/trainyard/trainyard"
 
 func sarifRun(r Report) properties {
-	// executionSuccessful is false if the run has failures. A run that only found problems is successful.
+	// executionSuccessful is false if the run has failures. If the run found problems but has no failures,
+	// executionSuccessful is true.
 	invocation := properties{"executionSuccessful": len(r.Failures) == 0, "exitCode": r.ExitCode}
 	var notifications []properties
 	for _, failure := range r.Failures {

@@ -1,5 +1,6 @@
-// Package sizing computes the maximum number of nodes that a TrainJob can have in the quota of its namespace, and in
-// a ClusterQueue. The result assumes that nothing else runs in the namespace, or in the ClusterQueue's cohort.
+// Package sizing computes the maximum number of nodes that a TrainJob can have within the quota of its namespace, and
+// within the quota of a ClusterQueue. The result assumes that nothing else runs in the namespace, or in the
+// ClusterQueue's cohort.
 package sizing
 
 import (
@@ -31,7 +32,7 @@ type Shortage struct {
 	Flavor    string // the flavor that has the limit, if a queue sets the limit
 	Requested int64
 	Available int64
-	Missing   bool // true if the queue has no quota for Resource, or has no flavor for the pods (Resource is then empty)
+	Missing   bool // whether the queue has no quota for Resource; if Resource is empty, no flavor suits the pods
 }
 
 // Size describes the largest TrainJob that fits: its number of nodes, and the limit that prevents one more node.

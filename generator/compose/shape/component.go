@@ -15,7 +15,7 @@ import (
 
 type builder struct {
 	pkg   string // the folder of its package
-	field string // builders or components: the field of the package in which the builder is defined
+	field string // the field of the package that contains the builder: builders or components
 	name  string
 }
 
@@ -126,8 +126,8 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// getComponent returns the component of an input. It builds the component, unless the cache contains it from an earlier
-// input with the same values in all fields that the component reads.
+// getComponent returns the component of an input, and builds the component if the cache does not contain it. Inputs
+// with the same values in all fields that the component reads share one component in the cache.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {

@@ -69,7 +69,7 @@ func (r *reader) readValue(v cue.Value, path []any, siblings map[string]any) (an
 		return r.mapping(v, path)
 	case cue.ListKind:
 		return r.list(v, path)
-	case cue.BytesKind: // a value of the type bytes names a component, because objects contain no bytes
+	case cue.BytesKind: // a value of the type bytes is the name of a component; objects contain no bytes
 		name, err := v.Bytes()
 		r.slots = append(r.slots, slot{slices.Clone(path), string(name)})
 		return nil, err

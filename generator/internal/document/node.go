@@ -145,14 +145,14 @@ func (n *Node) Locate(path ...string) problem.Position {
 	return position
 }
 
-// Without returns a copy of a mapping without one of its keys.
+// Without removes a key from a copy of the mapping, and returns the copy.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
 	return &changed
 }
 
-// With returns a copy of a mapping in which a key has another value.
+// With replaces the value of a key in a copy of the mapping, and returns the copy.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

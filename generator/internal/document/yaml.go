@@ -18,8 +18,8 @@ import (
 // parser needs 650 bytes of memory for each bracket and comma of the line.
 const maxMarks = 250_000
 
-// checkMarks refuses more than maxMarks brackets and commas. Even a text with MaxNodes keys and values needs fewer
-// brackets and commas.
+// checkMarks refuses texts with too many brackets and commas. Even the largest allowed number of keys and values
+// needs fewer brackets and commas than this limit.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {

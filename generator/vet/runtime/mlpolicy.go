@@ -67,7 +67,7 @@ func rootSSHKeys(p *pass) {
 
 func processCountIgnored(p *pass) {
 	if p.isGenerated() {
-		return // generated runtimes let Trainer count the GPUs of each TrainJob on purpose
+		return // generated runtimes intentionally let Trainer count the GPUs of each TrainJob
 	}
 	v := p.mpi.get("numProcPerNode")
 	number, ok := v.readInteger()

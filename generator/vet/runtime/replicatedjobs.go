@@ -6,9 +6,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports runtimes without a ReplicatedJob called "launcher". missingLauncher reports the problem at
-// the name of the ReplicatedJob that is probably the launcher. If there is no such ReplicatedJob, missingLauncher
-// reports the problem at the list of ReplicatedJobs.
+// missingLauncher reports runtimes without a ReplicatedJob called "launcher". The problem has the position of the
+// ReplicatedJob that is probably the launcher. If no ReplicatedJob is likely to be the launcher, the problem has the
+// position of the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -48,7 +48,7 @@ func wrongContainerName(p *pass) {
 		if containers := v.listItems(); len(containers) == 1 {
 			v = containers[0].get("name")
 		}
-		p.addProblem(v, "%s has no container called node, the only one in which Trainer mounts keys and host file and sets the environment: "+
+		p.addProblem(v, "%s gets no SSH keys, host file or environment, because Trainer adds them only to a container called node: "+
 			"call its main container node", job.name())
 	}
 }

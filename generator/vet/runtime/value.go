@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document. For a missing value, node is empty and the position is that of the nearest key above.
+// value is a part of a document. If the value is missing, the field "node" is empty, and the position is the position
+// of the nearest key above.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of a scalar or list item; for any other value, position of its key
@@ -17,8 +18,8 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// childValue returns n as the child of v with the given key or index. A scalar has its own position, and any other
-// value has the position in the argument "at".
+// childValue returns n as the child of v with the given key or index. A scalar has its own position. For any other
+// value, the caller passes the position, such as the position of the key.
 func (v value) childValue(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position

@@ -40,7 +40,7 @@ func ReadCases(folder string) (map[string][]Case, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got %s without any", folder)
+		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got %s, which contains none", folder)
 	}
 	return files, problems.Err()
 }

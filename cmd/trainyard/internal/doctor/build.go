@@ -23,7 +23,7 @@ spec:
     mpi: {from: openmpi-cpu, image: localhost/mpi}
 `
 
-// generatedLine is a line that the output of a build contains only if the function ran.
+// generatedLine is a line in the output of a build. The output contains this line only if the function ran.
 const generatedLine = "kind: ClusterTrainingRuntime"
 
 const kustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
