@@ -86,6 +86,14 @@ bench-rules: $(TOOLS_BIN)/rulecost ## Measure how long Prometheus takes to evalu
 bench-rules-docs: $(TOOLS_BIN)/rulecost ## Measure also 100,000 TrainJobs, and write the figures into docs/benchmarks.md
 	go run ./test/bench/cmd/bench rules --jobs 10,100,1000 --docs docs/benchmarks.md
 
+.PHONY: bench-mpi
+bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in pods, beside plain mpirun (as root, about 10 minutes)
+	TRAINYARD_E2E=1 go test -count=1 -timeout 30m -run '^$$' -bench MPI -benchtime 1x ./test/e2e
+
+.PHONY: bench-mpi-docs
+bench-mpi-docs: ## Run bench-mpi, and write the figures into docs/benchmarks.md
+	BENCH_MPI_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-mpi
+
 # Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
 # time on minimizing one input than on finding new inputs.
 FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun

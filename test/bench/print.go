@@ -70,6 +70,7 @@ type enclosure struct{ begin, end string }
 
 var (
 	ownFigures  = enclosure{"<!-- Figures: begin. Written by `make bench-docs`. -->\n", "<!-- Figures: end. -->\n"}
+	mpiFigures  = enclosure{"<!-- MPI: begin. Written by `make bench-mpi-docs`. -->\n", "<!-- MPI: end. -->\n"}
 	ruleFigures = enclosure{"<!-- Rules: begin. Written by `make bench-rules-docs`. -->\n", "<!-- Rules: end. -->\n"}
 )
 

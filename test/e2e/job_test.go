@@ -26,16 +26,16 @@ const jobTimeout = 3 * time.Minute
 
 // makeNamespace creates a namespace with the Pod Security level "restricted". makeNamespace deletes the namespace at
 // the end of the test.
-func (s *sandbox) makeNamespace(t *testing.T) string {
+func (s *sandbox) makeNamespace(t testing.TB) string {
 	return s.createNamespace(t, restrictedNamespace(""))
 }
 
 // openNamespace creates a namespace that admits any pod.
-func (s *sandbox) openNamespace(t *testing.T) string {
+func (s *sandbox) openNamespace(t testing.TB) string {
 	return s.createNamespace(t, &corev1.Namespace{})
 }
 
-func (s *sandbox) createNamespace(t *testing.T, namespace *corev1.Namespace) string {
+func (s *sandbox) createNamespace(t testing.TB, namespace *corev1.Namespace) string {
 	t.Helper()
 	namespace.GenerateName = "e2e-"
 	if err := s.client.Create(t.Context(), namespace); err != nil {
@@ -71,7 +71,7 @@ type verdict struct {
 }
 
 // run runs a job and waits until it has completed or failed.
-func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
+func (s *sandbox) run(t testing.TB, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
 	t.Cleanup(func() { // a later test run may use the same cluster
@@ -101,7 +101,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 
 // rankLines returns the lines that ranks printed, without the lines that mpirun printed. The lines are sorted, because
 // ranks print them in varying order.
-func (s *sandbox) rankLines(t *testing.T, view jobs.View) []string {
+func (s *sandbox) rankLines(t testing.TB, view jobs.View) []string {
 	t.Helper()
 	launcher := view.PodsOf(jobs.Launcher)
 	if len(launcher) != 1 {
@@ -118,7 +118,7 @@ func (s *sandbox) rankLines(t *testing.T, view jobs.View) []string {
 	return lines
 }
 
-func verdictOf(t *testing.T, view jobs.View) verdict {
+func verdictOf(t testing.TB, view jobs.View) verdict {
 	t.Helper()
 	found, err := view.Verdict()
 	if err != nil {

@@ -130,7 +130,7 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 
 // claim creates a PersistentVolume in a folder of this machine, and the PersistentVolumeClaim "results" for this
 // volume.
-func (s *sandbox) claim(t *testing.T, namespace string) {
+func (s *sandbox) claim(t testing.TB, namespace string) {
 	t.Helper()
 	const name = "results"
 	folder := filepath.Join(s.dir, "volumes", namespace)
