@@ -14,8 +14,8 @@ import (
 )
 
 type builder struct {
-	pkg   string // the folder of its package
-	field string // the field of the package that contains the builder: builders or components
+	pkg   string // the folder of the package that contains the builder
+	field string // "builders" or "components": the package's field that contains the builder
 	name  string
 }
 
