@@ -33,7 +33,7 @@ type Job struct {
 	Image string
 	// Nodes is spec.trainer.numNodes.
 	Nodes *int64
-	// Processes is spec.trainer.numProcPerNode, which can be a word up to Trainer 2.1.
+	// Processes is spec.trainer.numProcPerNode. Up to Trainer 2.1, the value can be a word instead of a number.
 	Processes *intstr.IntOrString
 	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
