@@ -34,7 +34,7 @@ require fields that each environment can set.`,
 		RunE: func(*cobra.Command, []string) error { return printSchema(s, format, layer) },
 	}
 	schemaFormats().addFlag(cmd, &format, "format", "", "jsonschema", "format of the schema")
-	cmd.Flags().BoolVar(&layer, "layer", false, "print the schema of a layer, which can be incomplete")
+	cmd.Flags().BoolVar(&layer, "layer", false, "print the schema of a layer, in which all fields are optional")
 	return cmd
 }
 
