@@ -36,7 +36,7 @@ func makePrintable(name string) string {
 // Rule identifies a type of problem. The names of rules do not change, so programs can rely on them.
 type Rule struct {
 	Name string `json:"name,omitempty"` // such as unknown-key
-	Doc  string `json:"doc,omitempty"`  // the requirement; if the rule is for notes, the effect of the input. No full stop
+	Doc  string `json:"doc,omitempty"`  // the requirement; for notes, the effect of the input. No full stop
 }
 
 // Syntax is the rule for a text that cannot be read completely.
