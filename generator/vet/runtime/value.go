@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document. If the value is missing, the field "node" is empty, and the position is the position
-// of the nearest key above.
+// value is a part of a document. If the document does not contain the value, the field "node" is empty, and the value
+// gets the position of its nearest parent in the document.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of a scalar or list item; for any other value, position of its key
