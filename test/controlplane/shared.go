@@ -53,8 +53,8 @@ func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
 
-// Queueing is the option to run Kueue's controller, which admits TrainJobs by the quota of their queues. Run `make
-// kueue-tools` to build the controller.
+// Queueing is the option to run Kueue's controller, which admits TrainJobs by the quota of their queues. Run
+// `make kueue-tools` to build the controller.
 func Queueing() Option {
 	return func(o *options) { o.queueing = true }
 }
