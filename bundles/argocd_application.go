@@ -30,8 +30,8 @@ func (a argocdWriter) buildApplication() fields {
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
 		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings,
-		// which Argo CD must delete first. Instead of this option, policies/delivery adds the annotation PruneLast to
-		// the other objects that Argo CD prunes.
+		// which Argo CD must delete first. To all other objects that Argo CD prunes, the package policies/delivery
+		// adds the annotation PruneLast.
 		"syncOptions": syncOptions,
 		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},

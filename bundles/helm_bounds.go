@@ -47,10 +47,10 @@ func (c *helmChart) sumVariable(sum *object.Sum) int {
 	return i
 }
 
-// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values of
-// the release violate a bound. The template checks only the bounds of components that the release includes, because
-// only their objects are installed. The template computes each sum only once, in a variable. Without variables, the
-// template could exceed 5 MiB, Helm's limit for a file.
+// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values
+// of the release violate a bound. The template checks the bounds of a component only if the release includes the
+// component. Objects of other components are not installed. The template computes each sum only once, in a variable.
+// Without variables, the template could exceed 5 MiB, Helm's limit for a file.
 func (c *helmChart) boundsTemplate() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {

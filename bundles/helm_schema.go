@@ -39,10 +39,10 @@ func (v helmValues) properties() map[string]any {
 	return properties
 }
 
-// fieldSchema returns the JSON Schema of a value. The JSON Schema is a copy of the schema of the document's field,
-// with the description, the default and the bounds of the parameter.
+// fieldSchema returns the JSON Schema of a value. fieldSchema copies the schema of the document's field, and sets the
+// parameter's description, default and bounds.
 func (v *helmValue) fieldSchema() any {
-	var keywords map[string]json.RawMessage // RawMessage, because json.Marshal would escape some characters of patterns
+	var keywords map[string]json.RawMessage // with RawMessage, no character of a pattern is escaped
 	if json.Unmarshal(v.parameter.Schema, &keywords) != nil {
 		return v.parameter.Schema
 	}

@@ -13,7 +13,7 @@ import (
 // error must be one line, and no file may change.
 func TestRefusedFolders(t *testing.T) {
 	cases := map[string]struct {
-		at   func(t *testing.T, dir string) string // returns the folder to write; dir is a folder with a bundle
+		at   func(t *testing.T, dir string) string // dir contains a bundle; the result is the folder to write
 		want string
 	}{
 		"a symbolic link to a bundle": {

@@ -37,12 +37,12 @@ const (
 	staged2 = stagedPrefix + "dir-klmnopqrst/"
 )
 
-// TestRecover checks that a run recovers from every state that a killed run can leave. Files that have similar names,
-// but that no run created, must stay.
+// TestRecover checks that a run recovers from every state that a killed run can leave. A run must keep files and
+// folders that no run created, even if their names resemble the name of a staging folder.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		// The field "compared" lists the expected files after a run of a read-only Writer. If the field "compared" is
-		// nil, this run must not change any file.
+		// The field "compared" lists the files that must exist after a read-only Writer has run. If the field
+		// "compared" is nil, this run must not change any file.
 		before, after, compared map[string]string
 		note                    string
 	}{

@@ -15,7 +15,7 @@ import (
 )
 
 // Limits for one document. The limits are high, because the machine that runs the fuzzer may be busy. On an idle
-// machine, a document needs far less time and memory.
+// machine, a document needs far less time and memory than the limits allow.
 const (
 	fuzzTime   = 20 * time.Second
 	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes

@@ -54,13 +54,14 @@ type Platform struct {
 // Pipeline generates objects with one module of CUE definitions.
 type Pipeline struct{ loader load.Loader }
 
-// New returns a pipeline over a CUE module, usually trainyard.CUE.
+// New returns a pipeline that uses the definitions of a CUE module, usually trainyard.CUE.
 func New(definitions fs.FS) *Pipeline {
 	return &Pipeline{load.Loader{Definitions: definitions}}
 }
 
-// EvaluateWith returns a pipeline that evaluates documents written in CUE with the given evaluator, such as a child
-// process with limits. Without EvaluateWith, this process evaluates the documents, without limits on time and memory.
+// EvaluateWith returns a pipeline that uses the given evaluator for CUE documents. For example, the evaluator can
+// start a child process with limits. Without EvaluateWith, this process evaluates the documents, without limits on
+// time and memory.
 func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	copied := *p
 	copied.loader.CUE = evaluator
@@ -78,7 +79,7 @@ func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) e
 type documents struct {
 	all      []*load.Document
 	pool     *evaluate.Pool
-	runtimes int // the number of environments, times the number of runtimes outside of environments
+	runtimes int // the number of environments, multiplied by the number of runtimes that all environments share
 }
 
 // Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a

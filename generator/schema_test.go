@@ -138,8 +138,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll checks that the schemas for editors admit each layer of a valid document, in the form in which the user
-// wrote the layer.
+// admitsAll checks that the schemas for editors admit each layer of a valid document. The layers are checked
+// separately, as the user wrote them.
 func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {
@@ -182,7 +182,8 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 }
 
 // TestLayerSchemaRefuses checks which layers the JSON Schema of layers admits. A layer may omit the fields that a
-// document requires, and may contain null. All other mistakes must be refused in a layer, as in a document.
+// document requires, and may contain null. The schema of layers must refuse all other mistakes, as the schema of
+// documents does.
 func TestLayerSchemaRefuses(t *testing.T) {
 	schemas := newComparison(t)
 	cases := map[string]struct {
@@ -300,8 +301,8 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 
 var fileFlag = regexp.MustCompile(`-f (\S+)`)
 
-// scriptLayers returns the layers of each document in the scripts of cmd/trainyard. The key of a document contains the
-// name of the script, and the command that reads the document.
+// scriptLayers returns the layers of each document in the scripts of cmd/trainyard. Each key of the result consists
+// of two parts: the name of the script, and the command that reads the document.
 func scriptLayers(t *testing.T) map[string][]Input {
 	t.Helper()
 	found := map[string][]Input{}

@@ -180,9 +180,9 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The document
-// has no admission rules, because the parameters of these rules depend on all runtimes of the document. The test
-// compares objects from documents with different runtimes.
+// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The test
+// compares objects from documents with different runtimes. The documents have no admission rules, because the
+// parameters of these rules depend on all runtimes and would therefore differ.
 func newDocument(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

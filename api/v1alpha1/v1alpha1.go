@@ -64,8 +64,8 @@ const (
 	PayloadObjectsAnnotation = Group + "/payload-objects"
 )
 
-// RuntimeTest is the label on the TrainJobs of "trainyard runtime test". RuntimeTest is also the value of the field
-// "manager" in the runtime patches of such test TrainJobs.
+// RuntimeTest is the key of a label on the TrainJobs that "trainyard runtime test" creates. The runtime patches of
+// these TrainJobs contain the same text in the field "manager".
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.

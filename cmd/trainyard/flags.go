@@ -63,7 +63,7 @@ func addOutput(cmd *cobra.Command, target *string, formats choices) {
 }
 
 func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, f) // registering fails only if the command has no such flag
+	_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails only if the command does not have this flag
 }
 
 type choiceFlag struct {

@@ -49,7 +49,8 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
 	if err == nil {
-		// No environment has an empty name, so the request fails with an error that lists all environments.
+		// An environment with an empty name cannot exist. The request for this environment fails, and the error lists
+		// all environments.
 		request.Environments = []string{""}
 		_, err = newPipeline().Generate(cmd.Context(), request)
 	}

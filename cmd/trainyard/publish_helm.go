@@ -72,7 +72,8 @@ func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]stri
 	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme is the prefix of a folder for chart files. Each file has the format that helm package writes.
+// archiveScheme is the prefix of a destination that is a folder, as in tgz:dist. The folder gets one file for each
+// chart, in the format of the command "helm package".
 const archiveScheme = "tgz:"
 
 type archive struct {

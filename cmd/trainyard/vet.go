@@ -110,7 +110,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		}
 		return vetRuntimes(s, f.report, request)
 	}
-	var misplaced problem.List // TrainJobs in the files of -f, which must contain a platform document
+	var misplaced problem.List // TrainJobs in files of the flag -f; files of TrainJobs must be arguments without -f
 	for _, layer := range request.Layers {
 		misplaced = append(misplaced, trainjob.FindMisplaced(layer.Name, layer.Text)...)
 	}

@@ -184,7 +184,7 @@ func (c *comparison) compareTenant(name string, tenant map[string]any) error {
 	return nil
 }
 
-// addRecord adds a record with the smaller of two sizes: the size in the quota, and the size in the queue.
+// addRecord adds a record with the largest number of nodes that both the quota and the queue allow.
 func (c *comparison) addRecord(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
 	r.Nodes, r.Bound = inQuota.Nodes, quotaBound(inQuota.Limit)
 	if inQueue.Nodes < inQuota.Nodes {

@@ -30,7 +30,7 @@ type checker struct {
 	document    *document.Node // the whole document, to look up the keys to which values refer
 	problems    problem.List
 	lookups     int             // how often a value was compared with another part of the document
-	respelled   map[string]bool // paths of the keys that replaced mistyped keys
+	respelled   map[string]bool // paths of misspelled keys, in the corrected spelling
 	refused     [][]string      // paths of values that are left out because a problem was reported for them
 }
 
@@ -239,7 +239,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// The rule is not WrongValue, because JSON Schema must refuse each wrong value, but admits 2.0 as an integer.
+		// JSON Schema must refuse each value that breaks the rule WrongValue. JSON Schema admits 2.0 as an integer,
+		// so this problem has the rule Invalid.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // sharedSections lists the sections of spec that can affect rules about any other section. If a value of a shared
-// section is refused, rules read the default instead. The author did not choose this default, so the rules would
-// report wrong problems.
+// section is refused, rules read the default instead. Rules that read this default could report problems that the
+// author's document does not have.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
@@ -51,8 +51,8 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds tenants to all runtimes in the map "listed". A tenant is added if its field "runtimes" was refused,
-// because the refused field may contain the name of any runtime.
+// listAll adds tenants to all runtimes in the map "listed". If a tenant's field "runtimes" was refused, listAll
+// treats the tenant as if it listed every runtime, because the names in the refused field are unknown.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

@@ -34,9 +34,9 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))
 	if err != nil {
-		return // the wrong form has been reported already
+		return // checkCIDR has already reported the wrong form
 	}
-	inside := cidrs != nil && len(itemsOf(cidrs)) == 0 // a wrong form of cidrs has been reported already
+	inside := cidrs != nil && len(itemsOf(cidrs)) == 0 // another check reports a field cidrs without items
 	for _, item := range itemsOf(cidrs) {
 		network, err := netip.ParsePrefix(textOf(item))
 		if err == nil && network.Overlaps(except) && network.Bits() >= except.Bits() {
@@ -45,14 +45,14 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 		inside = inside || err != nil || network.Overlaps(except)
 	}
 	if !inside {
-		c.breaks(problem.Invalid, n.Position, path, "want a part of a network in cidrs, got %s", wording.Describe(n, cue.StringKind))
+		c.breaks(problem.Invalid, n.Position, path, "want a network inside an entry of cidrs, got %s", wording.Describe(n, cue.StringKind))
 	}
 }
 
 // checkLocation checks the fields that destinations share with other network locations: pods, cidrs and ports.
 func (c *checker) checkLocation(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
-		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: these labels select pods of those namespaces")
+		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: list the namespaces of these pods")
 	}
 	for i, item := range itemsOf(n.Get("cidrs")) {
 		c.checkCIDR(item, values.Extend(values.Extend(path, "cidrs"), strconv.Itoa(i)))

@@ -10,7 +10,7 @@ import (
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // descriptions of the definitions' fields
-	lastSchema cue.Value           // the schema that was described last; the items of a list have the same schema
+	lastSchema cue.Value           // the last schema that was described; all items of a list share one schema
 	lastField  field
 }
 

@@ -69,7 +69,7 @@ func cacheGroups(jobs []*job) [][]*job {
 	return groups
 }
 
-// Request builds the object of a request for each of its target namespaces.
+// Request builds one object for each target namespace of a request.
 func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []object.Object, err error) {
 	position, section := p.Document.Root.Locate(r.From...), problem.Path(r.From)
 	var s *shape.Shape
@@ -97,8 +97,8 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects of a plan's jobs. The error is the first fault. If there is no fault, the error
-// contains the problems of all jobs.
+// collect returns the objects of a plan's jobs. If jobs failed with faults, collect returns the first fault as the
+// error. If jobs failed only with problems, the error lists the problems of all jobs.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

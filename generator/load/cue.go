@@ -78,8 +78,8 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of trainyard's schemas. Every definition in the result admits any value, because the
-// check stage reports wrong values more clearly than CUE.
+// importSchema finds the packages of trainyard's schemas. Every definition in the result admits any value, so CUE
+// reports no wrong values. The check stage reports wrong values later, with clearer messages.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {

@@ -32,7 +32,8 @@ func (id ID) GrantsRights() bool {
 	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
 
-// Origin contains the two positions from which an object was generated. A position has the form file:line:column.
+// Origin contains the positions of the document's section and of the CUE definition that produced an object. A
+// position has the form file:line:column.
 type Origin struct {
 	Input      string // the section of the user's document that requests the object
 	Definition string // the CUE definition of the object
@@ -98,7 +99,7 @@ func (o Object) text(at shapeText) string {
 // ID returns the identity of the object within a cluster.
 func (o Object) ID() ID { return o.id }
 
-// Origin returns the positions in the document and in CUE from which the object comes.
+// Origin returns the positions of the document's section and of the CUE definition that produced the object.
 func (o Object) Origin() Origin { return o.origin }
 
 // Shape returns the object's shape, and the values of its parameters in the order of Shape.Parameters. Callers must

@@ -49,7 +49,7 @@ func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	return shapeText{parameter, text}
 }
 
-// Fields returns the content of one object of the shape. Callers must not change this content.
+// Fields returns the fields of one object that has this shape. Callers must not change the returned map.
 func (s *Shape) Fields() map[string]any { return s.fields }
 
 // Parameters returns the paths of the parameters. Callers must not change these paths.

@@ -1,4 +1,5 @@
-// Package plan chooses the objects to generate from a document, with their builders, inputs and target namespaces.
+// Package plan decides which objects are generated from a document. For each object, a plan contains the builder, the
+// input and the target namespaces.
 package plan
 
 import (
@@ -24,12 +25,13 @@ const (
 	monitoringObjects = "generator/objects/monitoring"
 )
 
-// noNamespace is the target namespace of requests for one object that belongs to no tenant.
+// noNamespace is the target namespace of a request if its object belongs to no tenant.
 const noNamespace = ""
 
 var requestsPath = cue.ParsePath("requests")
 
-// Plan lists the objects to generate from a document, with the settings that bundle formats need.
+// Plan contains a request for each object that is generated from a document, and the settings that bundle formats
+// need.
 type Plan struct {
 	Document *load.Document
 	Name     string // the document's metadata.name

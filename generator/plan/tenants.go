@@ -94,8 +94,8 @@ func (p *policies) requests(s tenantSettings) []Request {
 	return requests
 }
 
-// appliesTo reports whether the policy builds an object for a tenant. The tenant's settings must contain at least one
-// of the keys in OnSettings, OnSubjects and OnPresence.
+// appliesTo reports whether the policy builds an object for a tenant. The policy builds an object if the tenant's
+// settings contain at least one key that the policy lists in OnSettings, OnSubjects or OnPresence.
 func (p policySettings) appliesTo(settings map[string]any) bool {
 	return slices.ContainsFunc(slices.Concat(p.OnSettings, p.OnSubjects, p.OnPresence), func(key string) bool {
 		_, ok := settings[key]

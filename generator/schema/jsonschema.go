@@ -109,8 +109,9 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping such as spec, whose field "environments" contains layers of spec. If
-// the mapping contains layers, its required keys may be missing, because each layer can set the missing keys.
+// unlessLayered returns the schema of a mapping that can contain its own layers. For example, the field
+// spec.environments contains layers of the mapping "spec". If the mapping contains layers, its required keys may be
+// missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
@@ -179,7 +180,7 @@ func (x *exporter) keySchema(v cue.Value, known []string) *jsonschema.Schema {
 	if !ok {
 		return nil
 	}
-	form, _ := keys.String(0) // cannot fail, because the attribute @keys always contains a form
+	form, _ := keys.String(0) // cannot fail, because the attribute @keys always has an argument
 	formed := x.addReference(form, true)
 	if len(known) == 0 {
 		return formed

@@ -23,7 +23,7 @@ type Changes struct {
 	Digests       map[string]string   `json:"digests"`       // by image
 	Mirrors       map[string]string   `json:"mirrors"`       // by registry, or by folder in a registry
 	Kinds         map[string]Kind     `json:"kinds"`
-	ImageLists    map[string][]string `json:"imageLists"` // path of the image in an item, by the key of the list
+	ImageLists    map[string][]string `json:"imageLists"` // maps the key of a list to the image's path in an item
 	ImageFields   []ImageField        `json:"imageFields"`
 }
 

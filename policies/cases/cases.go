@@ -24,9 +24,9 @@ type Case struct {
 	Name string `json:"name"`
 	// Tenant is the namespace to which the TrainJob is submitted.
 	Tenant string `json:"tenant"`
-	// User submits the TrainJob. The default, "somebody", is not exempt from any rule.
+	// User is the name of the user who submits the TrainJob. The default user "somebody" is not exempt from any rule.
 	User string `json:"user,omitempty"`
-	// Before is the TrainJob before an update. If Before is not set, the TrainJob is created.
+	// Before is the TrainJob before an update. If Before is not set, the case creates the TrainJob.
 	Before map[string]any `json:"before,omitempty"`
 	// NamespaceLabels holds the labels of the tenant's namespace. By default, the namespace has the labels that the rules
 	// require.

@@ -4,8 +4,8 @@ import "maps"
 
 // Schemas are built on demand, because programs that link this package usually read no TrainJob.
 
-// trainJob returns the schema of a TrainJob. In the schema, the spec has the fields that all versions of Trainer
-// share, and the fields of one version, versionFields.
+// trainJob returns the schema of a TrainJob. The spec contains the fields that all versions of Trainer share. The
+// argument versionFields adds the fields of one particular version.
 func trainJob(versionFields fields) object {
 	spec := fields{
 		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).withRequired("name"),

@@ -140,9 +140,9 @@ func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	}
 }
 
-// withRuntime converts a check of a TrainJob and its runtime to a check of a TrainJob and the tenant's parameters.
-// The new check skips runtimes that the tenant may not use, because RuleUnlistedRuntime already denies TrainJobs with
-// these runtimes.
+// withRuntime returns a function that finds a TrainJob's runtime in the tenant's parameters, and then calls the given
+// check. The returned function skips runtimes that the tenant may not use, because RuleUnlistedRuntime already denies
+// TrainJobs with these runtimes.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtimeLimits(job.Runtime)

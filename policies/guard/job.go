@@ -1,7 +1,7 @@
 // Package guard evaluates the rules of docs/admission.md on TrainJobs, before they are submitted. The
-// ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. A Reader converts a TrainJob
-// of one version of Trainer to a Job, which has the same form for all versions. Each rule is a pure function of a Job
-// and the Parameters of a tenant.
+// ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. The fields of a TrainJob
+// depend on the version of Trainer. A Reader converts the TrainJob to a Job, which has the same form for all
+// versions. Each rule is a pure function of a Job and the Parameters of a tenant.
 package guard
 
 import (
@@ -20,8 +20,8 @@ type Job struct {
 	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
 	// Kueue.
 	Queue, PriorityClass string
-	// KueueSettings lists the labels and annotations of Kueue in the TrainJob's metadata, except those that tenants may
-	// set.
+	// KueueSettings lists the TrainJob's labels and annotations for Kueue, except the labels and annotations that
+	// tenants may set.
 	KueueSettings []Named
 	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
@@ -33,7 +33,7 @@ type Job struct {
 	Image string
 	// Nodes is spec.trainer.numNodes.
 	Nodes *int64
-	// Processes is spec.trainer.numProcPerNode, which can be a word up to Trainer 2.1.
+	// Processes is spec.trainer.numProcPerNode. Up to Trainer 2.1, the value can be a word instead of a number.
 	Processes *intstr.IntOrString
 	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity

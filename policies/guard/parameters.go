@@ -52,8 +52,8 @@ type Runtime struct {
 // basicResources are the resources that every node needs.
 var basicResources = []string{"cpu", "memory"}
 
-// ownRuntime is the prefix of the keys of parameters that limit the tenant's own runtimes. The keys of other runtimes
-// begin with the name of the runtime.
+// ownRuntime is the prefix of the parameter keys for TrainingRuntimes that the tenant creates. For all other
+// runtimes, the prefix is the name of the runtime.
 const ownRuntime = "_own"
 
 // ReadParameters reads the data of a tenant's parameter ConfigMap, which has one key for each value.
@@ -146,8 +146,9 @@ func (e *NoParametersError) Error() string {
 	return fmt.Sprintf("namespace %s has no rules for TrainJobs", e.Tenant)
 }
 
-// FindParameters finds a tenant's parameters among the objects of a platform. FindParameters also returns the reader
-// for the platform's version of Trainer. The error is a *NoParametersError if the tenant has no parameters.
+// FindParameters finds a tenant's parameters among the objects of a platform. FindParameters also returns a Reader,
+// which converts TrainJobs of the platform's Trainer version. The error is a *NoParametersError if the tenant has no
+// parameters.
 func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader, error) {
 	for _, object := range objects {
 		v := value{content: object}

@@ -73,9 +73,9 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a part of the text. The API server stores each of the characters <, > and &, and each
-// control character, as six bytes. In the text, a control character begins with a backslash. The policy counts one
-// field for each quote that stands before a colon, and for each pair of braces.
+// textSize returns the size of a piece of the formatted text. The API server stores each of the characters <, > and
+// &, and each control character, as six bytes. In the text, a control character begins with a backslash. The policy
+// counts one field for each quote before a colon, and one field for each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {
@@ -86,5 +86,5 @@ func textSize(text string) Size {
 
 func (s Size) plus(other Size) Size { return Size{s.Bytes + other.Bytes, s.Fields + other.Fields} }
 
-// separatorSize returns the number of bytes between n items.
+// separatorSize returns the total size of the separators between n items, in bytes.
 func separatorSize(n int) int { return max(0, n-1) * len(", ") }

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestCases tests that the policy admits or refuses each case as expected, by the expected rules and with the expected
-// message.
+// TestCases evaluates the policy for each case, and compares the broken rules and the message with the results that
+// the case expects.
 func TestCases(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {

@@ -83,7 +83,8 @@ func (o *operator) quota(t *testing.T) int64 {
 	return limit.Value()
 }
 
-// restoreRuntime removes a runtime, and restores it before the confirmation. Argo CD must not apply the newer commit.
+// restoreRuntime removes a runtime from the document, and restores the runtime before anybody confirms the removal.
+// Argo CD must not apply the newer commit.
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")

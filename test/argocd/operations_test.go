@@ -29,7 +29,7 @@ var (
 	localQueueKind   = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta1", Kind: "LocalQueue"}
 )
 
-// operator is an operator of a platform who follows docs/operations.md.
+// operator acts as the operator of a platform, and follows docs/operations.md.
 type operator struct {
 	*world
 	reader        *doctest.Reader
@@ -80,8 +80,8 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 }
 
-// check contains a function that runs before or after a command of the page. The function runs at the next command that
-// contains the text in the field "command".
+// check contains a function that runs before or after a command of the page. The field "command" contains a part of
+// the command's text. The function runs only for the next command that contains this part.
 type check struct {
 	when, command string
 	check         func(t *testing.T)
@@ -239,7 +239,8 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 	t.Helper()
 	all := &corev1.PodList{}
 	poll.Until(t, serverTimeout, func(context.Context) error {
-		// The poll's own context ends at the timeout, and the resulting error would hide the state of the TrainJob.
+		// This code does not use the context that poll.Until passes, because that context ends at the timeout. The
+		// requests would then fail, and the test would not report the state of the TrainJob.
 		ctx := t.Context()
 		live := &trainer.TrainJob{}
 		err := errors.Join(

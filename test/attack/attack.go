@@ -72,8 +72,8 @@ func (a *Attack) submit(ctx context.Context, editor client.Client, namespace str
 	case apierrors.IsForbidden(err):
 		a.Rights.Add(1)
 	case strings.Contains(err.Error(), "admission webhook"):
-		// Trainer's webhook runs after the policy, and refuses runtimes that do not exist. If this webhook refuses a
-		// TrainJob, the policy has already admitted the TrainJob.
+		// Trainer's webhook runs after the policy, and refuses TrainJobs whose runtime does not exist. The policy has
+		// therefore admitted every TrainJob that this webhook refuses.
 		a.Admitted.Add(1)
 	}
 }

@@ -65,7 +65,7 @@ func markdown(sections []section) string {
 	return b.String() + "\n"
 }
 
-// enclosure holds the comments that enclose figures in a Markdown file.
+// enclosure contains the two comments before and after the measured figures in a Markdown file.
 type enclosure struct{ begin, end string }
 
 var (

@@ -148,7 +148,8 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// newDaemon describes a server of the cluster in the folder "dir", even if the server does not run.
+// newDaemon describes a server of a cluster, even if the server does not run. The files of the cluster are in the
+// folder "dir".
 func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

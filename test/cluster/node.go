@@ -64,7 +64,7 @@ func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
 // loopback is the address at which the node's servers listen for clients on this machine.
 func (n node) loopback() string { return loopbackAddress(n.host, 10+n.number) }
 
-// certificateSubject returns the name of a node in its certificates (see "Node Authorization" in the documentation of
+// certificateSubject returns the subject of a node's certificates (see "Node Authorization" in the documentation of
 // Kubernetes).
 func (n node) certificateSubject() pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + n.name, Organization: []string{"system:nodes"}}

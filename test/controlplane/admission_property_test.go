@@ -217,7 +217,7 @@ func (d dice) trainer() string {
 	add(d.rarely(), "image", d.of("quay.io/acme/openmpi:4.1.6", "quay.io/acme/openmpi-cuda:4.1.6", "other"))
 	add(d.IntN(3) == 0, "resourcesPerNode", "{limits: "+d.amounts()+", requests: "+d.amounts()+d.of("", "", "", "", ", claims: [{name: a}]")+"}")
 	add(d.IntN(3) == 0, "env", d.env())
-	large := "x" + strings.Repeat("x", d.IntN(2)*60000) // the API server admits at most 65536 bytes in an argument
+	large := "x" + strings.Repeat("x", d.IntN(2)*60000) // the API server accepts at most 65536 bytes in one item of args
 	add(d.rarely(), "args", "["+strings.Join([]string{large, large, large}, ", ")+"]")
 	return "{" + strings.Join(fields, ", ") + "}"
 }

@@ -88,7 +88,7 @@ func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []cli
 	return applyPlatform(t, cp, v, "")
 }
 
-// applyPlatform is like applyPolicies, with a layer on top of the example. The layer can be empty.
+// applyPlatform does the same as applyPolicies, but with a layer on top of the example. The layer can be empty.
 func applyPlatform(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) []client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -140,7 +140,7 @@ func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, 
 	return submitAs(t, cp, c, "system:masters")
 }
 
-// submitAs is like submit, for a user in some groups.
+// submitAs does the same as submit, but as a user in the given groups.
 func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups ...string) (string, error) {
 	t.Helper()
 	user := c.User

@@ -24,8 +24,8 @@ import (
 // applicationController is the account of Argo CD's application controller in OpenShift GitOps.
 var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name: "openshift-gitops-argocd-application-controller"}
 
-// byOpenShiftGitOps is a layer over the constant fixedUsers. With this layer, OpenShift GitOps delivers the platform
-// to its own cluster. A tenant gets all roles.
+// byOpenShiftGitOps is a layer for the platform document in the constant fixedUsers. With this layer, OpenShift
+// GitOps delivers the platform to its own cluster. One tenant gets all roles.
 const byOpenShiftGitOps = `
 spec:
   target: {gang: kueue, kueue: "0.19"}
@@ -37,8 +37,9 @@ spec:
     scc-team-c: {queues: {default: research}}
 `
 
-// TestArgoCDMayApplyThePlatform applies, changes and deletes platforms as Argo CD's application controller, whose only
-// rights come from the bundle. The API server refuses roles with rights that the controller does not have.
+// TestArgoCDMayApplyThePlatform applies, changes and deletes platforms as Argo CD's application controller, whose
+// only rights come from the bundle. The API server lets the controller create or change a role only if the controller
+// has all rights of the role.
 func TestArgoCDMayApplyThePlatform(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone(t.Name()))
 	installSCCs(t, cp)

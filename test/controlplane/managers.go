@@ -68,7 +68,8 @@ func (cp *ControlPlane) startControllers() error {
 	return err
 }
 
-// startManager starts a manager of a toolbox, and returns a function that waits until the manager is ready.
+// startManager starts a manager, and returns a function that waits until the manager is ready. The argument "tools"
+// contains the manager's program.
 func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager, installed upstream.Manifests) (func(context.Context) error, error) {
 	folder, err := cp.prepare(tools.ManagerPath(m))
 	if err != nil {

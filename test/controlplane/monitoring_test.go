@@ -29,7 +29,7 @@ spec:
     rules: {delivery: prometheus-operator, labels: {release: prometheus}, runbooks: "https://wiki.acme.example/runbooks"}
 `
 
-// TestRulesAreAppliedWithoutDrift applies alerting rules against the CRDs of the prometheus-operator.
+// TestRulesAreAppliedWithoutDrift applies alerting rules to an API server with the CRDs of the prometheus-operator.
 func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, rulesPlatform)

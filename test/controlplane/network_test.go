@@ -46,8 +46,9 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. The API
-// server would refuse an exception that is not inside the network of its ipBlock.
+// TestExceptionsOfNetworksAreApplied checks that the API server accepts generated network policies with several
+// networks, from which smaller networks are excluded. The API server would refuse an excluded network that is not
+// inside the network of the same ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {
@@ -68,7 +69,8 @@ func TestIstioServiceMeshConflicts(t *testing.T) {
 	})
 }
 
-// withJobPods creates a TrainJob, and runs a test for each role with the metadata of the role's pod template.
+// withJobPods creates a TrainJob, and calls the function "test" for each role of the job. The argument is the
+// metadata of the role's pod template.
 func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtimes := matrix.Runtimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))

@@ -79,7 +79,7 @@ func TestQuantitiesAreCheap(t *testing.T) {
 		want := []string(nil)
 		if spelling == hangingSpelling || slices.Contains(costlySpellings, spelling) {
 			want = []string{string(guard.RuleInvalidQuantity)}
-			if len(spelling) > 1<<16 { // the TrainJob contains the spelling twice
+			if len(spelling) > 1<<16 { // the TrainJob contains this text twice, and is therefore too large
 				want = []string{string(guard.RuleOversizedJob)}
 			}
 		} else if _, err := resource.ParseQuantity(spelling); err != nil {

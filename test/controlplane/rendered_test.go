@@ -42,8 +42,8 @@ func TestKubectlDiffIsEmpty(t *testing.T) {
 				dir := filepath.Dir(file)
 				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
 				kubectl(t, cp, "diff", "--server-side", "-k", dir) // exits with 1 if there is a difference
-				// kubectl need not wait for the deletion, because no object has a finalizer. Waiting would be slow,
-				// because kubectl queries only five objects per second.
+				// kubectl need not wait for the deletion, because no object has a finalizer. Waiting for the deletion
+				// would be slow, because kubectl queries only five objects per second.
 				kubectl(t, cp, "delete", "--wait=false", "-k", dir, "-l", "!trainyard.dev/keep")
 			})
 		}
@@ -139,9 +139,9 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		// If a document does not set the field stopPolicy, the API server sets the default of this field.
 		unstructured.RemoveNestedField(live.Object, "spec", "stopPolicy")
 	}
-	// The API server adds a status to objects of some kinds. If another test runs Kubernetes' type checker, a policy's
-	// status contains the checker's results. Only warnings of the type checker may make the comparison fail, so all
-	// other fields of the status are removed.
+	// The API server adds a status to objects of some kinds. If another test runs Kubernetes' type checker, a
+	// policy's status contains the checker's results. The test compares only the warnings of the type checker, and
+	// removes all other fields of the status.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

@@ -30,7 +30,7 @@ type options struct {
 // Option configures the control plane that the function Start returns.
 type Option func(*options)
 
-// Trainer selects the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
+// Trainer is the option to select the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
@@ -41,18 +41,20 @@ func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
 
-// Pods runs the controllers of Kubernetes that create the pods of Jobs, count resources for ResourceQuotas, and
-// delete dependent objects. There is no kubelet, so the pods stay Pending.
+// Pods is the option to run the Kubernetes controllers that create the pods of Jobs, count resources for
+// ResourceQuotas, and delete dependent objects. There is no kubelet, so the pods stay Pending.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
 }
 
-// Kueue selects the folder below tools/ that pins Kueue's CRDs. The default is the folder of the newest version.
+// Kueue is the option to select the folder below tools/ that pins Kueue's CRDs. The default is the folder of the
+// newest version.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
 
-// Queueing runs Kueue's controller, which admits TrainJobs by the quota of their queues. `make kueue-tools` builds it.
+// Queueing is the option to run Kueue's controller, which admits TrainJobs by the quota of their queues. Run
+// `make kueue-tools` to build the controller.
 func Queueing() Option {
 	return func(o *options) { o.queueing = true }
 }
@@ -135,7 +137,8 @@ func startShared(o options) (*ControlPlane, error) {
 	return started.cp, started.err
 }
 
-// findOutcome returns the outcome for these options, which is empty until the control plane has started.
+// findOutcome returns the outcome of the control plane with the given options. The outcome is empty until this
+// control plane has started.
 func findOutcome(o options) *outcome {
 	sharedPlanes.Lock()
 	defer sharedPlanes.Unlock()

@@ -149,7 +149,7 @@ func patchField(t *testing.T, v version, podSpec string) string {
 }
 
 // expectCheapUpdates changes a TrainJob with 40,000 labels. An exempt user creates this TrainJob, because the policy
-// refuses new TrainJobs with so many labels. In a cluster, such a TrainJob can exist if it is older than the policy.
+// refuses a new TrainJob with 40,000 labels. In a cluster, such a TrainJob can exist if it is older than the policy.
 func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	job := suspendedJob("many-labels")

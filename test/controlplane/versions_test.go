@@ -23,7 +23,7 @@ type version struct {
 
 	// torchFields lists the fields of spec.mlPolicy.torch in the CRD of runtimes. These fields differ between versions.
 	torchFields []string
-	// sshKeys is the volume with a job's SSH keys, without the name of the Secret.
+	// sshKeys is the volume for the SSH keys of a job. The name of the Secret is empty.
 	sshKeys corev1.SecretVolumeSource
 	// applyOverride applies a TrainJob's resourcesPerNode to a container's resources.
 	applyOverride func(into, from *corev1.ResourceRequirements)

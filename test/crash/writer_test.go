@@ -22,8 +22,8 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// orderVariable is the environment variable that contains an order as JSON. If the variable is set, the test binary
-// runs no tests, but follows the instructions in the order.
+// orderVariable is the environment variable that contains the instructions for a child process as JSON. If the
+// variable is set, the test binary follows these instructions, and runs no tests.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
 // order contains the instructions for a child process: the trees of files that the process writes, and the options of
@@ -143,7 +143,8 @@ func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.childCommand(t)
 	if as != nil {
-		// The other user cannot enter the folder of the binary. Therefore run a hard link in another folder.
+		// The other user cannot enter the folder of the binary. Therefore the child process runs a hard link to the
+		// binary in another folder.
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)

@@ -37,7 +37,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 }
 
 // withFixedIntervals returns a copy of the dashboard, in which queries contain the interval of their panel instead of
-// $__rate_interval. The dashboards for the OpenShift console contain the same intervals.
+// $__rate_interval. Dashboards for the OpenShift console also contain the interval of each panel instead of
+// $__rate_interval.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {

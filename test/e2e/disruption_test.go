@@ -36,7 +36,8 @@ type interruptedTraining struct {
 	job       *build.TrainJob
 }
 
-// newTraining returns a TrainJob that trains for about ten seconds, with further arguments of resume.py.
+// newTraining returns a TrainJob that runs resume.py for about ten seconds. The parameter args holds additional
+// arguments for resume.py.
 func (s *sandbox) newTraining(t *testing.T, runtime string, args ...string) interruptedTraining {
 	t.Helper()
 	namespace := s.makeNamespace(t)

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// shortTimeout is the name of a runtime whose preflight check has the timeout preflightTimeout.
+	// shortTimeout is the name of a runtime. The timeout of its preflight check is preflightTimeout.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
 	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine takes 5

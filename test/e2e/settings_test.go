@@ -92,7 +92,8 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 }
 
 // TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, the daemons of Open MPI 5 start further daemons
-// if a job has more than 65 hosts. The test sets the radix to 2 instead of 64, so that five hosts exceed this limit.
+// if a job has more than 65 hosts. The test reduces PRTE_MCA_routed_radix from 64 to 2, so that five hosts are enough
+// to make the daemons start further daemons.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -23,7 +23,8 @@ world.allreduce(1)
 print("rank", world.rank, "gets", os.environ.get("OMP_NUM_THREADS"), "threads", flush=True)
 `
 
-// launchVariables are the variables with which each MPI starts the launcher's ranks through a script of the runtime.
+// launchVariables lists environment variables for each MPI. With these variables, mpirun uses a script of the runtime
+// to start ranks in the launcher.
 var launchVariables = map[string][]string{
 	"openmpi":  {"OMPI_MCA_orte_fork_agent"},
 	"openmpi5": {"OMPI_PRTERUN"},

@@ -91,8 +91,8 @@ func TestChartsAreClean(t *testing.T) {
 	})
 }
 
-// TestValuesEqualTheDocument sets all parameters to other values, once as values of a chart and once in the document.
-// The chart must render the same objects as the changed document.
+// TestValuesEqualTheDocument changes every parameter in the Helm values of a chart, and makes the same changes in the
+// document. The chart must render the same objects as the changed document.
 func TestValuesEqualTheDocument(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		values := changeParameters(t, bundle)
@@ -167,7 +167,7 @@ func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value a
 	return refused
 }
 
-// listRefused sets the given values in a document, and returns the parameters whose values the document refuses.
+// listRefused sets parameters of a document to new values, and returns the parameters whose new value is refused.
 func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}

@@ -75,8 +75,8 @@ func newValue(t *testing.T, p object.Parameter, now any) any {
 	return nil
 }
 
-// TestParametersChangeOnlyTheirFields generates the objects of a document with other values for all parameters. The
-// objects must differ only in the fields of the parameters.
+// TestParametersChangeOnlyTheirFields generates the objects of a document with new values for all parameters.
+// Compared with the original objects, only the fields of the parameters may change.
 func TestParametersChangeOnlyTheirFields(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

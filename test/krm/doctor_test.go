@@ -100,8 +100,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit: kustomize builds the files that trainyard init writes, directly and as the base of an overlay. Without
-// the flags that permit functions, the build fails.
+// TestInit runs kustomize on the files that trainyard init writes: first on the files themselves, then on an overlay
+// with these files as its base. Without the flags that permit functions, the build fails.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

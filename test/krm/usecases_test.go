@@ -34,7 +34,7 @@ spec:
 	head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 )
 
-// useCase is a way to use the function. A useCase consists of the files of a folder and the expected objects.
+// useCase is one way to use the KRM function. A useCase consists of the files of a folder and the expected objects.
 type useCase struct {
 	files map[string]string
 	want  func(t *testing.T, w workspace) map[string]any
@@ -96,7 +96,7 @@ func useCases() map[string]useCase {
 
 func named(function string) string { return strings.Replace(platformDocument, "FUNCTION", function, 1) }
 
-// generateObjects returns the objects that trainyard generate prints for a document in the folder "base".
+// generateObjects returns the objects that `trainyard generate` prints for a document in the folder "base".
 func (w workspace) generateObjects(t *testing.T, file string) map[string]any {
 	t.Helper()
 	return objectsByName(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))

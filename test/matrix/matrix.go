@@ -1,5 +1,5 @@
-// Package matrix lists a TrainJob for each tenant, runtime and queue of a generated platform. Tests submit these
-// TrainJobs to check that each combination can run.
+// Package matrix builds one TrainJob for each combination of a tenant, a runtime and a queue of a generated platform.
+// Tests submit the TrainJobs to check that every combination works.
 package matrix
 
 import (
@@ -42,7 +42,7 @@ func Editors(objs []client.Object, tenant string) []string {
 	return groups
 }
 
-// Runtimes returns the runtimes for MPI among objects.
+// Runtimes selects the MPI runtimes among the given objects.
 func Runtimes(objs []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool {
 		_, mpi, _ := unstructured.NestedMap(obj.(*unstructured.Unstructured).Object, "spec", "mlPolicy", "mpi")

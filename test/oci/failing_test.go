@@ -20,8 +20,8 @@ func isUpload(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// respondSome wraps the handler of a registry. Requests for which the function "some" returns true go to the handler
-// "answer". All other requests go to the registry.
+// respondSome returns a function that wraps the handler of a registry. The handler "answer" responds to requests for
+// which the function "some" returns true. The registry responds to all other requests.
 func respondSome(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

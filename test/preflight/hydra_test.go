@@ -31,8 +31,9 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightDoesNotCountTheLauncher: preflight runs in an init container of the launcher, which has no GPUs and not
-// the CPUs of the main container. Preflight therefore assumes that the launcher's slots are available.
+// TestPreflightDoesNotCountTheLauncher: preflight runs in an init container of the launcher. The init container has
+// neither the GPUs nor the CPUs of the launcher's main container. Preflight therefore assumes that the launcher's
+// slots are available.
 func TestPreflightDoesNotCountTheLauncher(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})

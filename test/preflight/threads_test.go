@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// runFile runs a script of the folder /mpi-run with variables, on a machine with eight CPUs.
+// runFile runs a script of the folder /mpi-run, and passes the given environment variables to the script. A fake
+// nproc reports eight CPUs unless OMP_NUM_THREADS is set.
 func runFile(t *testing.T, j *job, env []string, script string, args ...string) string {
 	t.Helper()
 	programs := t.TempDir()

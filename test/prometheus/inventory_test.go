@@ -81,7 +81,7 @@ func TestRulesQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, o, ruleExpressions(o))
 }
 
-// expectKnown checks that grafana/ declares all metrics and labels in expressions.
+// expectKnown checks that grafana/ declares all metrics and labels that the given expressions use.
 func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]string) {
 	t.Helper()
 	series := emittedLabels(o)
@@ -122,7 +122,7 @@ func TestControllerIsOptional(t *testing.T) {
 			t.Errorf("%s needs trainyard's controller: set controller: true", name)
 		}
 	}
-	left := ruleExpressions(o) // the expressions that are left out
+	left := ruleExpressions(o) // the expressions of rules that are left out without trainyard's controller
 	maps.DeleteFunc(left, func(name, _ string) bool { return alone[name] != "" })
 	for name, a := range read(t, left) {
 		if !needsController(o, a) {

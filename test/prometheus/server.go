@@ -90,8 +90,8 @@ func (s *Server) evaluateRules(ctx context.Context, groups []grafanadata.Group) 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// Prometheus computes from the file name at which second of each minute it evaluates a group. The file name must
-	// therefore be constant. With varying names, the results of rules would vary.
+	// Prometheus evaluates each group at a fixed second of the minute, and computes this second from the file name.
+	// The file name is constant, because other names would change the results of rules.
 	return runPromtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }

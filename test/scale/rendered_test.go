@@ -31,9 +31,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestExamplesRun submits a TrainJob of each tenant, runtime and queue of every example with queues, as an editor of
-// the tenant. Kueue must admit each TrainJob, all pods must run on simulated cluster nodes, and network policies must
-// let the launcher and the nodes connect.
+// TestExamplesRun tests the examples that have queues. As an editor of each tenant, the test submits one TrainJob for
+// each combination of runtime and queue. Kueue must admit each TrainJob, all pods must run on simulated cluster
+// nodes, and network policies must let the launcher and the nodes connect.
 func TestExamplesRun(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -79,7 +79,8 @@ func startExamples(t *testing.T) exampleCluster {
 	return exampleCluster{s, config}
 }
 
-// generateObjects returns the objects of each environment of an example, for the versions of the cluster.
+// generateObjects generates an example for the cluster's versions of Trainer and Kueue, and returns the objects of
+// each environment.
 func (e exampleCluster) generateObjects(t *testing.T, example string) map[string][]client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -104,7 +105,8 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers exempts the controllers of the cluster. On OpenShift, the controllers use other ServiceAccounts.
+// exemptControllers is a layer that exempts the cluster's controllers from the admission rules. On OpenShift, the
+// controllers use other ServiceAccounts.
 const exemptControllers = `
 spec:
   admission:

@@ -79,7 +79,8 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roleJobs returns the ReplicatedJobs of the launcher and of the nodes. Most traps concern both roles.
+// roleJobs returns the ReplicatedJobs of the launcher and of the nodes. Most traps concern the launcher and the
+// nodes.
 func roleJobs(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
 	return map[string]jobset.ReplicatedJob{"launcher": replicatedJob(t, ctr, "launcher"), "node": replicatedJob(t, ctr, "node")}
@@ -154,7 +155,8 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 	}
 }
 
-// TestLauncherEndsTheJob: the success policy must name the launcher, because sshd on the nodes never exits.
+// TestLauncherEndsTheJob: the success policy must name the launcher. Otherwise the JobSet would never complete,
+// because sshd on the nodes never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
 	got := generateRuntime(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}

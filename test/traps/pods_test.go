@@ -167,8 +167,8 @@ func TestVolumesDoNotClash(t *testing.T) {
 	}
 }
 
-// TestIdentityRunsBeforePreflight: a container cannot both write the passwd entry and mount it. The init container
-// "identity" therefore writes the entry first, and only the other containers mount it.
+// TestIdentityRunsBeforePreflight: a container cannot both write the file passwd and mount this file. The init
+// container "identity" therefore writes the file first, and only the other containers mount the file.
 func TestIdentityRunsBeforePreflight(t *testing.T) {
 	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
 	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {

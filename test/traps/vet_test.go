@@ -133,7 +133,7 @@ func trainerModule(t *testing.T, version string) string {
 	cmd.Dir = repo.Path(t, "tools", "trainer-"+version)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
-	var module struct{ Dir, Error string } // go writes the fields Dir and Error to standard output
+	var module struct{ Dir, Error string } // the go command writes the fields Dir and Error to standard output
 	if err != nil || json.Unmarshal(out, &module) != nil || module.Dir == "" {
 		t.Fatalf("finding Trainer %s: %v %s", version, err, module.Error)
 	}

@@ -31,8 +31,8 @@ func (t Toolbox) Queues() (Manifests, error) {
 	return Manifests{CRDs: read.CRDs}, err
 }
 
-// withFolder returns a command that runs a program with a copy of a folder in /etc. The program sees the copy at the
-// path "target", and nothing else in /etc. Other programs do not see the copy, because it exists only in the
+// withFolder returns a command that copies a folder to the path "target" below /etc, and then runs a program. For
+// this program, /etc contains nothing but the copy. Other programs do not see the copy, because it exists only in the
 // program's own mount namespace. The program also has its own user namespace, so that root is not needed (see
 // unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {

@@ -44,7 +44,7 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	return read, nil
 }
 
-// add decodes a document of a YAML stream and appends it, if tests use objects of its kind.
+// add decodes one document of a YAML stream. If tests use objects of this kind, add appends the object to its list.
 func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {

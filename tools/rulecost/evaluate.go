@@ -183,7 +183,7 @@ func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, er
 	return all, nil
 }
 
-// add adds the times and results of the latest evaluation of each rule.
+// add appends the duration and the results of each rule's latest evaluation to the output.
 func (out *output) add(groups []*rules.Group) error {
 	i := 0
 	for _, g := range groups {

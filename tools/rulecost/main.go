@@ -51,7 +51,7 @@ type output struct {
 }
 
 // groupCost holds the cost of a group in each round. CPU contains the CPU seconds of the group when it is evaluated
-// alone. Together contains the elapsed seconds of the group when all groups are evaluated at once.
+// alone. Together contains the elapsed seconds for the group when Prometheus evaluates all groups at once.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`

@@ -102,7 +102,7 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 	return all, nil
 }
 
-// extend returns the requested number of values, which end with the given values. Counters keep their rate.
+// extend returns the requested number of values. The result ends with the given values. Counters keep their rate.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

@@ -166,7 +166,8 @@ func (o *observation) missingLog() finding {
 	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
 }
 
-// wantedRanks reads the number of slots in the hostfile from the verdict. The number is 0 if there is no verdict.
+// wantedRanks returns the hostfile's number of slots, which the verdict contains. The number is 0 if there is no
+// verdict.
 func (o *observation) wantedRanks() int {
 	verdict, err := o.readVerdict()
 	if err != nil || verdict == nil {

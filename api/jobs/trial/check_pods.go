@@ -53,7 +53,8 @@ func schedulingMessage(pod jobs.Pod) string {
 }
 
 // waitsBefore returns the reason why pods are not created yet. If another pod must end first, such as an initializer,
-// the reason names this pod. If no pod must end first, the reason is the latest creation failure.
+// the reason names this pod. If no pod must end first, the reason is the latest event about a pod that could not be
+// created.
 func (o *observation) waitsBefore() string {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return ""
@@ -128,8 +129,8 @@ func checkImage(o *observation) finding {
 }
 
 // hasImage reports whether the main container's image is present on the cluster node of a pod. The image is present
-// if a container with this image has started. The image is also present if the kubelet could not create the container
-// for a reason that is unrelated to the image.
+// if a container with this image has started. The kubelet pulls the image before it creates the container. So the
+// image is also present if the kubelet tried to create the container and failed.
 func hasImage(pod jobs.Pod) bool {
 	return slices.ContainsFunc(allStatuses(pod), func(c corev1.ContainerStatus) bool {
 		wait := c.State.Waiting

@@ -52,7 +52,7 @@ func lastReached(findings []finding) int {
 	return last
 }
 
-// resolve copies a finding to its check, and reports the check.
+// resolve writes the values of a finding into a check, and reports the check.
 func (t *trial) resolve(c *check, found finding) {
 	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), oneLine(found.detail)
 	t.waiting = ""
@@ -120,7 +120,7 @@ func (t *trial) expire(found finding) {
 	}
 }
 
-// finalChecks returns all checks at the end of the trial. Checks that are still open become NotReached.
+// finalChecks returns the results of all checks when the trial ends. Checks that are still open become NotReached.
 func (t *trial) finalChecks() []Check {
 	result := make([]Check, len(t.checks))
 	for i, c := range t.checks {

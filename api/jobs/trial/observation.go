@@ -109,9 +109,9 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 	return result
 }
 
-// needsLog reports whether the log of a container is evidence. The log of the ranks and the logs of failed containers
-// are evidence. Nodes that fail after mpirun has ended are ignored, because Kubernetes stops the nodes when their
-// TrainJob ends.
+// needsLog reports whether the trial reads the log of a container. The trial reads the log of the ranks, and the logs
+// of failed containers. Nodes that fail after mpirun has ended are ignored, because Kubernetes stops the nodes when
+// their TrainJob ends.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil

@@ -53,8 +53,8 @@ func adjust(liveHeap []metrics.Sample) {
 
 // afterNextCollection calls a function from the cleanup of an object that the next collection frees.
 func afterNextCollection(call func([]metrics.Sample)) {
-	// The pointer field keeps the allocator from putting other objects into the same block, which could delay the
-	// cleanup.
+	// The pointer field keeps the allocator from putting other objects into the same block. Other objects in the
+	// block could delay the cleanup.
 	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }

@@ -21,7 +21,7 @@ type Report struct {
 // Format writes a report for one group of readers, such as code scanners.
 type Format struct {
 	Name  string // the value of --report
-	Doc   string // who reads the format, in one line
+	Doc   string // the readers for whom the format is meant, in one line
 	Write func(io.Writer, Report) error
 }
 

@@ -110,8 +110,8 @@ func fileURI(file string) string {
 	return escapePath(filepath.ToSlash(path))
 }
 
-// escapePath escapes a path for a URI, including its colons. Readers would take the text before a colon for the URI's
-// scheme.
+// escapePath escapes a path for a URI, including its colons. If a colon were not escaped, programs would take the
+// text before the colon for the URI's scheme.
 func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }

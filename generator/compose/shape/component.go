@@ -14,8 +14,8 @@ import (
 )
 
 type builder struct {
-	pkg   string // the folder of its package
-	field string // the field of the package that contains the builder: builders or components
+	pkg   string // the folder of the package that contains the builder
+	field string // "builders" or "components": the package's field that contains the builder
 	name  string
 }
 
@@ -44,7 +44,7 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 // component is the immutable result of one evaluation by CUE: an object without its components, or a single component.
 type component struct {
 	content    any
-	parameters []parameter // in the same order as the fields of content
+	parameters []parameter // in the order in which the fields appear in content
 	mirrored   []mirroredParameter
 	slots      []slot
 	size       int // size of the content without parameters, as JSON, in bytes
@@ -113,7 +113,8 @@ func (c *Composer) assemble(by builder, input map[string]any) (*component, error
 	return whole, nil
 }
 
-// include adds the parameters and the size of an inner component to c. The path is the position of the inner component.
+// include adds the parameters of an inner component to the parameters of c, and its size to the size of c. The path
+// is the position of the inner component.
 func (c *component) include(path []any, inner *component) {
 	for _, p := range inner.parameters {
 		p.path = slices.Concat(path, p.path)

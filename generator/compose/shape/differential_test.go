@@ -205,7 +205,8 @@ func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (req
 			if gotErr != nil || wantErr != nil {
 				t.Errorf("%s: errors %v and %v", problem.Path(r.From), gotErr, wantErr)
 			}
-			// The test compares with reflect.DeepEqual, because cmp is slower than CUE. cmp only describes differences.
+			// The test compares the objects with reflect.DeepEqual, because cmp would take longer than CUE takes to
+			// build the objects. cmp only describes differences.
 			if !reflect.DeepEqual(contents(want), contents(got)) {
 				t.Errorf("%s of %s: -alone +together:\n%s", problem.Path(r.From), r.plan.Document.Environment, cmp.Diff(contents(want), contents(got)))
 			}

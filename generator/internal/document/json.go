@@ -126,7 +126,7 @@ func (r *jsonReader) end() error {
 	return nil
 }
 
-// nextPosition returns the position of the next token, and skips white space, commas and colons after the previous
+// nextPosition skips white space, commas and colons after the previous token, and returns the position of the next
 // token.
 func (r *jsonReader) nextPosition() problem.Position {
 	offset := int(r.decoder.InputOffset())

@@ -34,8 +34,8 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 }
 
 // lineBefore returns the index of the nearest line above that is not blank, or -1. If the argument skipComments is
-// true, lines with comments are ignored too. YAML ends a text on several lines at a comment, so a search for an
-// earlier line of the text must not skip comments.
+// true, lines with comments are ignored too. A YAML text on several lines ends at the first comment line. A search
+// for an earlier line of the same text must therefore stop at a comment line.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {

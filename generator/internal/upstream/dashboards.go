@@ -5,8 +5,8 @@ import (
 )
 
 // partialTypes have only the fields that trainyard uses. The modules of grafana-operator and Perses contain the
-// complete types. These two modules also import Kubernetes clients, which would slow down every start of trainyard.
-// Tests in test/controlplane check objects against the complete types.
+// complete Go types of these objects. These two modules also import Kubernetes clients, which would slow down every
+// start of trainyard. Tests in test/controlplane check objects against the complete types.
 var partialTypes = constructors{
 	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: empty[grafanaDashboard],
 	{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}:              empty[persesDashboard],

@@ -32,8 +32,8 @@ func unsupportedMPI(p *pass) {
 }
 
 // launcherNotANode finds runtimes in which the variables and resources of a TrainJob do not reach the nodes. Trainer
-// sets variables and resources of a TrainJob in the ReplicatedJob with the ancestor label. If the launcher is also a
-// node, Trainer sets the variables and resources in the nodes too.
+// adds the variables and resources of a TrainJob to the ReplicatedJob that has the ancestor label. If the launcher is
+// also a node, Trainer adds the variables and resources to the nodes too.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {

@@ -56,7 +56,7 @@ func wrongContainerName(p *pass) {
 func wrongAncestorLabel(p *pass) {
 	if p.launcher.isSet() && !isTrainer(p.launcher) {
 		p.addProblem(stepLabel(p.launcher), "image, command and args of a TrainJob do not reach the launcher without this label: "+
-			"label its Job template %s: trainer", ancestorLabel)
+			"set the label %s: trainer on its Job template", ancestorLabel)
 	}
 	if isTrainer(p.node) {
 		p.addProblem(stepLabel(p.node), "the command of a TrainJob replaces sshd on the nodes, because all pods with this label run that command: "+

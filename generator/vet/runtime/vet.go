@@ -40,7 +40,8 @@ func Vet(name string, text []byte) (Report, error) {
 			vetRuntime(v, &report)
 		}
 	}
-	// Err also sorts the list. The error is not used, because the report already contains the problems.
+	// The calls of Err only sort the lists. The returned errors are not used, because the report already contains the
+	// problems.
 	_, _ = report.Problems.Err(), report.Notes.Err()
 	return report, nil
 }
