@@ -186,7 +186,7 @@ func (c *helmChart) readme() []byte {
 	return b.Bytes()
 }
 
-// setFlag returns the name of a value for Helm's flag --set. Dots in keys are escaped, as the flag requires.
+// setFlag returns the name of a chart value as Helm's flag --set expects it. Dots in keys are escaped, as the flag requires.
 func setFlag(keys []string) string {
 	escaped := make([]string, len(keys))
 	for i, key := range keys {

@@ -34,6 +34,8 @@ var settingValues = map[string][]string{
 	"user":                   {"1000", "2000"},
 	"interface":              {"eth0", "net1"},
 	"dataInterface":          {"net1", "net2"},
+	"fabric":                 {"tcp"},
+	"logs":                   {"{tagOutput: false}"},
 	"readOnlyRootFilesystem": {"true"},
 	"preflight":              {"{timeout: 5m}", "{timeout: 6m}", "{oversubscribe: true}"},
 	"storage":                {"{d: {claim: c}}", `{d: {claim: c}}, initializers: {dataset: {storage: d, uri: "hf://a/b", env: {A: x}}}`, `{d: {claim: c}}, initializers: {dataset: {storage: d, uri: "hf://a/b", env: {A: y}}}`, "{d: {claim: c, path: /d, readOnly: true}, e: {s3: x}}"},

@@ -68,7 +68,7 @@ func Rules() []Definition {
 		{RuleMissingResources, "If Trainer drops the runtime's resources, a TrainJob that sets resourcesPerNode must also set CPU and memory", withRuntime(missingResources)},
 		{RuleZeroAmount, "A TrainJob may not set an amount of CPU or memory to 0, because Kubernetes treats 0 as no limit", zeroAmount},
 		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices if the network is encrypted, because RDMA traffic would not be encrypted", unencryptedRDMA},
-		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because its nodes run that image", withRuntime(imageMismatch)},
+		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because the node pods always run the image of the runtime", withRuntime(imageMismatch)},
 		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},
 		{RuleDisallowedVariableSource, "Environment variables may only come from sources that trainyard has reviewed", checkDisallowed(RuleDisallowedVariableSource)},
 		{RuleUnknownManager, "A TrainJob may only be managed by a controller that runs TrainJobs", unknownManager},

@@ -121,8 +121,8 @@ func awaitPolicy(t *testing.T, cp *controlplane.ControlPlane, tenant string) {
 	})
 }
 
-// policyTimeout is longer than other timeouts. The API server reads policies once a second and then reads their
-// parameters, which can take minutes if the machine is busy.
+// policyTimeout is longer than other timeouts. The API server looks for new policies once a second, and then
+// reads their parameters. On a busy machine, it can take minutes until the parameters are there.
 const policyTimeout = 3 * time.Minute
 
 func trainJob(name, namespace, runtime string) map[string]any {

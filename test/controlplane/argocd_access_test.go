@@ -24,7 +24,7 @@ import (
 // applicationController is the account of Argo CD's application controller in OpenShift GitOps.
 var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name: "openshift-gitops-argocd-application-controller"}
 
-// byOpenShiftGitOps is a layer for the platform document in the constant fixedUsers. With this layer, OpenShift
+// byOpenShiftGitOps is a layer on top of the platform document fixedUsers. With this layer, OpenShift
 // GitOps delivers the platform to its own cluster. One tenant gets all roles.
 const byOpenShiftGitOps = `
 spec:

@@ -14,7 +14,7 @@ func TestOptionsBecomeVariables(t *testing.T) {
 		want     map[string]map[string]string // by base
 	}{
 		"no options": {"", map[string]map[string]string{
-			"openmpi-cpu": {}, "mpich": {"HYDRA_IFACE": "eth0"}, "intel-mpi": {"I_MPI_HYDRA_IFACE": "eth0"},
+			"openmpi-cpu": {}, "mpich": {"HYDRA_IFACE": "eth0"}, "intel-mpi": {"I_MPI_HYDRA_IFACE": "eth0", "FI_PROVIDER": "tcp"},
 		}},
 		"one interface": {"interface: net1", map[string]map[string]string{
 			"openmpi-cpu": {
@@ -22,12 +22,29 @@ func TestOptionsBecomeVariables(t *testing.T) {
 				"NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1",
 			},
 			"mpich":     {"HYDRA_IFACE": "net1", "FI_TCP_IFACE": "net1", "UCX_NET_DEVICES": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
-			"intel-mpi": {"I_MPI_HYDRA_IFACE": "net1", "FI_TCP_IFACE": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
+			"intel-mpi": {"I_MPI_HYDRA_IFACE": "net1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
 		}},
 		"another interface for data": {"dataInterface: net1", map[string]map[string]string{
 			"openmpi-cpu": {"OMPI_MCA_btl_tcp_if_include": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
 			"mpich":       {"HYDRA_IFACE": "eth0", "FI_TCP_IFACE": "net1", "UCX_NET_DEVICES": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
-			"intel-mpi":   {"I_MPI_HYDRA_IFACE": "eth0", "FI_TCP_IFACE": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
+			"intel-mpi":   {"I_MPI_HYDRA_IFACE": "eth0", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
+		}},
+		"no RDMA": {"fabric: tcp", map[string]map[string]string{
+			"openmpi-cpu": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "^openib", "NCCL_IB_DISABLE": "1"},
+			"horovod-cpu": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "^openib", "NCCL_IB_DISABLE": "1"},
+			"mpich":       {"HYDRA_IFACE": "eth0", "FI_PROVIDER": "tcp", "UCX_TLS": "self,sm,tcp", "NCCL_IB_DISABLE": "1"},
+			"intel-mpi":   {"I_MPI_HYDRA_IFACE": "eth0", "FI_PROVIDER": "tcp", "NCCL_IB_DISABLE": "1"},
+		}},
+		"RDMA": {"fabric: rdma, dataInterface: net1, resources: {rdma/hca: 1}", map[string]map[string]string{
+			"openmpi-cpu": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_btl_tcp_if_include": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
+			"horovod-cpu": {
+				"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "^openib", "OMPI_MCA_btl_tcp_if_include": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1",
+			},
+			"mpich": {
+				"HYDRA_IFACE": "eth0", "FI_PROVIDER": "verbs;ofi_rxm", "UCX_TLS": "self,sm,rc,ud", "FI_VERBS_IFACE": "net1",
+				"NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1",
+			},
+			"intel-mpi": {"I_MPI_HYDRA_IFACE": "eth0", "FI_PROVIDER": "verbs", "FI_VERBS_IFACE": "net1", "NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"},
 		}},
 		"tagged output": {"logs: {tagOutput: true}", map[string]map[string]string{
 			"openmpi-cpu": {"OMPI_MCA_orte_tag_output": "1", "PRTERUN_OUTPUT": "tag"},
@@ -36,7 +53,7 @@ func TestOptionsBecomeVariables(t *testing.T) {
 		"ranks that share a CPU": {"numProcPerNode: 2, preflight: {oversubscribe: true}", map[string]map[string]string{
 			"openmpi-cpu": {"OMPI_MCA_mpi_yield_when_idle": "1"},
 			"mpich":       {"HYDRA_IFACE": "eth0"},
-			"intel-mpi":   {"I_MPI_HYDRA_IFACE": "eth0", "I_MPI_THREAD_YIELD": "2"},
+			"intel-mpi":   {"I_MPI_HYDRA_IFACE": "eth0", "FI_PROVIDER": "tcp", "I_MPI_THREAD_YIELD": "2"},
 		}},
 	}
 	optional := map[string]bool{}

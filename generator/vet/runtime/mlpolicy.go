@@ -77,7 +77,8 @@ func processCountIgnored(p *pass) {
 	}
 }
 
-// gpusPerNode counts GPUs like Trainer, in the first ReplicatedJob that is called "node" or has the ancestor label.
+// gpusPerNode counts GPUs in the same way as Trainer. The GPUs are those of the first ReplicatedJob that is called "node" or
+// has the ancestor label.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.listItems() {

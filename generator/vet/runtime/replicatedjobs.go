@@ -23,8 +23,8 @@ func missingLauncher(p *pass) {
 	p.addProblem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add a ReplicatedJob called launcher that runs mpirun")
 }
 
-// missingNode finds runtimes with a launcher but without nodes. A runtime without nodes works only for TrainJobs with
-// one node.
+// missingNode finds runtimes that have a ReplicatedJob "launcher" but no ReplicatedJob "node". Only TrainJobs with numNodes 1
+// can use these runtimes.
 func missingNode(p *pass) {
 	if !p.launcher.isSet() || p.node.isSet() {
 		return
