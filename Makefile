@@ -5,7 +5,7 @@
 
 include tools/tools.mk
 
-# The tools that `make test` runs. These tools include only the newest version of Trainer.
+# TEST_TOOLS lists the tools that `make test` runs. The list contains only the newest version of Trainer.
 TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
 
 .PHONY: help
@@ -47,6 +47,10 @@ e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real
 	@# At most three jobs run at once, because two cores and two cluster nodes have no room for more.
 	TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 30m ./test/images ./test/cluster ./test/e2e
 
+.PHONY: hosts
+hosts: cluster-packages cluster-tools images ## Run TrainJobs with 100 hosts in real pods, for each MPI implementation (as root)
+	TRAINYARD_E2E=1 TRAINYARD_HOSTS=100 go test -count=1 -timeout 60m -run TestManyHosts ./test/e2e
+
 .PHONY: scale
 scale: scale-tools ## Run TrainJobs with many nodes on simulated cluster nodes
 	TRAINYARD_SCALE=1 go test -count=1 -timeout 15m ./test/scale
@@ -85,6 +89,14 @@ bench-rules: $(TOOLS_BIN)/rulecost ## Measure how long Prometheus takes to evalu
 .PHONY: bench-rules-docs
 bench-rules-docs: $(TOOLS_BIN)/rulecost ## Measure also 100,000 TrainJobs, and write the figures into docs/benchmarks.md
 	go run ./test/bench/cmd/bench rules --jobs 10,100,1000 --docs docs/benchmarks.md
+
+.PHONY: bench-mpi
+bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in pods, beside plain mpirun (as root, about 10 minutes)
+	TRAINYARD_E2E=1 go test -count=1 -timeout 30m -run '^$$' -bench MPI -benchtime 1x ./test/e2e
+
+.PHONY: bench-mpi-docs
+bench-mpi-docs: ## Run bench-mpi, and write the figures into docs/benchmarks.md
+	BENCH_MPI_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-mpi
 
 # Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
 # time on minimizing one input than on finding new inputs.

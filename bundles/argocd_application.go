@@ -29,8 +29,9 @@ func (a argocdWriter) buildApplication() fields {
 
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
-		// The option PruneLast is missing, because it would apply to all objects, and Argo CD must delete RoleBindings
-		// first. Instead, policies/delivery adds PruneLast to all other objects as an annotation.
+		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings,
+		// which Argo CD must delete first. To all other objects that Argo CD prunes, the package policies/delivery
+		// adds the annotation PruneLast.
 		"syncOptions": syncOptions,
 		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},
@@ -45,8 +46,8 @@ func (a argocdWriter) applicationSpec() fields {
 	}
 }
 
-// findSource returns the revision and the folder that contain the objects. In an OCI artifact, the folder is the root,
-// because the artifact contains only objects.
+// findSource returns the revision and the folder that contain the objects. In an OCI artifact, the objects are in the
+// root folder, because the artifact contains no other files.
 func (a argocdWriter) findSource() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
 		return cmp.Or(a.Revision, a.Tag()), "."

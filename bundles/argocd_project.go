@@ -14,8 +14,8 @@ type groupKind struct {
 }
 
 // buildProject returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain.
-// Argo CD can delete an object only if the AppProject allows its kind and namespace. Therefore the AppProject allows
-// even kinds and namespaces that the platform does not use now. Otherwise Argo CD could not delete the last object of a
+// Argo CD can delete an object only if the AppProject allows its kind and namespace. Therefore the AppProject also
+// allows kinds and namespaces that the platform no longer uses: Argo CD may still have to delete the last object of a
 // kind, or the objects of a removed team.
 func (a argocdWriter) buildProject() fields {
 	return a.resource("AppProject", a.uniqueName(), nil, fields{
@@ -27,15 +27,16 @@ func (a argocdWriter) buildProject() fields {
 	})
 }
 
-// openShiftNamespaces are patterns for the namespaces of OpenShift. The patterns do not match openshift-config-managed,
-// because OpenShift's console reads dashboards from this namespace.
+// openShiftNamespaces are patterns for the namespaces of OpenShift. The patterns do not match
+// openshift-config-managed, because a platform can add dashboards for OpenShift's console to this namespace.
 var openShiftNamespaces = []string{
 	"openshift", "openshift-[!c]*", "openshift-c[!o]*", "openshift-co[!n]*", "openshift-con[!f]*", "openshift-config", "openshift-config-operator",
 }
 
-// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software.
-// Otherwise everybody who can write to the platform's repository could add a RoleBinding to such a namespace, and
-// control Argo CD or the cluster. A destination with an exclamation mark forbids a namespace in all clusters.
+// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. If
+// these namespaces were allowed, everybody who can write to the platform's repository could add a RoleBinding to one
+// of them, and control Argo CD or the cluster. A destination with an exclamation mark forbids a namespace in all
+// clusters.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {

@@ -81,7 +81,7 @@ func settingsFile(folder, name string) string {
 
 func withoutExtension(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
 
-// mustYAML returns a value as YAML. The value must have a type that can always be converted.
+// mustYAML returns a value as YAML. Callers may pass only types whose conversion to YAML cannot fail.
 func mustYAML(value any) string {
 	text, _ := yaml.Marshal(value)
 	return string(text)

@@ -10,7 +10,7 @@ type Bundle struct {
 	Delivery    object.Delivery
 }
 
-// uniqueName returns a name that is unique if one Argo CD delivers several platforms or environments.
+// uniqueName returns a name that is unique even if one instance of Argo CD delivers several platforms or environments.
 func (b Bundle) uniqueName() string {
 	if b.Environment == "" {
 		return b.Platform

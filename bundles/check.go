@@ -50,8 +50,8 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// belowFile reports whether an unknown file is in a folder that a generated file would replace. If the folder itself is
-// unknown, belowFile returns false, because Check lists the folder anyway.
+// belowFile reports whether an unknown file is in a folder that a generated file would replace. If the folder itself
+// is unknown, belowFile returns false, because Check reports the folder instead of its files.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

@@ -25,7 +25,7 @@ func (c Content) Len() int {
 // Bytes joins the pieces.
 func (c Content) Bytes() []byte { return bytes.Join(c, nil) }
 
-// WriteTo writes the pieces one by one. The argument "w" should buffer its input, because the pieces are short.
+// WriteTo writes the pieces one by one. The pieces are short, so the caller should pass a buffered writer.
 func (c Content) WriteTo(w io.Writer) (written int64, err error) {
 	for _, piece := range c {
 		n, err := w.Write(piece)

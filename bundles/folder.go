@@ -79,7 +79,7 @@ func (p *Plan) readRoot(ctx context.Context, root *os.Root) error {
 		switch {
 		case e.info.IsDir():
 			e.unknown = !folders[name]
-		case !ok || !e.info.Mode().IsRegular(): // symbolic links are unknown and not followed
+		case !ok || !e.info.Mode().IsRegular(): // symbolic links are not followed, and count as unknown files
 			e.unknown = true
 		default:
 			if err := e.compare(ctx, root, name, want); err != nil {
@@ -145,7 +145,8 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 }
 
 // maxManifest is the maximum number of bytes that are read from a manifest. This limit is enough for a few hundred
-// thousand files. Files that are listed after this limit count as unknown.
+// thousand files. If a manifest is larger, only its first part is read. Files that only the rest of the manifest
+// lists count as unknown.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes an opened manifest.

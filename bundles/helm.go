@@ -25,8 +25,8 @@ var _ Format = helm{}
 func (helm) Name() string { return "helm" }
 func (helm) Doc() string  { return "a chart, for helm install and for Argo CD" }
 
-// helmFiles are files of every chart. CHART and PLATFORM in these files stand for the names of the chart and the
-// platform.
+// helmFiles contains the files that all charts share. In these files, CHART stands for the name of the chart, and
+// PLATFORM stands for the name of the platform.
 //
 //go:embed helm
 var helmFiles embed.FS
@@ -54,7 +54,7 @@ type helmChart struct {
 
 	components map[string]*helmComponent // by name
 	values     helmValues
-	sums       []*object.Sum              // sums in templates/bounds.yaml, ordered like their template variables
+	sums       []*object.Sum              // sums in templates/bounds.yaml; its variable $s0 contains the first sum
 	checks     []boundCheck               // for templates/bounds.yaml
 	images     map[string]bool            // the images of all containers
 	restricted map[string]bool            // the tenants with an admission policy

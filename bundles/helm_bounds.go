@@ -12,11 +12,12 @@ import (
 
 type boundCheck struct {
 	limit object.Amount
-	sums  []int // the sums to compare with the limit, as numbers of template variables
+	sums  []int // the numbers of the template variables to compare with the limit
 }
 
 // addBounds adds bounds to the chart. If a bound compares a whole number with a constant, the bound becomes a minimum
-// or a maximum in the schema. A template checks all other bounds, because JSON Schema cannot compare two values.
+// or a maximum in the schema. A template checks all other bounds, for example a bound that compares two values of the
+// chart, because JSON Schema cannot express such a comparison.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -46,10 +47,10 @@ func (c *helmChart) sumVariable(sum *object.Sum) int {
 	return i
 }
 
-// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values of
-// the release violate a bound. The template checks only the bounds of components that the release includes, because
-// only their objects are installed. The template computes each sum only once, in a variable. Without variables, the
-// template could exceed 5 MiB, Helm's limit for a file.
+// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values
+// of the release violate a bound. The template checks the bounds of a component only if the release includes the
+// component. Objects of other components are not installed. The template computes each sum only once, in a variable.
+// Without variables, the template could exceed 5 MiB, Helm's limit for a file.
 func (c *helmChart) boundsTemplate() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
@@ -71,9 +72,9 @@ func (c *helmChart) boundsTemplate() []byte {
 	return b.Bytes()
 }
 
-// includesValue returns a template expression that is true if the release includes a component that uses the value. If
-// the value is a mapping, the expression is true if a component uses any value in the mapping. For a value that no
-// component uses, the expression is always true.
+// includesValue returns a template expression that is true if the release includes a component that uses the value.
+// If the value is a mapping, the expression is true if a component uses any value in the mapping. If no component
+// uses the value, the expression is always true.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

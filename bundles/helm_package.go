@@ -24,9 +24,9 @@ type HelmPackage struct {
 	Artifact      artifact.Artifact
 }
 
-// PackHelm packs the chart of a bundle. The parameter "annotations" adds annotations to the artifact, or replaces
-// annotations with the same name. Two annotations are never replaced: the chart's name and its version, because Helm
-// finds the chart by this name and version.
+// PackHelm packs the chart of a bundle. PackHelm adds the annotations in the parameter "annotations" to the artifact,
+// and replaces annotations that have the same key. Two annotations are never replaced: the chart's name and its
+// version, because Helm finds the chart by this name and version.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

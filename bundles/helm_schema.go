@@ -39,10 +39,10 @@ func (v helmValues) properties() map[string]any {
 	return properties
 }
 
-// fieldSchema returns the JSON Schema of a value. The schema consists of the schema of the field in the document, and
-// of the parameter's description, default and bounds.
+// fieldSchema returns the JSON Schema of a value. fieldSchema copies the schema of the document's field, and sets the
+// parameter's description, default and bounds.
 func (v *helmValue) fieldSchema() any {
-	var keywords map[string]json.RawMessage // RawMessage, because json.Marshal would escape some characters of patterns
+	var keywords map[string]json.RawMessage // with RawMessage, no character of a pattern is escaped
 	if json.Unmarshal(v.parameter.Schema, &keywords) != nil {
 		return v.parameter.Schema
 	}
@@ -77,8 +77,9 @@ func (c *helmChart) componentsSchema() map[string]any {
 	return closedSchema(properties)
 }
 
-// addedSchema returns the schema of labels or annotations that users add to all objects. The schema refuses keys that
-// the objects already have, because YAML forbids duplicate keys.
+// addedSchema returns the schema of labels or annotations that users add to all objects. The schema refuses each key
+// that an object already has. Otherwise the template would write this key twice into one mapping, and YAML forbids
+// duplicate keys.
 func (c *helmChart) addedSchema(field string) map[string]any {
 	value := map[string]any{"type": "string"}
 	if field == "labels" {

@@ -43,8 +43,8 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 // includeCondition returns the template condition under which a release contains an object. For most objects, the
 // condition is empty. Without a condition, a new tenant would have rights before the tenant's admission policy is in
 // force, because Helm creates RoleBindings before admission policies. Therefore a release contains the tenant's
-// RoleBindings only if the cluster already has the binding of the tenant's policy. The template of a component sets the
-// variable $inForce.
+// RoleBindings only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. The condition
+// reads the template variable $inForce, which each template of a component sets.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -109,9 +109,9 @@ func escapeTemplate(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// keepAnnotation returns the annotation with which Helm keeps an object when a release is deleted. Helm must keep
-// namespaces, because they contain objects of other owners. Helm must also keep objects with the label
-// trainyard.dev/keep, because several platforms share these objects.
+// keepAnnotation returns an annotation that makes Helm keep an object when a release is deleted. For other objects,
+// the result is empty. Helm must keep namespaces, because they contain objects of other owners. Helm must also keep
+// objects with the label trainyard.dev/keep, because several platforms share these objects.
 func keepAnnotation(o object.Object) string {
 	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"
@@ -123,19 +123,20 @@ func keepAnnotation(o object.Object) string {
 // the key "name".
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
-// withMetadata adds to the text of an object: an annotation, and templates for the values commonLabels and
+// withMetadata adds an annotation to the text of an object, and also adds templates for the values commonLabels and
 // commonAnnotations.
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
-		return "", errors.New("want metadata with nothing but annotations and labels before the name")
+		return "", errors.New("want metadata in which only annotations and labels precede the name")
 	}
 	with := "metadata:\n" + c.metadataBlock("annotations", m[1]+annotation) + c.metadataBlock("labels", m[2]) + "  name:"
 	return strings.Replace(text, m[0], with, 1), nil
 }
 
-// metadataBlock returns a template for the labels or annotations of an object. The template contains the object's own
-// entries, and adds the entries from the chart's values. If there are no entries, the template renders nothing.
+// metadataBlock returns a template for the labels or annotations of an object. The template combines the object's own
+// labels or annotations with the labels or annotations in the chart's values. If there are no labels or
+// annotations, the template renders nothing.
 func (c *helmChart) metadataBlock(field, own string) string {
 	added, head := fmt.Sprintf("include %q .", c.uniqueName()+"."+field), "  "+field+":\n"
 	if own == "" {
@@ -155,9 +156,9 @@ func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	}
 }
 
-// templateFields returns the fields of an object that its template computes: the parameters and the images of all
-// containers. Images are computed because a release can load images from a mirror. templateFields also adds the
-// parameters to the chart's values.
+// templateFields returns the fields that an object's template computes: the parameters, and the images of all
+// containers. The template computes the name of each image, because a release can load images from a mirror.
+// templateFields also adds the parameters to the chart's values.
 func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
 	var filled []templateField
 	for _, p := range o.Parameters() {

@@ -52,8 +52,9 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter to the chart's values. The argument "value" is the value that the parameter has in an object of
-// the component. If this value is a string that contains a number, the chart's value is a number.
+// add adds a parameter to the chart's values. The argument "value" is the value that the parameter has in an object
+// of the component. If the parameter is a number, and the object contains this number as a string, add converts the
+// string to a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := splitKeys(p.Key)
 	last := len(keys) - 1
@@ -78,7 +79,8 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 	return nil
 }
 
-// isWhole reports whether a value is always a whole number. A quantity such as 4Gi is not a whole number.
+// isWhole reports whether the schema of a parameter allows only whole numbers. A quantity such as 4Gi is not a whole
+// number.
 func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
 
 // parseNumber converts a string such as "10" or "0.5" to a number. Any other string, such as "010", is returned
@@ -93,8 +95,8 @@ func parseNumber(text string) any {
 	return text
 }
 
-// walk calls the function "visit" for all values, sorted by key. The argument "keys" of this function is the path of
-// the value.
+// walk calls the function "visit" for all values, sorted by key. In each call, the argument "keys" is the path of the
+// value.
 func (v helmValues) walk(above []string, visit func(keys []string, value *helmValue)) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		keys := append(slices.Clone(above), key)
@@ -184,7 +186,7 @@ func (c *helmChart) readme() []byte {
 	return b.Bytes()
 }
 
-// setFlag returns the name of a value for Helm's flag --set. Dots in keys are escaped, as the flag requires.
+// setFlag returns the name of a chart value as Helm's flag --set expects it. Dots in keys are escaped, as the flag requires.
 func setFlag(keys []string) string {
 	escaped := make([]string, len(keys))
 	for i, key := range keys {
@@ -193,7 +195,7 @@ func setFlag(keys []string) string {
 	return strings.Join(escaped, ".")
 }
 
-// mustJSON returns a value as JSON. The value must have a type that can always be converted.
+// mustJSON returns a value as JSON. The value must have a type that json.Marshal supports.
 func mustJSON(value any) []byte {
 	text, _ := json.Marshal(value)
 	return text

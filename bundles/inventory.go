@@ -100,8 +100,8 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// mappingAt returns the mapping to which the keys lead, from the outermost key to the innermost. The result is empty if
-// a key is missing.
+// mappingAt returns the mapping at the path that the keys form. The outermost key comes first. The result is empty if a
+// key is missing.
 func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)

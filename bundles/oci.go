@@ -40,8 +40,8 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 }
 
 // OCI returns an artifact with one layer. The layer is an archive with one file for each object, and has the same file
-// names as the format "kustomize". The parameter "annotations" adds annotations to the artifact, or replaces
-// annotations of the bundle with the same name.
+// names as the format "kustomize". OCI adds the annotations in the parameter "annotations" to the annotations of the
+// bundle, and replaces annotations that have the same key.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -60,8 +60,8 @@ func entries(files []File, prefix string) []artifact.Entry {
 }
 
 // mergeAnnotations returns the annotations of an artifact: the annotations of the bundle, and the annotations in the
-// parameter "others". If a key is in both, the value in the parameter "others" applies. No annotation of the bundle
-// contains a time, so that the same objects always give the same artifact.
+// parameter "others". The annotations in the parameter "others" replace annotations of the bundle that have the same
+// key. No annotation of the bundle contains a time, so that the same objects always give the same artifact.
 // Source: github.com/opencontainers/image-spec, annotations.md.
 func (b Bundle) mergeAnnotations(others map[string]string) map[string]string {
 	all := map[string]string{

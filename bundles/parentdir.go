@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// parentDir is a locked directory that contains folders of bundles. The writer changes files only through the field
-// "root", so no symbolic link can redirect a change to another directory.
+// parentDir is a locked directory that contains folders of bundles. The writer changes files only through the os.Root
+// in the field "root". An os.Root follows no symbolic link to a place outside the directory.
 type parentDir struct {
 	path   string   // as the user wrote it
 	root   *os.Root // nil if the directory does not exist and the Writer is read-only

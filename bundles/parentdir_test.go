@@ -13,7 +13,7 @@ import (
 // error must be one line, and no file may change.
 func TestRefusedFolders(t *testing.T) {
 	cases := map[string]struct {
-		at   func(t *testing.T, dir string) string // returns the folder to write; dir contains a bundle
+		at   func(t *testing.T, dir string) string // dir contains a bundle; the result is the folder to write
 		want string
 	}{
 		"a symbolic link to a bundle": {
@@ -96,8 +96,8 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared checks that a run can compare the working directory with a tree. Write refuses the
-// working directory, but a comparison replaces nothing.
+// TestWorkingDirectoryCanBeCompared checks that a run can compare the working directory with a tree. Write refuses to
+// replace the working directory, but a comparison replaces nothing, so the comparison is allowed.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(writeBundle(t, files))

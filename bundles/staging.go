@@ -19,10 +19,11 @@ import (
 //   - new: the new folder; after an atomic exchange, the folder "new" contains the previous files
 //   - old: the previous folder, if the file system has no atomic exchange
 //
-// The staging folder also serves as a journal for the next run. Without an atomic exchange, the target folder is
-// missing for a moment. At this moment, the staging folder contains both the folder "new" and the folder "old". If a
-// run is killed at this moment, the next run moves the folder "old" back to the target. In all other states, the target
-// is complete, or did not exist before the run. The next run can then remove the staging folder.
+// The next run reads the content of the staging folder to find out at which step an earlier run was killed. Without
+// an atomic exchange, the target folder is missing for a moment. At this moment, the staging folder contains both the
+// folder "new" and the folder "old". If a run is killed at this moment, the next run moves the folder "old" back to
+// the target. If a run is killed at any other moment, the target is complete, or did not exist before the run. In
+// this case, the next run only removes the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of folders that no run removes
@@ -99,7 +100,7 @@ func (p *parentDir) recoverTarget(w *Writer, target string) error {
 func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	if _, err := p.root.Lstat(path.Join(staged, newName)); err == nil && !p.exists(target) {
 		err := p.root.Rename(path.Join(staged, oldName), target)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the target may be new, without an old folder
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a target that is new has no old folder
 			return fmt.Errorf("recovering %s after an interrupted run: renaming %s: %w", filepath.Join(p.path, target), filepath.Join(p.path, staged, oldName), rootCause(err))
 		}
 	}

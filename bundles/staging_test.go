@@ -37,12 +37,12 @@ const (
 	staged2 = stagedPrefix + "dir-klmnopqrst/"
 )
 
-// TestRecover checks that a run recovers from every state that a killed run can leave. Files that have similar names,
-// but that no run created, must stay.
+// TestRecover checks that a run recovers from every state that a killed run can leave. A run must keep files and
+// folders that no run created, even if their names resemble the name of a staging folder.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		// compared lists the expected files after a run of a read-only Writer. If this map is nil, the files must stay
-		// unchanged.
+		// The field "compared" lists the files that must exist after a read-only Writer has run. If the field
+		// "compared" is nil, this run must not change any file.
 		before, after, compared map[string]string
 		note                    string
 	}{
@@ -146,9 +146,8 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestRollbackFails checks that the error of a failed rollback names the folder
-// that contains the changes of another program. No later run may remove that
-// folder.
+// TestRollbackFails checks the error of a failed rollback. The error must name the folder that contains the changes of
+// another program. No later run may remove this folder.
 func TestRollbackFails(t *testing.T) {
 	dir, times := writeBundle(t, first), 0
 	p := newSwapPlan(t, &Writer{}, dir, func(string) error {

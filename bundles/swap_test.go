@@ -12,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSwapPlan returns a plan for a folder that contains the files of the variable "first". The plan replaces these
-// files by the files of the variable "second". Before each exchange of folders, the plan calls the function in the
-// argument "with".
+// newSwapPlan returns a plan that replaces the files in a folder by the files in the variable "second". Before each
+// swap of folders, the plan passes the path of the staging folder to the function in the argument "with".
 func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
@@ -84,8 +83,8 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestConcurrentChangesAreNotLost changes the folder after the plan has read it.
-// Write must fail and keep the change.
+// TestConcurrentChangesAreNotLost changes the folder after the plan has read it. Write must return an error, and must
+// not undo the change.
 func TestConcurrentChangesAreNotLost(t *testing.T) {
 	changes := map[string]struct {
 		do   func(*testing.T, string)

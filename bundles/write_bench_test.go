@@ -7,16 +7,15 @@ import (
 	"testing"
 )
 
-// BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4,
-// creating files is many times slower shortly after other files were deleted. The
-// cases that delete files therefore come last, and the test deletes its files at
-// the end.
+// BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4, creating files is many times slower
+// shortly after other files were deleted. Therefore the cases that delete files come last, so that they do not slow
+// down the other cases. The benchmark deletes its own files at the end.
 func BenchmarkReplace(b *testing.B) {
 	parent, folders := b.TempDir(), 0
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
 	for _, bc := range []struct {
 		name  string
-		every int  // the number n if each write changes every n-th file; 0 if no file changes
+		every int  // with the value n, each write changes every n-th file; with 0, no file
 		fresh bool // whether each write creates a new folder
 	}{
 		{"new folder", 1, true},

@@ -37,8 +37,8 @@ func removeFile(path string) func(*testing.T, string) {
 	}
 }
 
-// padFile inserts a comment of maxManifest bytes at the start of a file. A run that reads the file as a manifest does
-// not read the lines after the comment.
+// padFile inserts a comment of maxManifest bytes at the start of a file. A run reads at most maxManifest bytes of a
+// manifest. If the file is a manifest, a run therefore reads only the comment.
 func padFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

@@ -234,8 +234,8 @@ func TestModesAreKept(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestUnchangedFilesAreNotTouched checks that unchanged files keep their time and inode. The test uses an
-// up-to-date folder, and also a folder in which a different file changes.
+// TestUnchangedFilesAreNotTouched checks that unchanged files keep their time and inode. The test covers a write that
+// changes no file, and a write that changes one of two files.
 func TestUnchangedFilesAreNotTouched(t *testing.T) {
 	files := map[string]string{"a": "1", "sub/b": "1"}
 	dir := writeBundle(t, files)

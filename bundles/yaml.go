@@ -41,8 +41,8 @@ func (s scalarCache) of(value any) []byte {
 	return text
 }
 
-// blockCache caches block scalars. A value is nil if the text cannot be written as a block scalar. The cache saves
-// time, because most of the text consists of a few scripts that all runtimes share.
+// blockCache caches block scalars. The cached value is nil for a text that cannot be written as a block scalar. The
+// cache saves time, because most of the text consists of a few scripts that all runtimes share.
 type blockCache map[blockKey][]byte
 
 type blockKey struct {

@@ -20,7 +20,7 @@ var shortDocuments = map[string]string{
   ceilings: {}
   runtimes:
     mpi:
-      {from: intel-mpi, image: "a/b:1", resources: {}, launcher: {resources: {}}, tolerations: [{key: a, value: b}], preflight: {}, limits: {},
+      {from: intel-mpi, image: "a/b:1", resources: {}, launcher: {resources: {}}, tolerations: [{key: a, value: b}], preflight: {}, logs: {}, limits: {},
        storage: {d: {claim: c}, m: {claim: e}}, initializers: {dataset: {storage: d, resources: {}}, model: {storage: m, resources: {}}}}
   tenants:
     team-a: {runtimes: [mpi], namespace: {}, quota: {pods: 100}, editors: {groups: [a]}, repositories: ["https://git.example/b.git"], applications: {folders: [c]}}

@@ -15,7 +15,7 @@ import (
 )
 
 // Limits for one document. The limits are high, because the machine that runs the fuzzer may be busy. On an idle
-// machine, a document needs far less time and memory.
+// machine, a document needs far less time and memory than the limits allow.
 const (
 	fuzzTime   = 20 * time.Second
 	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes
@@ -70,9 +70,9 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
-// cannot be stopped, so runBounded ends the process with a panic that prints the stacks of all goroutines. After this
-// panic, the fuzzer stores the input.
+// runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that
+// hangs cannot be stopped, so runBounded ends the process with a panic that prints the stacks of all goroutines. The
+// fuzzer stores the input that caused the panic.
 func runBounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {

@@ -54,13 +54,14 @@ type Platform struct {
 // Pipeline generates objects with one module of CUE definitions.
 type Pipeline struct{ loader load.Loader }
 
-// New returns a pipeline over a CUE module, usually trainyard.CUE.
+// New returns a pipeline that uses the definitions of a CUE module, usually trainyard.CUE.
 func New(definitions fs.FS) *Pipeline {
 	return &Pipeline{load.Loader{Definitions: definitions}}
 }
 
-// EvaluateWith returns a pipeline that evaluates documents written in CUE with the given evaluator, such as a child
-// process with limits. Without EvaluateWith, this process evaluates the documents, without limits on time and memory.
+// EvaluateWith returns a pipeline that uses the given evaluator for CUE documents. For example, the evaluator can
+// start a child process with limits. Without EvaluateWith, this process evaluates the documents, without limits on
+// time and memory.
 func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	copied := *p
 	copied.loader.CUE = evaluator
@@ -78,12 +79,13 @@ func (p *Pipeline) WriteEvaluated(w io.Writer, input Input, allowImports bool) e
 type documents struct {
 	all      []*load.Document
 	pool     *evaluate.Pool
-	runtimes int // number of runtimes in all environments together, without runtimes that an environment adds
+	runtimes int // the number of environments, multiplied by the number of runtimes that all environments share
 }
 
 // Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a
-// problem.List. The result then contains the environments without problems, but no objects. For an unknown environment,
-// the error is a load.EnvironmentError. Any other error is a fault, which is a mistake of trainyard itself.
+// problem.List. If the check stage finds the problems, the result contains the environments without problems, but no
+// objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is a fault, which is a
+// mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -222,8 +224,8 @@ func (p *Pipeline) Fields() ([]schema.Field, error) {
 	return schema.Fields(e), nil
 }
 
-// Schema returns the schema of documents. If the argument "layers" is true, it returns the schema of layers instead.
-// The format is one of schema.Formats.
+// Schema returns the schema of documents. If the argument "layers" is true, Schema returns the schema of layers
+// instead. The format is one of schema.Formats.
 func (p *Pipeline) Schema(format string, layers bool) ([]byte, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

@@ -28,6 +28,7 @@ spec:
       from: openmpi-cpu
       image: quay.io/acme/openmpi:4.1
       resources: {cpu: 0.5}
+      preflight: {oversubscribe: true}
 `
 
 func request(text string) generator.Request {
@@ -214,7 +215,7 @@ spec:
     wrong: {from: openmpi-cup, image: quay.io/acme/a:1, numNodes: 9, limits: {maxNodes: 8}}
 `))
 	want := []string{
-		`platform.yaml:6:5: spec.runtimes.lacking: missing key "from": the catalogue entry that this runtime starts from`,
+		`platform.yaml:6:5: spec.runtimes.lacking: missing key "from": the catalogue entry on which this runtime is based`,
 		`platform.yaml:6:59: spec.runtimes.lacking.limits.maxNodes: want an integer from 1 to 10000, got the text "none"`,
 		`platform.yaml:7:19: spec.runtimes.wrong.from: unknown runtime base "openmpi-cup": did you mean "openmpi-cpu"?`,
 		`platform.yaml:7:67: spec.runtimes.wrong.numNodes: want at most 8, which is limits.maxNodes, got 9`,

@@ -18,13 +18,13 @@ import (
 // memory.
 const maxShared = 100
 
-// sharedPool generates up to maxShared documents with the same evaluators.
+// sharedPool lets tests generate up to maxShared documents with the same evaluators.
 type sharedPool struct {
 	pool *evaluate.Pool
 	uses int
 }
 
-// load loads a document whose stages then use the shared evaluators.
+// load loads a document for evaluation by the shared evaluators.
 func (s *sharedPool) load(ctx context.Context, layers ...Input) (*documents, error) {
 	d, err := New(trainyard.CUE).load(ctx, Request{Layers: layers})
 	if err != nil {
@@ -53,8 +53,8 @@ var (
 )
 
 // wellFormed fails the test unless an error is nil or a list of problems. Each problem must be one line without
-// internals of Go or CUE, and its position must be in one of the layers. Parts of a message in quotes are not
-// checked, because they can repeat any text of the user's input.
+// internals of Go or CUE, and its position must be in one of the layers. Quoted parts of a message are not checked,
+// because quotes can contain any text of the user's input.
 func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	t.Helper()
 	var list problem.List

@@ -26,7 +26,7 @@ func TestOneMistakeIsOneProblem(t *testing.T) {
 		spec, _ := right["spec"].(map[string]any)
 		delete(spec, "environments") // an environment could replace the value that contains the mistake
 		all := copiesWithMistakes(right)
-		delete(all, "refused") // the mistake with this key replaces the whole document
+		delete(all, "refused") // in this copy, the mistake replaces the whole document
 		for i, what := range slices.Sorted(maps.Keys(all)) {
 			if i%4 == int(readSeed(t)%4) {
 				t.Run(layers[0].Name+"/"+what, func(t *testing.T) { reportedOnce(t, &shared, all[what]) })
@@ -46,8 +46,9 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	refused := slices.ContainsFunc(problems, func(one problem.Problem) bool {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
-	// Every mistake is refused, except a misspelled name, such as the name of a runtime. The misspelled name itself is
-	// valid, because a name can be any text, but each reference to the old name can cause a problem.
+	// Every mistake is refused, except a misspelling in a name that the author chooses, such as the name of a
+	// runtime. The misspelled name is valid, because a name can be any text. However, each reference to the old name
+	// can cause a problem.
 	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
 		t.Errorf("want one problem for one mistake, got %d:\n%v", len(problems), problems)
 	}

@@ -18,8 +18,8 @@ import (
 // mutationCount is the number of changes that the test tries. A failure reports the seed and the number of the change.
 const mutationCount = 2000
 
-// mutant is a document with one change. A problem refers to the change if it names a line number or a word that the
-// mutant lists.
+// mutant is a document with one change. A problem refers to the change if the problem names a line in the field "at"
+// or a word in the field "words".
 type mutant struct {
 	lines []string // of the changed text
 	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
@@ -153,8 +153,8 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	pairs := keyAndValue.FindAllStringSubmatchIndex(m.lines[line], -1)
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
-	// A problem may name the keys of the changed line and of the next line, because the change can move both to another
-	// mapping.
+	// The change can move the key of this line, and the key of the next line, to another mapping. Therefore a problem
+	// may name these two keys.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])
@@ -193,7 +193,7 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.allowNeighbors(line)
 		}},
 		{"truncate", func() {
-			for _, gone := range m.lines[line+1:] { // other sections may refer to the lost sections of spec
+			for _, gone := range m.lines[line+1:] { // other sections may refer to the removed sections of spec
 				if part := keyAndValue.FindStringSubmatch(gone); part != nil && strings.HasPrefix(gone, "  "+part[1]) {
 					m.words = append(m.words, part[1])
 				}

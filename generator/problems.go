@@ -32,8 +32,8 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	var all problem.List
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
-		// If a YAML alias repeats a value, the copies have the same position. Equal problems at one position are
-		// therefore one mistake.
+		// A YAML alias copies a value with its position, so one mistake in the value can cause several equal problems
+		// at the same position. Only one of these problems is reported.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

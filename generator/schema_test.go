@@ -46,7 +46,7 @@ func compileExported(t *testing.T, layers bool) *jsonschema.Schema {
 	return schema
 }
 
-// comparison checks documents with our CUE, and with the JSON Schema that is exported from that CUE.
+// A comparison validates documents with our CUE, and with the JSON Schema that is exported from our CUE.
 type comparison struct {
 	sharedPool
 	whole, layer      *jsonschema.Schema
@@ -94,15 +94,15 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	}
 }
 
-// inSchema reports whether the JSON Schema can find a problem. The JSON Schema cannot check most rules about several
-// values, or references to names elsewhere in the document. The JSON Schema also accepts invalid values that have a
-// valid form.
+// inSchema reports whether the JSON Schema can detect the problem p. The JSON Schema cannot check most rules about
+// several values, or references to names elsewhere in the document. The JSON Schema also accepts invalid values that
+// have a valid form.
 func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
 
-// compare checks each environment of a document with our CUE and with the JSON Schema, and returns the first
-// difference. Unreadable texts are ignored.
+// compare validates each environment of a document with our CUE and with the JSON Schema, and returns the first
+// difference between the results. Unreadable texts are ignored.
 func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	t.Helper()
 	d, err := j.load(t.Context(), layers...)
@@ -128,8 +128,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// A null that removes nothing is only a note in trainyard, but the schema for editors refuses it as an unknown
-		// key.
+		// If a null removes nothing, trainyard only reports a note, but the schema for editors refuses the key as
+		// unknown.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {
@@ -138,8 +138,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll checks that the schemas for editors admit each layer of a valid document, in the form in which the user
-// wrote the layer.
+// admitsAll checks that the schemas for editors admit each layer of a valid document. The layers are checked
+// separately, as the user wrote them.
 func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {
@@ -160,8 +160,8 @@ func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	return ""
 }
 
-// disagree checks a value with a JSON Schema. If only the JSON Schema or only our CUE refuses the value, disagree
-// describes the difference.
+// disagree validates a value against a JSON Schema, and compares the result with the problems that our CUE found. If
+// only the JSON Schema or only our CUE refuses the value, disagree describes the difference.
 func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -182,8 +182,8 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 }
 
 // TestLayerSchemaRefuses checks which layers the JSON Schema of layers admits. A layer may omit the fields that a
-// document requires, and may contain null. Everything else that is refused in a document must also be refused in a
-// layer.
+// document requires, and may contain null. The schema of layers must refuse all other mistakes, as the schema of
+// documents does.
 func TestLayerSchemaRefuses(t *testing.T) {
 	schemas := newComparison(t)
 	cases := map[string]struct {
@@ -301,8 +301,8 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 
 var fileFlag = regexp.MustCompile(`-f (\S+)`)
 
-// scriptLayers returns the layers of each document in the scripts of cmd/trainyard. The key of a document contains the
-// name of the script, and the command that reads the document.
+// scriptLayers returns the layers of each document in the scripts of cmd/trainyard. Each key of the result consists
+// of two parts: the name of the script, and the command that reads the document.
 func scriptLayers(t *testing.T) map[string][]Input {
 	t.Helper()
 	found := map[string][]Input{}

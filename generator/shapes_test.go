@@ -23,7 +23,7 @@ var settingValues = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
 	"runLauncherAsNode":      {"true", "false"},
-	"resources":              {"{cpu: 2}", "{cpu: 500m, memory: 3Gi}", "{memory: 1024Mi, nvidia.com/gpu: 2}", "{nvidia.com/mig-1g.5gb: 3}"},
+	"resources":              {"{cpu: 2}", "{cpu: 500m, memory: 3Gi}", "{memory: 1024Mi, nvidia.com/gpu: 2}", "{cpu: 3, nvidia.com/mig-1g.5gb: 3}"},
 	"launcher":               {"{resources: {cpu: 3}}", "{resources: {memory: 5Gi}}"},
 	"sharedMemory":           {"1Gi", "2048Mi"},
 	"ephemeralStorage":       {"8Gi", "1Gi"},
@@ -33,6 +33,9 @@ var settingValues = map[string][]string{
 	"limits":                 {"{maxNodes: 9}", "{maxNodes: 10}", "{maxProcPerNode: 8}"},
 	"user":                   {"1000", "2000"},
 	"interface":              {"eth0", "net1"},
+	"dataInterface":          {"net1", "net2"},
+	"fabric":                 {"tcp"},
+	"logs":                   {"{tagOutput: false}"},
 	"readOnlyRootFilesystem": {"true"},
 	"preflight":              {"{timeout: 5m}", "{timeout: 6m}", "{oversubscribe: true}"},
 	"storage":                {"{d: {claim: c}}", `{d: {claim: c}}, initializers: {dataset: {storage: d, uri: "hf://a/b", env: {A: x}}}`, `{d: {claim: c}}, initializers: {dataset: {storage: d, uri: "hf://a/b", env: {A: y}}}`, "{d: {claim: c, path: /d, readOnly: true}, e: {s3: x}}"},
@@ -168,8 +171,8 @@ func randomRuntime(random *rand.Rand, i int) string {
 	base := bases[random.IntN(len(bases))]
 	settings := []string{"from: " + base, fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
 	for _, name := range sortedKeys(settingValues) {
-		if name == "interface" && base != "intel-mpi" {
-			continue // only MPI implementations with Hydra have this setting
+		if name == "numProcPerNode" && base != "openmpi-gpu" {
+			continue // without GPUs, the number of processes depends on the number of CPUs
 		}
 		if random.IntN(4) == 0 {
 			values := settingValues[name]
@@ -179,8 +182,9 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The admission
-// rules are off, because the parameters of these rules depend on all runtimes together.
+// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The test
+// compares objects from documents with different runtimes. The documents have no admission rules, because the
+// parameters of these rules depend on all runtimes and would therefore differ.
 func newDocument(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

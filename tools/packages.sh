@@ -5,11 +5,11 @@
 #   packages.sh argocd   git and Redis, which Argo CD needs
 #   packages.sh cluster  programs that run containers and build images, for test/cluster
 #
-# The tests start these programs themselves, so the services of the packages are disabled.
+# The script disables the services of the Debian packages, because the tests start the programs themselves.
 set -eu
 
 missing=""
-# need PACKAGE FILE-OR-COMMAND: adds the package to missing if the file or command does not exist.
+# need PACKAGE FILE-OR-COMMAND: adds the package to the variable "missing" if the file or command does not exist.
 need() {
 	command -v "$2" >/dev/null || missing="$missing $1"
 }

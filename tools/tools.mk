@@ -16,7 +16,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
-# Tools of the suites that use a real API server, with every version of Trainer.
+# TRAINERS_TOOLS lists the tools for tests that use a real API server. The list contains every version of Trainer.
 TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager)) trainer-manifests dashboard-manifests
 
@@ -25,10 +25,10 @@ TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller
 CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl \
 	kustomize coredns pause $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# Tools of a cluster with simulated cluster nodes.
+# SCALE_TOOLS lists the tools of a cluster whose cluster nodes are simulated.
 SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
-# Tools of the tests of network policies.
+# PACKETS_TOOLS lists the tools for tests of network policies.
 PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kustomize network-policies \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
@@ -38,7 +38,7 @@ KUEUE_TOOLS := kueue-0.19 kueue-0.15
 QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOOLS),$k/kueue) \
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
-# Tools of the tests that deliver a platform from Git.
+# ARGOCD_TOOLS lists the tools for tests in which Argo CD delivers a platform from Git.
 ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize argocd argocd-types \
 	$(foreach k,$(KUEUE_TOOLS),$k/kueue) $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
@@ -147,7 +147,7 @@ $(TOOLS_BIN)/rulecost: tools/rulecost/go.mod tools/rulecost/go.sum $(wildcard to
 $(TOOLS_BIN)/kustomize: tools/kustomize/go.mod tools/kustomize/go.sum
 	$(call build-tool,sigs.k8s.io/kustomize/kustomize/v5,20 seconds)
 
-# The Kubernetes version for which Helm 3 renders is set at build time.
+# Helm 3 contains the Kubernetes version for which it renders charts. The linker flag -X sets this version.
 $(TOOLS_BIN)/helm-3: tools/helm-3/go.mod tools/helm-3/go.sum
 	$(call build-tool,helm.sh/helm/v3/cmd/helm,2 minutes,-ldflags "$(foreach package,chartutil lint/rules,$(foreach part,Major=1 Minor=36,-X helm.sh/helm/v3/pkg/$(package).k8sVersion$(part)))")
 

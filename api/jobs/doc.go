@@ -1,3 +1,4 @@
 // Package jobs creates, reads, follows and deletes TrainJobs, for commands, servers and controllers. Other packages
-// need to know neither the pod roles "launcher" and "node" nor the status fields of TrainJobs and JobSets.
+// can use package jobs without knowledge of the pod roles "launcher" and "node", or of the status fields of TrainJobs
+// and JobSets.
 package jobs

@@ -30,8 +30,9 @@ func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([
 	return messages, nil
 }
 
-// reportsCreationFailure reports whether an event is about an object that could not be created for the TrainJob with
-// the given name. The JobSet has the same name as the TrainJob, and the names of the Jobs begin with this name.
+// reportsCreationFailure reports whether an event says that the JobSet, a Job or a pod of a TrainJob could not be
+// created. The parameter "name" is the name of the TrainJob. The JobSet has the same name as the TrainJob, and the
+// names of the Jobs begin with this name.
 func reportsCreationFailure(e corev1.Event, name string) bool {
 	object := e.InvolvedObject
 	switch object.Kind {

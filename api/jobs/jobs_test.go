@@ -107,7 +107,8 @@ func TestForbiddenRuntimes(t *testing.T) {
 }
 
 // TestHiddenRuntime: a user who may list only one of the two kinds of runtimes gets a Forbidden error for an unknown
-// name. The name may belong to a runtime of the other kind, so it must not be reported as missing.
+// name. The error must not say that the runtime is missing, because the runtime can exist and be of the kind that the
+// user may not list.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -132,7 +133,7 @@ func TestHiddenRuntime(t *testing.T) {
 	}
 }
 
-// otherGroup changes requests so that they use an API group that the API server does not have.
+// otherGroup changes the API group in the paths of requests to a group that the API server does not serve.
 type otherGroup struct{ http.RoundTripper }
 
 func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -79,7 +79,7 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 	switch len(found) {
 	case 0:
 		if hidden != nil {
-			return Runtime{}, hidden // a runtime with this name may exist in the kind that the user cannot list
+			return Runtime{}, hidden // the name may belong to a runtime that the user is not allowed to list
 		}
 		return Runtime{}, &UnknownRuntimeError{Name: name, Namespace: namespace, Known: namesOf(all)}
 	case 1:

@@ -1,5 +1,6 @@
 // Package metrics declares the names of the metrics that trainyard emits, and the names of their labels. The files
-// grafana/metrics*.cue document the meaning of the metrics, and a test compares the names with these files.
+// grafana/metrics*.cue document the meaning of the metrics. A test compares the names in this package with these
+// files.
 package metrics
 
 // Metrics of one TrainJob, which are exported while the TrainJob exists.

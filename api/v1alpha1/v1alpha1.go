@@ -25,8 +25,7 @@ const (
 	RoleLabel = Group + "/role"
 	// MPILabel holds the MPI implementation of a runtime.
 	MPILabel = Group + "/mpi"
-	// KeepLabel is "true" on objects that several platforms share. Shared objects stay when one of these platforms is
-	// removed.
+	// KeepLabel is "true" on objects that several platforms share. When a platform is removed, its shared objects stay.
 	KeepLabel = Group + "/keep"
 	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, which are applied last and deleted first.
 	AccessLabel = Group + "/access"
@@ -40,8 +39,8 @@ const (
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
-	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. At present, no program reads
-	// it.
+	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. At present, no
+	// program reads this annotation.
 	TTLAnnotation = Group + "/ttl-seconds-after-finished"
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"
@@ -65,8 +64,8 @@ const (
 	PayloadObjectsAnnotation = Group + "/payload-objects"
 )
 
-// RuntimeTest is the label on the TrainJobs of "trainyard runtime test". RuntimeTest is also the value of the field
-// "manager" in the runtime patches of such test TrainJobs.
+// RuntimeTest is the key of a label on the TrainJobs that "trainyard runtime test" creates. The runtime patches of
+// these TrainJobs contain the same text in the field "manager".
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.
@@ -76,7 +75,7 @@ const (
 	TrainerAPIVersion = TrainerGroup + "/v1alpha1"
 	// FrameworkLabel holds a runtime's framework. The Kubeflow SDK ignores runtimes without this label.
 	FrameworkLabel = TrainerGroup + "/framework"
-	// AncestorStepLabel marks the pod template that receives the settings of a TrainJob's trainer.
+	// AncestorStepLabel marks the pod template that receives the settings in the field spec.trainer of a TrainJob.
 	AncestorStepLabel = TrainerGroup + "/trainjob-ancestor-step"
 	// TrainJobController is the default value of spec.managedBy, which selects Trainer's own controller.
 	TrainJobController = TrainerGroup + "/trainjob-controller"

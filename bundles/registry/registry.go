@@ -1,5 +1,5 @@
-// Package registry publishes artifacts to OCI registries. The package "bundles" does not import this package, so that
-// the package "bundles" needs no network.
+// Package registry publishes artifacts to OCI registries. Package bundles does not import package registry, because
+// rendering a bundle must not need a network.
 package registry
 
 import (
@@ -44,8 +44,8 @@ func (r Repository) String() string { return r.name.Name() }
 // Progress is called with the number of bytes that have been sent so far, and the total number of bytes.
 type Progress func(sent, all int64)
 
-// TakenError reports that a tag already points to a different artifact. Moving the tag could harm users of this other
-// artifact.
+// TakenError reports that a tag already points to a different artifact. Moving the tag could harm users of the
+// artifact to which the tag points.
 type TakenError struct{ Tag, Digest string } // Tag includes the repository
 
 // Error names the artifact.
@@ -54,9 +54,10 @@ func (t *TakenError) Error() string {
 }
 
 // Put uploads an artifact, and then points a tag to the artifact. If the tag already points to the artifact, Put does
-// nothing, and pushed is false. If the tag points to a different artifact, Put moves the tag if the argument "replace"
-// is true, and returns a *TakenError otherwise. Put uses the credentials of docker login or podman login. The errors of
-// Put describe what the user can do. If the registry refuses the credentials, the error is a *DeniedError.
+// nothing, and the result "pushed" is false. If the tag points to a different artifact, the argument "replace"
+// decides whether Put moves the tag or returns a *TakenError. Put uses the credentials of docker login or podman
+// login. The errors of Put describe what the user can do. If the registry refuses the credentials, the error is a
+// *DeniedError.
 func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, progress Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("trainyard")}

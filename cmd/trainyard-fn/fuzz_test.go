@@ -94,8 +94,8 @@ func TestGenerateKeepsOtherItems(t *testing.T) {
 	}
 }
 
-// TestRefusedInput checks that the program refuses input for which kyaml would panic, or would lose a part without an
-// error.
+// TestRefusedInput checks that the program refuses two types of input: input that makes kyaml panic, and input of
+// which kyaml silently drops a part.
 func TestRefusedInput(t *testing.T) {
 	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 	for name, tc := range map[string]struct{ input, want string }{

@@ -15,8 +15,9 @@ func (l *resourceList) isGenerator() bool {
 }
 
 // leaveMarker replaces the items with a marker, an object that records which function ran. kustomize silently skips a
-// function that it may not run. A replacement in the kustomization reads the marker, so the build fails if kustomize
-// skipped the function. An annotation declares the marker as local, so kustomize removes it at the end.
+// function that it may not run. If kustomize skipped the function, the marker is missing. The build then fails,
+// because a replacement in the kustomization reads the marker. An annotation declares the marker as local. kustomize
+// removes local objects at the end.
 func (l *resourceList) leaveMarker(function string) int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "FunctionRun", "function": function,
@@ -29,13 +30,13 @@ func (l *resourceList) leaveMarker(function string) int {
 
 // leaveMisplacedValidator replaces the items with one object of an unknown kind, which no API server accepts. If a
 // user lists a validator below transformers by mistake, the output of the validator becomes the whole output of
-// kustomize. If this output were empty, applying it with pruning would delete all objects. The object of an unknown
-// kind prevents this deletion.
+// kustomize. If this output were empty, applying it with pruning would delete all objects. The API server refuses the
+// object of the unknown kind, so applying the output fails and deletes nothing.
 func (l *resourceList) leaveMisplacedValidator() int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",
 		"metadata": map[string]any{"name": l.FunctionConfig.GetName()},
-		"message":  "this document validates objects: list it below validators in the kustomization; below transformers, its output replaces all objects",
+		"message":  "this document validates objects, but the kustomization lists it below transformers, where its output replaces all objects: list it below validators",
 	})
 }
 

@@ -18,7 +18,7 @@ func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p
 		NameMeta: yaml.NameMeta{Name: object.GetName(), Namespace: object.GetNamespace()},
 	}}
 	annotations := object.GetAnnotations()
-	if path := cmp.Or(annotations[kioutil.PathAnnotation], annotations[kioutil.LegacyPathAnnotation]); path != "" { //nolint:staticcheck // older functions set this annotation
+	if path := cmp.Or(annotations[kioutil.PathAnnotation], annotations[kioutil.LegacyPathAnnotation]); path != "" { //nolint:staticcheck // older functions use the legacy key
 		r.File = &framework.File{Path: path}
 	}
 	if p.Path != "" {

@@ -40,7 +40,7 @@ func (f *capacityFlags) print(ctx context.Context, s streams, input inputFlags) 
 		return err
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
-		return usageErrorf("--fit wants a platform document: training runtimes have no tenants")
+		return usageErrorf("--fit prints nodes for each tenant: want a platform document instead of training runtimes")
 	}
 	capacities, err := newPipeline().Capacity(ctx, request)
 	switch {

@@ -50,7 +50,8 @@ func evaluateInChild(ctx context.Context, limits sandbox.Limits, input generator
 	return sandbox.Run(ctx, limits, input.Text, program, "__evaluate", fmt.Sprintf("--allow-cue-imports=%v", allowImports), "--", input.Name)
 }
 
-// newEvaluate returns the child's command, which evaluates a CUE document from standard input to standard output.
+// newEvaluate returns the command "__evaluate", which reads a CUE document from standard input, evaluates it, and
+// writes the result to standard output. The child process runs this command.
 func newEvaluate(s streams) *cobra.Command {
 	var allowImports bool
 	cmd := &cobra.Command{

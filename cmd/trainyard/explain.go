@@ -137,8 +137,8 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns the number of steps from a path down to the field. If the field is not below the path, the result
-// "ok" is false. The path can omit the index of a list item.
+// depthBelow returns the number of steps by which the field's path is longer than the given path. If the field's path
+// does not begin with the given path, the result "ok" is false. The given path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -168,8 +168,9 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether the steps select a value inside the field. The steps are an index of a list, or a key
-// that the author of the document chose. A key that contains dots consists of several steps.
+// containsValue reports whether the steps select a value inside the field. The value is an item of a list, or has a
+// key that the author of the document chose. If the key contains dots, the argument "steps" contains a step for each
+// part of the key.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -60,8 +60,8 @@ func valuesAt(path []string, sources []generator.Source) (found []generator.Sour
 	return found, total
 }
 
-// inEnvironment converts a path below spec.environments.NAME to a path below spec, and returns only the source of the
-// environment NAME.
+// inEnvironment converts a path below spec.environments.NAME to a path below spec, and selects the source for the
+// environment NAME. For the path spec.environments, inEnvironment returns all sources.
 func inEnvironment(path []string, sources []generator.Source, selected []string) ([]string, []generator.Source, error) {
 	var names []string
 	for _, source := range sources {

@@ -59,8 +59,8 @@ func parsePath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// follow compares steps with the first keys of a value, and returns the remaining keys. Several steps can form one key,
-// because users may write a key that contains dots without quotes.
+// follow compares steps with the first keys of a path, and returns the remaining keys of this path. Users may leave
+// out the quotes around a key with dots, so several steps can form one key.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true

@@ -63,7 +63,7 @@ func addOutput(cmd *cobra.Command, target *string, formats choices) {
 }
 
 func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, f) // registering fails only if the command has no such flag
+	_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails only if the command does not have this flag
 }
 
 type choiceFlag struct {
@@ -126,7 +126,7 @@ func flagError(_ *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
-// wantArg allows at most one positional argument. If the parameter "required" is true, this argument must be present.
+// wantArg allows at most one positional argument, or requires exactly one if the parameter "required" is true.
 func wantArg(required bool, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if required && len(args) == 0 || len(args) > 1 {

@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput is the maximum number of bytes that readFrom reads from a file. The parser has a smaller limit, and reports
-// each file that is too large.
+// maxInput is the maximum number of bytes that readFrom reads from a file. The limit of the parser is smaller than
+// maxInput, so the parser reports each file that readFrom truncates.
 const maxInput = 2 << 20 // bytes
 
 type inputFlags struct {
@@ -49,7 +49,9 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
 	if err == nil {
-		request.Environments = []string{""} // an empty name is always unknown, so the error lists all known environments
+		// An environment with an empty name cannot exist. The request for this environment fails, and the error lists
+		// all environments.
+		request.Environments = []string{""}
 		_, err = newPipeline().Generate(cmd.Context(), request)
 	}
 	if errors.As(err, &unknown) {

@@ -1,5 +1,5 @@
 // Command trainyard generates Kubernetes objects from a platform document, and checks such documents. The command
-// contains only flags and printing. The logic is in the packages below generator, bundles and api.
+// only parses flags and prints results. The logic is in the packages below generator, bundles and api.
 package main
 
 import (

@@ -111,7 +111,7 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 	return failedCases(all, format == "text" && f.report.isText())
 }
 
-// checkTypes returns a problem for each value in a TrainJob that every API server would refuse.
+// checkTypes returns a problem for each value of a wrong type, because every API server would refuse the TrainJob.
 func checkTypes(files map[string][]trainjob.Case, platforms []generator.Platform) error {
 	var problems problem.List
 	for _, platform := range platforms {

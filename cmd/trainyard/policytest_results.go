@@ -93,8 +93,8 @@ func inEnvironmentOf(r caseResult, where string) string {
 	return where + " in " + r.Environment
 }
 
-// The elements and attributes of JUnit XML that all CI systems support, and the attributes file and line, which only
-// some CI systems support.
+// The following types contain the elements and attributes of JUnit XML that all CI systems support. The type junitCase
+// also contains the attributes "file" and "line", which only some CI systems support.
 // Source: github.com/testmoapp/junitxml.
 type (
 	junitSuites struct {

@@ -112,9 +112,9 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 	return d, nil
 }
 
-// forArtifact returns the destination and the tag of an artifact. In a registry, the artifact goes to the
-// subrepository below the repository. A folder has no repositories, so the tag of the artifact starts with the
-// subrepository.
+// forArtifact returns the destination and the tag of an artifact. In a registry, the name of the subrepository is
+// appended to the name of the repository. A folder has no repositories, so the name of the subrepository becomes the
+// first part of the artifact's tag.
 func (d destination) forArtifact(a namedArtifact) (to destination, tag string, err error) {
 	switch {
 	case a.subrepository == "":
@@ -168,7 +168,8 @@ func (d destination) writeLayout(ctx context.Context, s streams, uploads []*uplo
 	return nil
 }
 
-// showProgress shows the progress of an upload on one line of a terminal. The function "done" erases this line.
+// showProgress shows the progress of an upload on one line of a terminal. The returned function "done" erases the
+// progress line.
 func showProgress(w io.Writer, name string) (progress registry.Progress, done func()) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

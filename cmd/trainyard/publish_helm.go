@@ -72,7 +72,8 @@ func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]stri
 	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme is the prefix of a folder for chart files. Each file has the format that helm package writes.
+// archiveScheme is the prefix of a destination that is a folder, as in tgz:dist. The folder gets one file for each
+// chart, in the format of the command "helm package".
 const archiveScheme = "tgz:"
 
 type archive struct {
@@ -142,7 +143,7 @@ func (f *publishFlags) writeFile(file string, content []byte) (status string, er
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", file, err)
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // fails after the rename, because the file is gone
+	defer func() { _ = os.Remove(temp.Name()) }() // after the rename, Remove fails because the file is gone
 	_, err = temp.Write(content)
 	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err == nil {
 		err = os.Rename(temp.Name(), file)

@@ -48,7 +48,7 @@ func (f *generateFlags) lossesOf(t target, err error) []string {
 	case !errors.As(err, &loss):
 		return nil
 	case len(f.only) > 0:
-		return []string{t.dir + ": contains more than --only selects: want a folder of its own for --only"}
+		return []string{t.dir + ": contains more than --only selects: want a separate folder for --only"}
 	}
 	losses := slices.Clone(loss.Problems)
 	for i := range losses {

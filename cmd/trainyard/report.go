@@ -29,7 +29,7 @@ func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 // the report.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
-// addNotes adds notes to the report. If the format is text, the notes are also written at once.
+// addNotes adds notes to the report. If the format is text, addNotes also prints the notes immediately.
 func (r *reporter) addNotes(notes problem.List) {
 	r.notes = append(r.notes, notes...)
 	if r.isText() {

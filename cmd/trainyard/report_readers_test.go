@@ -161,8 +161,8 @@ func validate(t *testing.T, schema func() (*jsonschema.Schema, error), text []by
 
 var jsonSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(report.Schema) })
 
-// sarifSchema is the SARIF schema of OASIS. The library go-sarif embeds the schema, so it is read from the library's
-// source.
+// sarifSchema is the SARIF schema of OASIS. The library go-sarif embeds the schema, so the test reads the schema from
+// the source code of this library.
 var sarifSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	list := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif")
 	list.Dir = scriptFolder

@@ -24,7 +24,7 @@ require fields that each environment can set.`,
 		Example: `  # Let an editor complete and check platform.yaml
   trainyard schema > platform.schema.json
 
-  # The same for layers, which can be incomplete and remove keys with null
+  # The same for layers, in which all fields are optional and null removes a field
   trainyard schema --layer > layer.schema.json
 
   # Check a document only with CUE
@@ -34,7 +34,7 @@ require fields that each environment can set.`,
 		RunE: func(*cobra.Command, []string) error { return printSchema(s, format, layer) },
 	}
 	schemaFormats().addFlag(cmd, &format, "format", "", "jsonschema", "format of the schema")
-	cmd.Flags().BoolVar(&layer, "layer", false, "print the schema of a layer, which can be incomplete")
+	cmd.Flags().BoolVar(&layer, "layer", false, "print the schema of a layer, in which all fields are optional")
 	return cmd
 }
 

@@ -16,7 +16,8 @@ var componentLabels = map[string]string{
 	"tenant":  v1alpha1.TenantLabel,
 }
 
-// componentForms maps each flag that names components to the forms of its values. Only --remove can name a queue.
+// componentForms describes the allowed values of each flag that names components. Only the flag --remove accepts
+// queues.
 var componentForms = map[string]string{
 	"--only":   "runtime/NAME or tenant/NAME",
 	"--remove": "runtime/NAME, tenant/NAME, queue/NAME or queue/TENANT/NAME",

@@ -75,7 +75,7 @@ Formats other than text go to standard output.`,
 			case len(files) > 0:
 				return jobs.vet(cmd.Context(), s, f, files)
 			case (traps || schema) && !r.isText():
-				return usageErrorf("--traps and --report-schema only print: leave --report out")
+				return usageErrorf("--traps and --report-schema print no report: leave --report out")
 			case traps:
 				return printTraps(s.out)
 			case schema:
@@ -110,7 +110,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 		}
 		return vetRuntimes(s, f.report, request)
 	}
-	var misplaced problem.List // TrainJobs in the files of -f, which must contain a platform document
+	var misplaced problem.List // TrainJobs in files of the flag -f; files of TrainJobs must be arguments without -f
 	for _, layer := range request.Layers {
 		misplaced = append(misplaced, trainjob.FindMisplaced(layer.Name, layer.Text)...)
 	}

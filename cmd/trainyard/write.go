@@ -21,8 +21,8 @@ type target struct {
 	plan     *bundles.Plan
 }
 
-// write writes each bundle, or lists the differences with --check. No folder is changed before all folders are
-// planned.
+// write writes each bundle. If --check is set, the function lists the differences and writes nothing. The function
+// plans the changes of all folders before it changes the first folder.
 func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, platforms []generator.Platform) error {
 	w := &bundles.Writer{
 		Force:       f.force,
@@ -100,8 +100,8 @@ func bundleOf(p generator.Platform) bundles.Bundle {
 	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: p.Delivery}
 }
 
-// formatNeeds is the rule that a document breaks if it lacks a field that --format needs.
-var formatNeeds = problem.Rule{Name: "format-needs", Doc: "A document has the fields that the format of the bundle needs"}
+// formatNeeds reports a missing field that the value of --format requires.
+var formatNeeds = problem.Rule{Name: "format-needs", Doc: "The document sets all fields that the value of --format requires"}
 
 // reportDifferences returns an error that lists all differences between the folders and their bundles, if there are
 // any.

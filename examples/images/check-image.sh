@@ -42,7 +42,7 @@ path_of() (
 	exit 1
 )
 
-# program REMEDY NAME...: checks that each program is on PATH, and fails if the last program is missing.
+# program REMEDY NAME...: reports for each program whether it is on PATH, and succeeds if the last program is on PATH.
 program() {
 	remedy=$1
 	shift
@@ -95,8 +95,8 @@ recent() {
 check_ssh() {
 	if program "install openssh-client (Debian), openssh-clients (Red Hat)" ssh; then
 		version=$(ssh -V 2>&1)
-		# ssh does not print its version if the user has no passwd entry. Without a passwd entry, only the version of
-		# sshd is checked, because ssh has the same version.
+		# ssh does not print its version if the user has no passwd entry. The script then checks only the version of
+		# sshd, because ssh and sshd belong to the same version of OpenSSH.
 		contains "No user exists" "$version" || recent "$version"
 		report $? "ssh of OpenSSH" "install OpenSSH 7.8 or newer"
 	fi

@@ -37,8 +37,8 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sumRequests returns the requests of the smallest TrainJob, by resource. The launcher and a node have one sum
-// together, and each initializer has its own sum.
+// sumRequests returns the requests of the smallest TrainJob, by resource. One sum adds the requests of the launcher
+// and a node. The requests of each initializer are a separate sum.
 func (d demand) sumRequests(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {

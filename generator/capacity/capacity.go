@@ -1,5 +1,5 @@
-// Package capacity compares the resources that the TrainJobs of runtimes request with the quotas and queues of
-// tenants. The package reports TrainJobs that can never run, and the maximum number of nodes of a TrainJob.
+// Package capacity checks whether the quotas and queues of tenants have enough resources for the TrainJobs of each
+// runtime. The package reports TrainJobs that can never run, and the maximum number of nodes of a TrainJob.
 package capacity
 
 import (
@@ -109,8 +109,8 @@ func newVerdict(nodes int, job sizing.Job) Verdict {
 type Result struct {
 	Records  []Record
 	Bounds   []object.Bound // comparisons for a Helm chart, whose users can change the compared values
-	Problems problem.List   // about TrainJobs that can never run
-	Notes    problem.List   // about TrainJobs that run only with fewer nodes than their default
+	Problems problem.List   // TrainJobs that can never run
+	Notes    problem.List   // TrainJobs that run only with fewer nodes than their default
 }
 
 type comparison struct {
@@ -184,7 +184,7 @@ func (c *comparison) compareTenant(name string, tenant map[string]any) error {
 	return nil
 }
 
-// addRecord adds a record with the smaller of two sizes: the size in the quota, and the size in the queue.
+// addRecord adds a record with the largest number of nodes that both the quota and the queue allow.
 func (c *comparison) addRecord(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
 	r.Nodes, r.Bound = inQuota.Nodes, quotaBound(inQuota.Limit)
 	if inQueue.Nodes < inQuota.Nodes {

@@ -11,10 +11,11 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// QuotaBelowQueues is the rule that Kubernetes does not refuse the pods of a TrainJob that Kueue has admitted.
+// QuotaBelowQueues compares the quota of a tenant with the tenant's ClusterQueues. If the ClusterQueues could admit
+// more than the quota, Kubernetes would refuse pods of admitted TrainJobs.
 var QuotaBelowQueues = problem.Rule{Name: "quota-below-queues", Doc: "The quota of a tenant is at least the amount that the tenant's ClusterQueues can admit"}
 
-// queuedQuota reports a problem for each resource of a tenant's quota if the tenant's ClusterQueues can admit more.
+// queuedQuota reports a problem if a tenant's ClusterQueues can admit more of a resource than the tenant's quota.
 func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, quota sizing.Amounts) {
 	names := map[string]bool{}
 	for _, name := range queues {
@@ -34,8 +35,9 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 	}
 }
 
-// admittedAmounts returns the amounts that several ClusterQueues can admit at the same time, without borrowing and in
-// total. A ClusterQueue without a quota for pods admits any number of pods.
+// admittedAmounts returns the amounts that several ClusterQueues can admit at the same time. The result "own" excludes
+// borrowed quota, and the result "most" includes borrowed quota. A ClusterQueue without a quota for pods admits any
+// number of pods.
 func (c *comparison) admittedAmounts(names []string) (own, most sizing.Amounts) {
 	own, most = sizing.Amounts{}, sizing.Amounts{}
 	shared := map[lendingKey]int64{}

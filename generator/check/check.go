@@ -37,7 +37,7 @@ type Checked struct {
 // Check validates the documents of all environments of a source. A Check caches results that are the same in several
 // environments. Several goroutines can use one Check at the same time.
 type Check struct {
-	verdicts sync.Map // maps each verdictKey to a bool: whether the field admits the scalar
+	verdicts sync.Map // maps each verdictKey to true if the field admits the scalar, and to false otherwise
 	valid    sync.Map // maps each mappingKey to the plain data of a valid mapping
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checker walks through a document and its schema together. CUE decides whether a scalar is valid. The walk is written
-// in Go, because CUE's own reports are not clear. CUE reports an unknown key only if nothing else is wrong, and reports
-// a single mistake in a disjunction many times.
+// checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go code compares
+// the document with the schema, because the error reports of CUE itself are unclear: CUE reports an unknown key only
+// if nothing else is wrong, and reports a single mistake in a disjunction many times.
 type checker struct {
 	*Check
 	schemas     *schemas
@@ -29,8 +29,8 @@ type checker struct {
 	definitions cue.Value      // the package that defines the document's schema
 	document    *document.Node // the whole document, to look up the keys to which values refer
 	problems    problem.List
-	lookups     int             // number of comparisons of a value with another part of the document
-	respelled   map[string]bool // paths of the keys that replaced mistyped keys
+	lookups     int             // how often a value was compared with another part of the document
+	respelled   map[string]bool // paths of misspelled keys, in the corrected spelling
 	refused     [][]string      // paths of values that are left out because a problem was reported for them
 }
 
@@ -91,13 +91,13 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 	return valid, ok
 }
 
-// canonicalQuantity returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. Some controllers, such as
-// Trainer 2.1, write objects back with this spelling. With another spelling, the controller would change the field, and
-// would own the field in server-side apply.
+// canonicalQuantity returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. Some controllers, such
+// as Trainer 2.1, convert quantities to the spelling of Kubernetes when they write an object back. If trainyard wrote
+// another spelling, the controller would change the field, and would own the field in server-side apply.
 func canonicalQuantity(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
-		text = strconv.FormatFloat(f, 'f', -1, 64) // without an exponent, which ParseQuantity would keep
+		text = strconv.FormatFloat(f, 'f', -1, 64) // without an exponent, because ParseQuantity would keep the exponent
 	}
 	quantity, err := resource.ParseQuantity(text)
 	if err != nil {
@@ -239,7 +239,9 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		rule = problem.Invalid // JSON Schema admits 2.0 as an integer, so the rule is not WrongValue
+		// JSON Schema must refuse each value that breaks the rule WrongValue. JSON Schema admits 2.0 as an integer,
+		// so this problem has the rule Invalid.
+		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}
 	c.breaks(rule, n.Position, path, "%s", complaint)

@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports mistyped keys, and replaces them by the keys that the author probably meant. Without the replacement,
-// the intended keys would also be reported as missing. The value of a replaced key is not checked, because the guess
-// may be wrong.
+// respell reports mistyped keys, and replaces them by the keys that the author probably meant. If the mistyped key
+// remained, the check would also report the intended key as missing. The value of a replaced key is not checked,
+// because the author may have meant another key.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {
@@ -63,7 +63,7 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	if !ok {
 		return wording.Choice("unknown key", key, known)
 	}
-	form, _ := keys.String(0) // the attribute @keys always contains a form
+	form, _ := keys.String(0) // each attribute @keys begins with the name of a definition
 	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))
 	for _, name := range known {
 		want += ", or " + name
@@ -81,7 +81,7 @@ func correct(text string, want constraint.Constraint) string {
 		return booleanWords[strings.ToLower(text)]
 	}
 	nearest := message.Nearest(text, want.Strings())
-	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // a similar version is probably not the intended version
+	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // the value is a version, and 2.4 does not mean 2.3
 		return ""
 	}
 	return message.Quote(nearest)

@@ -15,7 +15,7 @@ import (
 )
 
 // checkReferences checks a list against the attributes of its schema:
-//   - @nonempty() requires at least one item. For mappings, checkNotEmpty checks the same attribute.
+//   - @nonempty() requires at least one item. The function checkNotEmpty enforces @nonempty() on mappings.
 //   - @unique() requires that no item is repeated.
 //   - @keyof(path,noun) requires that each item is a key of the mapping at this path of the document. Messages use the
 //     noun for an item.

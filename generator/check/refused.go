@@ -6,16 +6,16 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// sharedSections are the sections of spec that rules about other sections also read. If a refused value of a shared
-// section is left out, rules read the default instead, which the author did not choose. The rules would then report
-// wrong problems.
+// sharedSections lists the sections of spec that can affect rules about any other section. If a value of a shared
+// section is refused, rules read the default instead. Rules that read this default could report problems that the
+// author's document does not have.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
 // has left the value out of the document.
 type refusedPaths [][]string
 
-// decideAll reports whether the result of every rule may depend on a refused value.
+// decideAll reports whether a refused value may affect the results of all rules.
 func (r refusedPaths) decideAll() bool {
 	return slices.ContainsFunc(r, func(path []string) bool {
 		return len(path) < 2 || path[0] == "spec" && slices.Contains(sharedSections, path[1])
@@ -36,7 +36,7 @@ func (r refusedPaths) filter(found []finding) []finding {
 
 // relatedPath returns the path of the entry or section that contains a value. If rules compare the value with another
 // part of the document, relatedPath also returns the path of that part. Rules compare a runtime's storage with its
-// initializers, and spec.delivery with spec.tenants.
+// initializers, the resources with the number of processes, and spec.delivery with spec.tenants.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -45,12 +45,14 @@ func relatedPath(path []string) [][]string {
 		return [][]string{scope, {"spec", "tenants"}}
 	case path[1] == "runtimes" && len(path) == 4 && path[3] == "storage":
 		return [][]string{scope, values.Extend(scope[:3], "initializers")}
+	case path[1] == "runtimes" && len(path) >= 4 && slices.Contains([]string{"resources", "launcher", "preflight"}, path[3]):
+		return [][]string{scope, values.Extend(scope[:3], "numProcPerNode"), values.Extend(scope[:3], "resources")}
 	}
 	return [][]string{scope}
 }
 
-// listAll adds a tenant to the list of every runtime if the tenant's field "runtimes" was left out. The refused field
-// may contain the name of any runtime.
+// listAll adds tenants to all runtimes in the map "listed". If a tenant's field "runtimes" was refused, listAll
+// treats the tenant as if it listed every runtime, because the names in the refused field are unknown.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

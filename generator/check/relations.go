@@ -13,9 +13,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// namedChecks maps each NAME in an attribute @check(NAME) to a check of several fields of one mapping. Without a check,
-// Kubernetes would accept most runtimes with mistakes in the combined fields, and would later refuse the pods of their
-// jobs.
+// namedChecks maps each NAME in an attribute @check(NAME) to a check of several fields of one mapping. Without these
+// checks, most mistakes would appear late: Kubernetes would accept the runtime, and would later refuse the pods of
+// its TrainJobs.
 var namedChecks = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).checkRequirement,
 	"fieldRequirement": (*checker).fieldRequirement,
@@ -55,7 +55,7 @@ func (c *checker) checkRequirement(n *document.Node, path []string) {
 		case len(given) != 1 || !Digits.MatchString(text):
 			c.add(at, below, "want one integer in quotes with operator %s", operator)
 		case !isInteger(text):
-			c.breaks(problem.Invalid, at, below, "want one integer of at most 64 bits in quotes with operator %s", operator)
+			c.breaks(problem.Invalid, at, below, "want one 64-bit integer in quotes with operator %s", operator)
 		}
 	}
 }

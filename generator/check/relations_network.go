@@ -27,16 +27,16 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 	}
 }
 
-// checkException requires that a network in the field "except" is a part of a network in the field "cidrs", and that no
-// network in the field "cidrs" is a part of the excluded network. The API server refuses exceptions outside the
-// network, and a second network would allow the excluded addresses again.
+// checkException checks one network in the field "except". The API server requires that the excluded network is a part
+// of a network in the field "cidrs". No network in the field "cidrs" may be inside the excluded network, because the
+// inner network would allow the excluded addresses again.
 func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))
 	if err != nil {
-		return // the wrong form has been reported already
+		return // checkCIDR has already reported the wrong form
 	}
-	inside := cidrs != nil && len(itemsOf(cidrs)) == 0 // a wrong form of cidrs has been reported already
+	inside := cidrs != nil && len(itemsOf(cidrs)) == 0 // another check reports a field cidrs without items
 	for _, item := range itemsOf(cidrs) {
 		network, err := netip.ParsePrefix(textOf(item))
 		if err == nil && network.Overlaps(except) && network.Bits() >= except.Bits() {
@@ -45,14 +45,14 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 		inside = inside || err != nil || network.Overlaps(except)
 	}
 	if !inside {
-		c.breaks(problem.Invalid, n.Position, path, "want a part of a network in cidrs, got %s", wording.Describe(n, cue.StringKind))
+		c.breaks(problem.Invalid, n.Position, path, "want a network inside an entry of cidrs, got %s", wording.Describe(n, cue.StringKind))
 	}
 }
 
 // checkLocation checks the fields that destinations share with other network locations: pods, cidrs and ports.
 func (c *checker) checkLocation(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
-		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: these labels select pods of those namespaces")
+		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: list the namespaces of these pods")
 	}
 	for i, item := range itemsOf(n.Get("cidrs")) {
 		c.checkCIDR(item, values.Extend(values.Extend(path, "cidrs"), strconv.Itoa(i)))
@@ -69,7 +69,7 @@ func (c *checker) checkLocation(n *document.Node, path []string) {
 func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admitsScalar(form, text) {
-		return // another check has already reported the wrong form
+		return // another check has already reported that the text is not a CIDR
 	}
 	network, err := netip.ParsePrefix(text)
 	switch {
@@ -105,7 +105,7 @@ func (c *checker) checkPortRange(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// Another check has already reported a wrong form.
+		// Another check has already reported that the text is not a port range.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:

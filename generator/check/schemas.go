@@ -10,7 +10,7 @@ import (
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // descriptions of the definitions' fields
-	lastSchema cue.Value           // the schema of the last description; list items share a schema
+	lastSchema cue.Value           // the last schema that was described; all items of a list share one schema
 	lastField  field
 }
 

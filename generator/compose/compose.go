@@ -25,9 +25,9 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if an
-// object is too large, or a fault. Different cache groups are composed in parallel, but the requests of one group are
-// composed one after the other, because they can share shapes.
+// Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if
+// an object is too large, or a fault. Different cache groups are composed in parallel. The requests of one cache
+// group are composed one after the other, so that a request can use the shapes of earlier requests.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job
@@ -69,7 +69,7 @@ func cacheGroups(jobs []*job) [][]*job {
 	return groups
 }
 
-// Request builds the object of a request for each of its target namespaces.
+// Request builds one object for each target namespace of a request.
 func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []object.Object, err error) {
 	position, section := p.Document.Root.Locate(r.From...), problem.Path(r.From)
 	var s *shape.Shape
@@ -97,8 +97,8 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects of a plan's jobs. The error is the first fault. Without a fault, the error contains the
-// problems of all jobs.
+// collect returns the objects of a plan's jobs. If jobs failed with faults, collect returns the first fault as the
+// error. If jobs failed only with problems, the error lists the problems of all jobs.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

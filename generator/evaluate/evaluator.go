@@ -30,7 +30,8 @@ type Evaluator struct {
 // ms.
 func New(files fs.FS) (*Evaluator, error) { return NewOf(files, platformPackage) }
 
-// NewOf returns an evaluator that has loaded the named package, for documents of another type.
+// NewOf returns an evaluator that has loaded the package with the given name. Callers use NewOf for documents that
+// are not platform documents.
 func NewOf(files fs.FS, name string) (*Evaluator, error) {
 	e := &Evaluator{
 		context: cuecontext.New(), definitions: newDefinitions(files),
@@ -65,7 +66,7 @@ func (e *Evaluator) Root() cue.Value { return e.root }
 func (e *Evaluator) Schema() cue.Value { return e.root.LookupPath(schemaPath) }
 
 // Fill returns a copy of the root package in which the given fields have values. For example, callers set the field
-// "document" to a document as plain data.
+// "document" to the plain data of a document.
 func (e *Evaluator) Fill(fields map[string]any) cue.Value {
 	return e.root.FillPath(cue.Path{}, fields)
 }
@@ -90,7 +91,8 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode reads plain data from a complete value in trainyard's CUE. An error is a mistake in trainyard itself.
+// Decode copies a complete CUE value to a Go variable. The value comes from trainyard's own CUE, so an error is a
+// mistake in trainyard itself.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -112,8 +114,8 @@ func Fields(v cue.Value) *cue.Iterator {
 	return fields
 }
 
-// Descend returns the schema at a path of keys below a schema. If a key is missing, the method Exists of the result
-// returns false.
+// Descend follows a path of keys in a schema, and returns the schema at the end of the path. If a key is missing, the
+// method Exists of the result returns false.
 func Descend(schema cue.Value, keys ...string) cue.Value {
 	for _, key := range keys {
 		schema = schema.LookupPath(cue.MakePath(cue.Str(key).Optional()))
@@ -137,8 +139,9 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of the values of a mapping with the attribute @keys(FORM,SAMPLE). The author of the
-// document chooses the keys of the mapping. For any other mapping, the method Exists of the result returns false.
+// AnyField returns the schema of a mapping's values. The mapping must have the attribute @keys(FORM,SAMPLE), which
+// means that the author of the document chooses the keys. For any other mapping, the method Exists of the result
+// returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

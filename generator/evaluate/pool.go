@@ -16,7 +16,7 @@ import (
 // additional evaluator is worthwhile only if it saves about half a second.
 const (
 	maxEvaluators  = 8
-	runtimesToFill = 300 // number of runtimes, in all environments together, that justifies one additional evaluator
+	runtimesToFill = 300 // each additional evaluator requires this number of runtimes, counted in all environments
 )
 
 // Pool lends evaluators to goroutines, and loads an additional evaluator if all loaded evaluators are in use.

@@ -56,8 +56,8 @@ func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error)
 	return node, r.problems.Err()
 }
 
-// refusedImports reports the imports that a document must not contain. Only if allowOwn is true, a document can import
-// CUE's built-in packages, with which it can easily compute for ever.
+// refusedImports reports the imports that a document must not contain. CUE's built-in packages are refused
+// unless allowOwn is true, because a document that imports built-in packages can easily compute forever.
 func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
 	for imported := range file.ImportSpecs() {
@@ -78,8 +78,8 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of trainyard's schemas. Every definition in the result admits any value, because the
-// check stage reports wrong values more clearly than CUE.
+// importSchema finds the packages of trainyard's schemas. Every definition in the result admits any value, so CUE
+// reports no wrong values. The check stage reports wrong values later, with clearer messages.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {

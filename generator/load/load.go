@@ -124,8 +124,8 @@ func (s *Source) merge(layer *document.Node) bool {
 	return true
 }
 
-// reportEmpty adds a note for each layer without content. If no layer has content, reportEmpty returns a problem for
-// each layer instead.
+// reportEmpty adds a note for each layer without content. If all layers are without content, reportEmpty adds no
+// notes, and returns a problem for each layer.
 func (s *Source) reportEmpty(empty problem.List) error {
 	consequence := ": this layer changes nothing"
 	if s.root == nil {

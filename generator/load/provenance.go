@@ -17,8 +17,8 @@ type Value struct {
 	Position problem.Position `json:"position"`
 }
 
-// Values lists the values that the document sets, in the order of the document. The list omits spec.environments and
-// defaults.
+// Values lists the values that the document sets, in the order of the document. The list contains no defaults, and no
+// values of spec.environments.
 func (d *Document) Values() []Value {
 	return slices.DeleteFunc(valuesOf(d.Root, nil), func(v Value) bool {
 		return len(v.Keys) > 1 && v.Keys[0] == "spec" && v.Keys[1] == "environments"

@@ -1,6 +1,6 @@
 package object
 
-// Delivery contains the settings of a document that bundle formats read. If a field is empty, the format uses a
+// Delivery contains the settings that bundle formats read from a document. If a field is empty, the format uses a
 // default.
 type Delivery struct {
 	ArgoCD  *ArgoCD           `json:"argocd"` // spec.delivery.argocd; nil if Argo CD delivers nothing
@@ -8,8 +8,8 @@ type Delivery struct {
 	OLM     OLM               `json:"olm"`    // spec.delivery.olm
 	Target  Target            // spec.target
 	Tenants map[string]Tenant // the tenants that store TrainJobs in Git, by name; empty if Argo CD delivers nothing
-	Kinds   map[string]Kind   // all kinds that trainyard can generate, by name; empty if Argo CD delivers nothing
-	Access  []map[string]any  // objects that give Argo CD the rights to apply the platform, if it lacks these rights
+	Kinds   map[string]Kind   // for Argo CD only: all kinds that trainyard can generate, by name
+	Access  []map[string]any  // the objects that give Argo CD its rights; empty if Argo CD has all rights
 	Bounds  []Bound           // limits on values that a chart checks again at installation
 
 	Annotations map[string]string // the document's annotations org.opencontainers.image.* for OCI images

@@ -1,5 +1,5 @@
-// Package object declares the result of generation, which bundles render: Kubernetes objects in an ordered set, and the
-// settings that bundle formats need. Objects and sets are immutable.
+// Package object declares the result of generation: Kubernetes objects in an ordered set, and the settings that bundle
+// formats need to render these objects. Objects and sets are immutable.
 package object
 
 import (
@@ -32,7 +32,8 @@ func (id ID) GrantsRights() bool {
 	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
 
-// Origin contains the two positions from which an object was generated. A position has the form file:line:column.
+// Origin contains the positions of the document's section and of the CUE definition that produced an object. A
+// position has the form file:line:column.
 type Origin struct {
 	Input      string // the section of the user's document that requests the object
 	Definition string // the CUE definition of the object
@@ -41,7 +42,7 @@ type Origin struct {
 // Parameter is a scalar of an object. The parameter can get another value while all other fields of the object stay the
 // same. For example, a parameter becomes a value of a Helm chart.
 type Parameter struct {
-	Key    string          // path of the document's field that sets the parameter; several objects can have this key
+	Key    string          // path of the document's field that sets the parameter; several parameters can share a path
 	Whole  bool            // whether Key is a complete path; if not, Key is relative to the object's section
 	Path   []any           // the path of the parameter in the object: keys (string) and indexes (int) from the root
 	Doc    string          // the meaning of the parameter, in one sentence
@@ -66,7 +67,7 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 
 // Make returns an object that consists of a shape and the values of the shape's parameters. The argument "parameters"
 // lists the parameters that users can set. The keys in this list are relative to the dotted path in the argument
-// "base". Several objects with different bases can therefore share one list.
+// "base", so objects with different bases can share one list.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error
@@ -98,7 +99,7 @@ func (o Object) text(at shapeText) string {
 // ID returns the identity of the object within a cluster.
 func (o Object) ID() ID { return o.id }
 
-// Origin returns the positions in the document and in CUE from which the object comes.
+// Origin returns the positions of the document's section and of the CUE definition that produced the object.
 func (o Object) Origin() Origin { return o.origin }
 
 // Shape returns the object's shape, and the values of its parameters in the order of Shape.Parameters. Callers must

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Shape is an object without the values of its parameters. Objects of the same shape differ only in these values.
+// Shape is an object without the values of its parameters. Objects of the same shape differ only in the values of
+// their parameters.
 type Shape struct {
 	fields     map[string]any // the fields of one object of the shape, with the values of this object
 	parameters [][]any        // paths of the parameters: keys (string) and indexes (int) from the root
@@ -48,14 +49,14 @@ func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	return shapeText{parameter, text}
 }
 
-// Fields returns the content of one object of the shape. Callers must not change this content.
+// Fields returns the fields of one object that has this shape. Callers must not change the returned map.
 func (s *Shape) Fields() map[string]any { return s.fields }
 
 // Parameters returns the paths of the parameters. Callers must not change these paths.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
-// Derive returns the result of the function "derive". The shape caches the result under the key, so all objects of the
-// shape share the result.
+// Derive calls the function "derive", and caches the result in the shape under the given key. Later calls with the
+// same key return the cached result, so all objects of the shape share the result.
 func (s *Shape) Derive(key any, derive func() any) any {
 	if known, ok := s.derived.Load(key); ok {
 		return known
@@ -66,8 +67,8 @@ func (s *Shape) Derive(key any, derive func() any) any {
 
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With returns a copy of decoded JSON, with other values at the given paths. The paths must exist. The new values are
-// not copied.
+// With sets the values at the given paths in a copy of decoded JSON, and returns the copy. The paths must exist. The
+// new values are not copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {

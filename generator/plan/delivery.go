@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// argocdPackage is the CUE package that lists what Argo CD can apply, and the rights that it needs.
+// argocdPackage is the CUE package that lists the kinds that Argo CD can apply, and the objects that give
+// Argo CD the rights to do so.
 const argocdPackage = "policies/argocd"
 
 // readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the

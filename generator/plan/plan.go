@@ -1,4 +1,5 @@
-// Package plan chooses the objects to generate from a document, with their builders, inputs and target namespaces.
+// Package plan decides which objects are generated from a document. For each object, a plan contains the builder, the
+// input and the target namespaces.
 package plan
 
 import (
@@ -24,12 +25,13 @@ const (
 	monitoringObjects = "generator/objects/monitoring"
 )
 
-// noNamespace is the target namespace of requests for one object that belongs to no tenant.
+// noNamespace is the target namespace of a request if its object belongs to no tenant.
 const noNamespace = ""
 
 var requestsPath = cue.ParsePath("requests")
 
-// Plan lists the objects to generate from a document, with the settings that bundle formats need.
+// Plan contains a request for each object that is generated from a document, and the settings that bundle formats
+// need.
 type Plan struct {
 	Document *load.Document
 	Name     string // the document's metadata.name
@@ -42,7 +44,7 @@ type Plan struct {
 type Request struct {
 	From       []string       // path of the document's section that requests the object
 	Builder    Builder        // the CUE that builds the object
-	CacheGroup string         // requests of one group and builder can share shapes
+	CacheGroup string         // requests with the same group and the same builder can share shapes
 	Namespaces []string       // namespaces of the tenants that get the object, or noNamespace
 	Input      map[string]any // the input of the builder
 }

@@ -94,8 +94,8 @@ func (p *policies) requests(s tenantSettings) []Request {
 	return requests
 }
 
-// appliesTo reports whether the policy builds an object for a tenant. The tenant's settings must contain a key that the
-// policy lists.
+// appliesTo reports whether the policy builds an object for a tenant. The policy builds an object if the tenant's
+// settings contain at least one key that the policy lists in OnSettings, OnSubjects or OnPresence.
 func (p policySettings) appliesTo(settings map[string]any) bool {
 	return slices.ContainsFunc(slices.Concat(p.OnSettings, p.OnSubjects, p.OnPresence), func(key string) bool {
 		_, ok := settings[key]
@@ -103,8 +103,8 @@ func (p policySettings) appliesTo(settings map[string]any) bool {
 	})
 }
 
-// policyInput returns only the settings that the policy uses, so tenants that differ only in other settings share
-// shapes.
+// policyInput returns only the settings that the policy uses. Tenants that differ only in other settings therefore
+// have equal inputs and can share shapes.
 func (p policySettings) policyInput(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{

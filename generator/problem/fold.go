@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxNamed is the maximum number of tenants or runtimes that a folded problem names. Fold leaves up to maxNamed equal
-// problems unchanged.
+// maxNamed is the maximum number of tenants or runtimes that a folded problem names. If a list contains at most this
+// number of equal problems, Fold does not change these problems.
 const maxNamed = 3
 
-// Fold shortens a list with many problems of the same rule and message. Only the first of the equal problems remains.
-// Its message then also contains the number of positions, and the names of the tenants or runtimes.
+// Fold shortens a list with many problems of the same rule and message. Of these problems, only the first remains.
+// Fold adds the number of positions, and the names of the tenants or runtimes, to the message of the first problem.
 func (l List) Fold() List {
 	type key struct {
 		rule    Rule

@@ -36,7 +36,7 @@ func makePrintable(name string) string {
 // Rule identifies a type of problem. The names of rules do not change, so programs can rely on them.
 type Rule struct {
 	Name string `json:"name,omitempty"` // such as unknown-key
-	Doc  string `json:"doc,omitempty"`  // the requirement, or a note's consequence, as one sentence without a full stop
+	Doc  string `json:"doc,omitempty"`  // the requirement; for notes, the effect of the input. No full stop
 }
 
 // Syntax is the rule for a text that cannot be read completely.
@@ -62,9 +62,9 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s: %s", p.Position, p.Path, p.Message)
 }
 
-// List holds all problems of an input. As an error, a List states what a user must fix before trainyard can generate
-// objects.
-type List []Problem //nolint:errname // a List is mainly used as a list, and is an error only if it is not empty
+// List holds all problems of an input. If a function returns a List as an error, the user must fix the problems in
+// the List before trainyard can generate objects.
+type List []Problem //nolint:errname // the type is mainly a list of problems; an empty list is not an error
 
 // Error returns one line per problem.
 func (l List) Error() string {

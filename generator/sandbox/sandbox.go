@@ -69,7 +69,7 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
 		// To decide when to kill a child, the kernel uses a clock that runs ahead of the reported CPU time. On a busy
-		// machine, this clock is ahead by a quarter.
+		// machine, the kernel's clock shows 25% more than the reported CPU time.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))

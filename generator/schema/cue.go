@@ -46,7 +46,8 @@ func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	return format.Source(append([]byte(head), body.Bytes()...))
 }
 
-// cutHead splits a file into its imports and the text after the package clause and the imports.
+// cutHead removes the package clause and the imports from the text of a file. cutHead returns the list of imports and
+// the remaining text.
 func cutHead(name string, text []byte) (imports []string, body []byte, err error) {
 	file, err := parser.ParseFile(name, text, parser.ParseComments)
 	if err != nil {

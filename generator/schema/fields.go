@@ -16,7 +16,7 @@ type Field struct {
 	Want     string `json:"want"`     // the allowed values, in words
 	Doc      string `json:"doc"`      // the meaning, unit and default of the field
 	Source   string `json:"source"`   // the document or code on which the limits of the field are based
-	Required bool   `json:"required"` // whether the mapping that contains the field must set it
+	Required bool   `json:"required"` // whether the parent mapping must set this field
 
 	// Default is nil if the field has no default, or if its default depends on other values of the document.
 	Default any `json:"default,omitempty"`
@@ -45,11 +45,11 @@ func describeFields(schema cue.Value, path string) []Field {
 	return found
 }
 
-// nameStep is the part of a field's path that stands for any key that the author chooses.
+// nameStep stands for any key that the author of the document chooses, as in the path spec.runtimes.NAME.image.
 const nameStep = ".NAME"
 
-// elementSchema returns the schema in which the fields below a value are defined. For a list, the result is the schema
-// of its items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
+// elementSchema returns the schema of the elements of a list or mapping. For a list, the result is the schema of its
+// items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
 // value, the result is the value itself.
 func elementSchema(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
@@ -78,14 +78,16 @@ func describeAllowed(v cue.Value) string {
 	return want
 }
 
-// splitSource splits a comment into its text and the source of the rule, which follows "Source:" in the last sentence.
+// splitSource splits a comment into its text and its source. The source of the rule is the part of the comment after
+// "Source:".
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault reads the attribute @default(VALUE) of a field. The default applies unless a document sets the field, or
-// another field that the field's comment names.
+// readDefault reads the attribute @default(VALUE) of a field. The default does not apply if a document sets the
+// field. It also does not apply if a document sets another field that replaces the default, according to the field's
+// comment.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// The values of $id in the schemas. No schema refers to another schema by $id, so no tool needs the network.
+// The values of $id in the schemas. No schema refers to another schema by $id, so no tool has to download a schema.
 const (
 	schemaID      = "https://trainyard.dev/schemas/v1alpha1/platform.json"
 	layerSchemaID = "https://trainyard.dev/schemas/v1alpha1/platform-layer.json"
@@ -37,8 +37,8 @@ func writeJSONSchema(e *evaluate.Evaluator, complete bool) ([]byte, error) {
 // exporter writes the CUE schema as JSON Schema. A CUE attribute becomes a keyword if JSON Schema has an equivalent
 // keyword. The check stage checks every attribute, even if JSON Schema has no keyword for it.
 //
-// Each exported schema describes either a complete mapping or a layer. In a layer, no key is required, and null removes
-// a key. Items of lists are complete even in a layer, because a layer replaces whole lists.
+// Each exported schema describes either a complete mapping or a layer. In a layer, no key is required, and null
+// removes a key. Even in a layer, all items of lists must be complete, because a layer replaces whole lists.
 type exporter struct {
 	evaluator   *evaluate.Evaluator
 	at          string // the prefix of references
@@ -109,8 +109,9 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping such as spec, whose field "environments" contains layers of spec. If
-// the mapping contains layers, its required keys may be missing, because each layer can set the missing keys.
+// unlessLayered returns the schema of a mapping that can contain its own layers. For example, the field
+// spec.environments contains layers of the mapping "spec". If the mapping contains layers, its required keys may be
+// missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
@@ -179,7 +180,7 @@ func (x *exporter) keySchema(v cue.Value, known []string) *jsonschema.Schema {
 	if !ok {
 		return nil
 	}
-	form, _ := keys.String(0) // the attribute always gives a form
+	form, _ := keys.String(0) // cannot fail, because the attribute @keys always has an argument
 	formed := x.addReference(form, true)
 	if len(known) == 0 {
 		return formed

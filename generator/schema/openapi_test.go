@@ -66,7 +66,7 @@ func evaluator(t *testing.T) *evaluate.Evaluator {
 	return e
 }
 
-// TestDefaultsAreDocumented checks that the comment of a field names the default that its attribute declares.
+// TestDefaultsAreDocumented checks that each field's comment mentions the default in the field's attribute.
 func TestDefaultsAreDocumented(t *testing.T) {
 	for _, f := range Fields(evaluator(t)) {
 		comment := strings.ReplaceAll(f.Doc, `"`, "")

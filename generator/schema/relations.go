@@ -5,9 +5,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps each NAME in an attribute @check(NAME) to a function. The function adds relations between
-// several fields to the schema of a complete mapping. If JSON Schema cannot express a relation, only the check stage
-// reports its violations.
+// relationSchemas maps each NAME in an attribute @check(NAME) to a function. The function adds keywords to the schema
+// of a complete mapping. The keywords express a relation between several fields. If JSON Schema cannot express a
+// relation, only the check stage reports violations of the relation.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

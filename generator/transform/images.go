@@ -13,9 +13,9 @@ import (
 // renamer renames images. The keys of the field "digests" are complete names of images, with registry and tag.
 type renamer struct {
 	digests map[string]listedDigest
-	listed  map[string][]string // images with digests, by repository, in the document's spelling
+	listed  map[string][]string // images with digests, keyed by repository and written as in the document
 	mirrors map[string]string   // by registry or folder
-	unused  map[string]bool     // images whose digest no object uses, in the document's spelling
+	unused  map[string]bool     // images whose digest no object uses, written as in the document
 }
 
 type listedDigest struct{ image, digest string }

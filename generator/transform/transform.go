@@ -19,11 +19,11 @@ import (
 type Changes struct {
 	Labels        map[string]string   `json:"labels"`
 	DefaultLabels map[string]string   `json:"defaultLabels"` // set if the object does not have the label
-	SharedLabel   string              `json:"sharedLabel"`   // an object with this label gets no labels
+	SharedLabel   string              `json:"sharedLabel"`   // Apply adds no labels to an object with this label
 	Digests       map[string]string   `json:"digests"`       // by image
 	Mirrors       map[string]string   `json:"mirrors"`       // by registry, or by folder in a registry
 	Kinds         map[string]Kind     `json:"kinds"`
-	ImageLists    map[string][]string `json:"imageLists"` // path of the image in an item, by the key of the list
+	ImageLists    map[string][]string `json:"imageLists"` // maps the key of a list to the image's path in an item
 	ImageFields   []ImageField        `json:"imageFields"`
 }
 

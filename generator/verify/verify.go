@@ -44,7 +44,8 @@ func verify(kind schema.GroupVersionKind, fields map[string]any) error {
 	return err
 }
 
-// decode decodes an object into the Go type of its kind. Unknown fields are not an error, but a separate result.
+// decode decodes an object into the Go type of its kind. The result "unknown" lists unknown fields, which do not
+// cause an error.
 func decode(fields any, kind schema.GroupVersionKind) (unknown []error, err error) {
 	text, err := json.Marshal(fields)
 	if err != nil {

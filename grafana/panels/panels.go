@@ -25,7 +25,7 @@ type Dashboard struct {
 
 // Panel is a panel with its Prometheus queries.
 type Panel struct {
-	Key         string   `json:"key"` // the permanent keys of the row and the panel, such as gpus/tensor
+	Key         string   `json:"key"` // the permanent keys of row and panel, joined by a slash, such as gpus/tensor
 	Row         string   `json:"row"` // the title of the panel's row
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
@@ -40,12 +40,12 @@ type Panel struct {
 	Stacked     bool     `json:"stacked,omitempty"`    // whether the series add up to a total
 	Steps       []Step   `json:"steps,omitempty"`      // meanings of ranges of values, lowest range first
 	Controller  bool     `json:"controller,omitempty"` // whether the queries need metrics of trainyard's controller
-	Interval    string   `json:"interval,omitempty"`   // shortest time between two values, and minimum of $__rate_interval, such as 1h
+	Interval    string   `json:"interval,omitempty"`   // lower limit of $__rate_interval and of the time between two points, such as 1h
 	Columns     []Column `json:"columns,omitempty"`    // labels that a table shows in front of the values
 	Queries     []Query  `json:"queries"`
 }
 
-// Step describes the values that are at least From. The first step describes all values below the second step.
+// Step describes the values that are at least the number in the field From. The first step has no lower bound.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral

@@ -1,5 +1,5 @@
 // Package cases defines policy tests. A policy test contains TrainJobs, and the result that the admission rules of a
-// platform must have for each TrainJob. The rules are evaluated without a cluster.
+// platform must give for each TrainJob. The rules are evaluated without a cluster.
 package cases
 
 import (
@@ -24,20 +24,20 @@ type Case struct {
 	Name string `json:"name"`
 	// Tenant is the namespace to which the TrainJob is submitted.
 	Tenant string `json:"tenant"`
-	// User submits the TrainJob. The default, "somebody", is not exempt from any rule.
+	// User is the name of the user who submits the TrainJob. The default user "somebody" is not exempt from any rule.
 	User string `json:"user,omitempty"`
-	// Before is the TrainJob before an update. If Before is not set, the TrainJob is created.
+	// Before is the TrainJob before an update. If Before is not set, the case creates the TrainJob.
 	Before map[string]any `json:"before,omitempty"`
 	// NamespaceLabels holds the labels of the tenant's namespace. By default, the namespace has the labels that the rules
 	// require.
 	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
-	// TrainJob is the submitted TrainJob. Its apiVersion, kind, name and namespace are optional.
+	// TrainJob is the submitted TrainJob. The TrainJob's apiVersion, kind, name and namespace are optional.
 	TrainJob map[string]any `json:"trainJob"`
 	// If Admitted is true, the TrainJob must be admitted. Otherwise, Refused lists the rules that must refuse the
 	// TrainJob, in the order of evaluation.
 	Admitted bool     `json:"admitted,omitempty"`
 	Refused  []string `json:"refused,omitempty"`
-	// Says is a text that must be in the message of the first rule in Refused.
+	// Says holds a text that the message of the first rule in Refused must contain.
 	Says string `json:"says,omitempty"`
 }
 

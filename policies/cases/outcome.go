@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Request contains cases, and the objects of a platform. An evaluator applies the policies among these objects to the
-// cases.
+// Request contains the objects of a platform, and cases. An evaluator applies the admission policies of the platform
+// to the cases.
 type Request struct {
 	Objects []map[string]any `json:"objects"`
 	Cases   []Case           `json:"cases"`
@@ -23,15 +23,15 @@ type Response struct {
 type Outcome struct {
 	// Unbound reports that no policy is bound to the case's namespace.
 	Unbound bool `json:"unbound,omitempty"`
-	// Rules lists the names of the rules that refuse the TrainJob. Messages lists the messages of these rules, in the same
-	// order.
+	// Rules lists the names of the rules that refuse the TrainJob. Messages lists the message of each rule in the
+	// field Rules, in the same order.
 	Rules    []string `json:"rules,omitempty"`
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Mismatch compares an outcome with the expected result of a case. If they differ, Mismatch returns the key of the
-// case that states the expected result, and a description of the difference. Otherwise, Mismatch returns two empty
-// strings.
+// Mismatch compares an outcome with the expected result of a case. If the outcome differs, Mismatch returns the
+// case's key for the expected result, such as "admitted", and a description of the difference. If the outcome is as
+// expected, Mismatch returns two empty strings.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:

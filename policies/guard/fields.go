@@ -4,8 +4,8 @@ import "maps"
 
 // Schemas are built on demand, because programs that link this package usually read no TrainJob.
 
-// trainJob returns the schema of a TrainJob. Its spec has the fields that all versions of Trainer share, and the
-// given fields of one version.
+// trainJob returns the schema of a TrainJob. The spec contains the fields that all versions of Trainer share. The
+// argument versionFields adds the fields of one particular version.
 func trainJob(versionFields fields) object {
 	spec := fields{
 		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).withRequired("name"),
@@ -39,7 +39,7 @@ func trainerSchema(numProcPerNode fieldSchema) object {
 		"image": text, "command": list{of: text, max: 128}, "args": list{of: text, max: 128}, "env": variablesSchema(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
 		"resourcesPerNode": jobObject(fields{
 			"limits": mapping{quantity}, "requests": mapping{quantity},
-			"claims": forbiddenField("the GPU limit does not count devices that claims request: leave it out, and request the devices in limits"),
+			"claims": forbiddenField("the GPU limit does not count devices of resource claims; leave it out, and request the devices in limits"),
 		}),
 	})
 }

@@ -68,7 +68,7 @@ func Rules() []Definition {
 		{RuleMissingResources, "If Trainer drops the runtime's resources, a TrainJob that sets resourcesPerNode must also set CPU and memory", withRuntime(missingResources)},
 		{RuleZeroAmount, "A TrainJob may not set an amount of CPU or memory to 0, because Kubernetes treats 0 as no limit", zeroAmount},
 		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices if the network is encrypted, because RDMA traffic would not be encrypted", unencryptedRDMA},
-		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because its nodes run that image", withRuntime(imageMismatch)},
+		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because the node pods always run the image of the runtime", withRuntime(imageMismatch)},
 		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},
 		{RuleDisallowedVariableSource, "Environment variables may only come from sources that trainyard has reviewed", checkDisallowed(RuleDisallowedVariableSource)},
 		{RuleUnknownManager, "A TrainJob may only be managed by a controller that runs TrainJobs", unknownManager},
@@ -140,8 +140,9 @@ func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	}
 }
 
-// withRuntime adapts a check that compares a TrainJob with its runtime. The check is skipped for runtimes that the
-// tenant may not use, because RuleUnlistedRuntime already denies TrainJobs with these runtimes.
+// withRuntime returns a function that finds a TrainJob's runtime in the tenant's parameters, and then calls the given
+// check. The returned function skips runtimes that the tenant may not use, because RuleUnlistedRuntime already denies
+// TrainJobs with these runtimes.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtimeLimits(job.Runtime)
@@ -157,8 +158,8 @@ func newViolation(path *field.Path, format string, args ...any) field.ErrorList 
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
-// forbidEach returns a violation for each name that violates a rule. The parameter "format" is the format of the
-// message, with the name as its argument.
+// forbidEach returns a violation for each name that violates a rule. The format string in the parameter "format"
+// converts a name to a message.
 func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range names {

@@ -23,8 +23,8 @@ var defaultLimits = map[string]string{
 	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.maxName": "44",
 }
 
-// limitsWith returns a copy of defaultLimits in which some keys have other values. The arguments are these keys, each
-// followed by its new value.
+// limitsWith returns a copy of defaultLimits in which some keys have other values. The arguments are pairs of a key
+// and its new value.
 func limitsWith(pairs ...string) map[string]string {
 	other := maps.Clone(defaultLimits)
 	for pair := range slices.Chunk(pairs, 2) {

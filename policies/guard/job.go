@@ -1,7 +1,7 @@
 // Package guard evaluates the rules of docs/admission.md on TrainJobs, before they are submitted. The
-// ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. A Reader converts a TrainJob
-// of one version of Trainer to a Job, which has the same form for all versions. Each rule is a pure function of a Job
-// and the Parameters of a tenant.
+// ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. The fields of a TrainJob
+// depend on the version of Trainer. A Reader converts the TrainJob to a Job, which has the same form for all
+// versions. Each rule is a pure function of a Job and the Parameters of a tenant.
 package guard
 
 import (
@@ -20,8 +20,8 @@ type Job struct {
 	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
 	// Kueue.
 	Queue, PriorityClass string
-	// KueueSettings lists the labels and annotations of Kueue in the TrainJob's metadata, except those that tenants may
-	// set.
+	// KueueSettings lists the TrainJob's labels and annotations for Kueue, except the labels and annotations that
+	// tenants may set.
 	KueueSettings []Named
 	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
@@ -33,16 +33,16 @@ type Job struct {
 	Image string
 	// Nodes is spec.trainer.numNodes.
 	Nodes *int64
-	// Processes is spec.trainer.numProcPerNode, which can be a word up to Trainer 2.1.
+	// Processes is spec.trainer.numProcPerNode. Up to Trainer 2.1, the value can be a word instead of a number.
 	Processes *intstr.IntOrString
 	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
 	// UnknownAmounts reports whether Limits or Requests contain amounts that violate RuleInvalidQuantity. These amounts
 	// are 0.
 	UnknownAmounts bool
-	// Replaces is empty if Trainer merges Limits and Requests into the runtime's resources. Before Trainer 2.3, if at
-	// least one of the two fields is set, both fields replace all resources of the runtime. Replaces is then the
-	// version of Trainer.
+	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Replaces is
+	// empty if Trainer merges Limits and Requests into the resources of the runtime. Before Trainer 2.3, both fields
+	// replace the resources if at least one of the two fields is set.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners.
 	Size Size
@@ -59,7 +59,8 @@ type Job struct {
 	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
 	// and pods. NodeLabels lists the keys of node selectors.
 	Labels, Annotations, NodeLabels []Named
-	// PatchTargets lists the jobs and containers that patches name, and the variables of main containers that patches set.
+	// PatchTargets lists the jobs and containers to which patches refer, and the variables of main containers that
+	// patches set.
 	PatchTargets []PatchTarget
 	// Volumes lists the names of the volumes that patches add.
 	Volumes []Named
@@ -78,7 +79,7 @@ type Named struct {
 	Path *field.Path
 }
 
-// PatchTarget is a job or container that a patch names.
+// PatchTarget is a job or container to which a patch refers.
 type PatchTarget struct {
 	Named
 	Kind string // job, container, initContainer, or "env of container"

@@ -34,7 +34,7 @@ type Parameters struct {
 
 // Runtime holds the properties of a runtime that the rules use.
 type Runtime struct {
-	Kind, Image string // both fields are empty for a runtime that the tenant created
+	Kind, Image string // Kind and Image are empty for a runtime that the tenant created
 	// The largest values that a TrainJob may request.
 	MaxNodes, MaxProcPerNode, MaxGPUsPerNode int64
 	// NumProcPerNode and GPUs hold the runtime's own values. GPUs are counted by resource name.
@@ -52,7 +52,8 @@ type Runtime struct {
 // basicResources are the resources that every node needs.
 var basicResources = []string{"cpu", "memory"}
 
-// ownRuntime replaces a runtime's name in the keys of parameters that limit the tenant's own runtimes.
+// ownRuntime is the prefix of the parameter keys for TrainingRuntimes that the tenant creates. For all other
+// runtimes, the prefix is the name of the runtime.
 const ownRuntime = "_own"
 
 // ReadParameters reads the data of a tenant's parameter ConfigMap, which has one key for each value.
@@ -145,8 +146,9 @@ func (e *NoParametersError) Error() string {
 	return fmt.Sprintf("namespace %s has no rules for TrainJobs", e.Tenant)
 }
 
-// FindParameters finds a tenant's parameters among the objects of a platform. It also returns the reader for the
-// platform's version of Trainer. The error is a *NoParametersError if the tenant has no parameters.
+// FindParameters finds a tenant's parameters among the objects of a platform. FindParameters also returns a Reader,
+// which converts TrainJobs of the platform's Trainer version. The error is a *NoParametersError if the tenant has no
+// parameters.
 func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader, error) {
 	for _, object := range objects {
 		v := value{content: object}

@@ -16,8 +16,8 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces holds the version of Trainer, or is empty if this version merges a TrainJob's resources into the runtime's
-	// resources.
+	// The field "replaces" is empty if Trainer merges a TrainJob's resources into the runtime's resources. Otherwise,
+	// the field holds the version of Trainer.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool
@@ -135,8 +135,8 @@ func (j *Job) readMetadata(metadata value) {
 	}
 }
 
-// numberOrWord converts a value to a number or a word. Values of other types also become words, because the schema
-// has already reported the wrong type.
+// numberOrWord converts a value to a number or a word. numberOrWord converts values of other types to words without
+// an error, because the schema has already reported the wrong type.
 func numberOrWord(v any) *intstr.IntOrString {
 	if n, ok := wholeNumber(v); ok && isInt32(v) {
 		number := intstr.FromInt32(int32(n)) //nolint:gosec // isInt32 has checked the range

@@ -20,7 +20,7 @@ type Request struct {
 
 // Check evaluates the rules for a request. Requests of exempt users are always allowed. For an update, Check
 // evaluates only rules about fields that the update changes, and ignores patches that the TrainJob already had. Check
-// also returns an error for each value of a wrong type.
+// also returns an error for each value that has the wrong type.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
@@ -62,7 +62,7 @@ func ruleOrder(rule Rule) int {
 	return slices.IndexFunc(Rules(), func(d Definition) bool { return d.Rule == rule })
 }
 
-// changesField reports whether an update changes a field that a rule is about.
+// changesField reports whether an update changes a field that a rule checks.
 func (r Request) changesField(rule Rule, before, job Job) bool {
 	switch rule {
 	case RuleUnlistedQueue:
@@ -77,7 +77,8 @@ func (r Request) changesField(rule Rule, before, job Job) bool {
 	return !r.keepsSpec()
 }
 
-// keepsSize reports whether an update changes no part of the TrainJob that RuleOversizedJob counts.
+// keepsSize reports whether an update leaves the spec, labels, annotations and owners of the TrainJob unchanged.
+// RuleOversizedJob limits the size of these parts.
 func (r Request) keepsSize() bool {
 	if r.Before == nil || !r.keepsSpec() {
 		return false
@@ -94,7 +95,7 @@ func (r Request) keepsSpec() bool {
 }
 
 // withoutOldPatches replaces each patch that the TrainJob had before the update with an empty patch. The rules do not
-// apply to old patches, because Kueue can have written these patches.
+// apply to old patches, because an exempt controller such as Kueue can have written patches that users may not write.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{overridesKey, patchesKey} {

@@ -91,12 +91,12 @@ func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	return errs
 }
 
-// noDeletion never finds a violation, because RuleOrphaningDeletion applies only to deletions, and guard checks no
-// deletions.
+// noDeletion always returns nil. The list of rules contains noDeletion for the rules about deletions, which guard
+// does not check.
 func noDeletion(Job, Parameters) field.ErrorList { return nil }
 
-// sshKeyAccess denies access to Secrets with SSH keys of jobs. The SSH key of a job gives access to all pods of the
-// job.
+// sshKeyAccess denies references to Secrets that contain the SSH key of a job. The SSH key of a job gives access to
+// all pods of the job.
 func sshKeyAccess(job Job, _ Parameters) field.ErrorList {
 	holdsKey := func(secret string) bool { return strings.HasSuffix(secret, "-mpi-ssh-auth") }
 	return forbidEach(job.Secrets, holdsKey, "Secret %s holds the SSH key of a job: leave it out, because Trainer mounts the key of this job itself")

@@ -23,18 +23,18 @@ func isKueueSetting(key string) bool {
 	return found && (domain == "kueue.x-k8s.io" || strings.HasSuffix(domain, ".kueue.x-k8s.io")) && !slices.Contains(kueueLabels, key)
 }
 
-// unlistedKueueSetting denies all labels and annotations of Kueue except kueueLabels. Some labels and annotations can
-// make Kueue ignore a TrainJob, or use a Workload of another job.
+// unlistedKueueSetting denies all labels and annotations of Kueue except the labels in the variable kueueLabels. Some
+// labels and annotations can make Kueue ignore a TrainJob, or use a Workload of another job.
 func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.KueueSettings, func(string) bool { return true },
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
 }
 
-// updatesOnly never finds a violation. A rule about updates uses this function, because Reader.Check evaluates the
-// rule.
+// updatesOnly is the check function of all rules about updates. updatesOnly never finds a violation, because
+// Reader.Check itself evaluates the rules about updates.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
-// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Such a patch
+// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. A patch of Kueue
 // contains the node selector of a flavor.
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
@@ -63,8 +63,9 @@ func (r Request) manualResume(p Parameters) []Denial {
 	return []Denial{{RuleManualResume, "spec.suspend", "only Kueue may resume a TrainJob of this namespace, when it has quota for the job: leave suspend out of manifests"}}
 }
 
-// Names of a LocalQueue and of a priority class. If objects with these names exist, Kueue's webhook sets them on new
-// TrainJobs that set no queue or no priority class.
+// Kueue's default queue and priority class. For new TrainJobs without a queue, Kueue's webhook selects the LocalQueue
+// with the name defaultQueue, if this LocalQueue exists. For new TrainJobs without a priority class, the webhook
+// selects the WorkloadPriorityClass with the name defaultPriorityClass, if this class exists.
 const (
 	defaultQueue         = "default"
 	defaultPriorityClass = "default"

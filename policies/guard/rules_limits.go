@@ -125,7 +125,7 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if len(missing) == 0 {
 		return nil
 	}
-	return newViolation(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: write %s too, or other amounts",
+	return newViolation(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: write %s too, or other amounts of the same resources",
 		job.Replaces, strings.Join(missing, ", "))
 }
 

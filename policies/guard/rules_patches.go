@@ -27,8 +27,8 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets are the names of the jobs and containers in shipped runtimes, by kind. The kind "env of container" has
-// no names, because Trainer refuses variables in patches of main containers.
+// patchTargets are the names of the jobs and containers in shipped runtimes, by kind. The map has no entry for the
+// kind "env of container". Trainer refuses every patch that sets environment variables of a main container.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},

@@ -18,7 +18,7 @@ const (
 // Size is the size of a part of a TrainJob.
 type Size struct {
 	Bytes  int // the number of bytes that the API server stores, or a few more
-	Fields int // the number of fields at all levels, and of empty mappings
+	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 
 // oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the
@@ -73,9 +73,9 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a part of the text. The API server stores each of the characters <, > and &, and each
-// control character, as six bytes. In the text, a control character begins with a backslash. The policy counts a field
-// for each quote that a colon follows, and for each pair of braces.
+// textSize returns the size of a piece of the formatted text. The API server stores each of the characters <, > and
+// &, and each control character, as six bytes. In the text, a control character begins with a backslash. The policy
+// counts one field for each quote before a colon, and one field for each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {
@@ -86,5 +86,5 @@ func textSize(text string) Size {
 
 func (s Size) plus(other Size) Size { return Size{s.Bytes + other.Bytes, s.Fields + other.Fields} }
 
-// separatorSize returns the number of bytes between n items.
+// separatorSize returns the total size of the separators between n items, in bytes.
 func separatorSize(n int) int { return max(0, n-1) * len(", ") }

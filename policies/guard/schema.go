@@ -34,14 +34,15 @@ type findings struct {
 	disallowed  []DisallowedField // fields that violate a rule
 }
 
-// object is the schema of a mapping with a fixed set of fields. Any other field violates the rule in the field "rule".
+// object is the schema of a mapping with a fixed set of fields. A mapping with any other field violates the rule in
+// the schema's field "rule".
 type object struct {
 	rule     Rule
 	fields   fields
 	required []string // the fields without which the API server refuses the object
 }
 
-// withRequired returns the object with required fields.
+// withRequired returns a copy of the schema in which the given fields are required.
 func (o object) withRequired(fields ...string) object {
 	o.required = fields
 	return o
@@ -96,7 +97,7 @@ func (forbiddenField) check(value, *findings) {}
 type list struct {
 	of  fieldSchema
 	key string // the field that must differ between items, or empty if items may be equal
-	max int    // the largest number of items since Trainer 2.2, or 0 if the number has no limit
+	max int    // the maximum number of items in Trainer 2.2 and later; 0 means no maximum
 }
 
 func (l list) check(v value, f *findings) {

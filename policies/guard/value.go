@@ -26,7 +26,8 @@ func (v value) get(keys ...string) value {
 	return v
 }
 
-// childPath returns the path of a field. Users can misspell field names in any way, so an unusual name is quoted.
+// childPath returns the path of a field. An unusual field name is quoted, because a field name in a TrainJob can
+// contain any characters.
 func (v value) childPath(key string) *field.Path {
 	switch {
 	case !message.Plain(key):
@@ -40,8 +41,8 @@ func (v value) childPath(key string) *field.Path {
 // plainName matches names of Kubernetes objects and of images.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:@-]{1,200}$`) })
 
-// printableName returns a name for a message. Names that are not plain are quoted, because they can contain line breaks
-// or terminal control sequences.
+// printableName returns a name for a message. If the name does not match plainName, printableName quotes the name,
+// because the name can contain line breaks or terminal control sequences.
 func printableName(text string) string {
 	if plainName().MatchString(text) {
 		return text
@@ -96,7 +97,7 @@ func itemsOf(lists []value) []value {
 	return found
 }
 
-// namedStrings returns the strings among some values, with their paths. Empty strings are left out.
+// namedStrings returns each value that is a non-empty string, together with its path.
 func namedStrings(values []value) []Named {
 	var found []Named
 	for _, v := range values {
@@ -107,7 +108,7 @@ func namedStrings(values []value) []Named {
 	return found
 }
 
-// listKeys returns the keys of several mappings, with their paths.
+// listKeys returns all keys in several mappings, each key together with its path.
 func listKeys(mappings []value) []Named {
 	var found []Named
 	for _, v := range mappings {

@@ -14,7 +14,7 @@ import (
 const minCostRatio = 10
 
 // TestCostLeavesRoom evaluates a large TrainJob with two cost budgets. With a tenth of the API server's budget, the
-// policy must admit the TrainJob. With a tiny budget, the policy must refuse it.
+// policy must admit the TrainJob. With a tiny budget, the policy must refuse the TrainJob.
 func TestCostLeavesRoom(t *testing.T) {
 	policies, err := Compile(guardtest.Objects(t, "spec: {target: {trainer: \"2.3\", kueue: \"0.19\"}}"))
 	if err != nil {

@@ -86,7 +86,8 @@ func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	}
 }
 
-// brokenRules returns the rules that a TrainJob breaks if LATER is replaced with another field name, or removed.
+// brokenRules renames the field LATER of a TrainJob, and returns the rules that the TrainJob then breaks. If the new
+// name is empty, brokenRules removes the field.
 func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) string {
 	t.Helper()
 	c := cases.Case{Name: spec, Tenant: "team-vision"}
@@ -105,7 +106,7 @@ func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) s
 	return strings.Join(outcome.Rules, " ")
 }
 
-// renameLater gives all keys LATER another name, or removes these keys if the name is empty.
+// renameLater renames all keys LATER, or removes these keys if the new name is empty.
 func renameLater(value any, name string) {
 	switch value := value.(type) {
 	case map[string]any:

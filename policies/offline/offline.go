@@ -24,8 +24,8 @@ type Request struct {
 	User string
 	// Object is the new object. Before is the object that an update replaces, or nil for a new object.
 	Object, Before map[string]any
-	// NamespaceLabels holds the labels of the object's namespace. If NamespaceLabels is nil, the namespace has the
-	// label that the parameters of the policy require.
+	// NamespaceLabels holds the labels of the object's namespace. If NamespaceLabels is nil, policies are evaluated
+	// as if the namespace had the label that their parameters require.
 	NamespaceLabels map[string]string
 	// Resource is the plural name of the kind in URLs, such as trainjobs.
 	Resource string
@@ -43,8 +43,8 @@ type Policies struct {
 	parameters map[string]*unstructured.Unstructured // ConfigMaps, by NAMESPACE/NAME
 }
 
-// Compile compiles the policies among some objects. Compile also uses the bindings and ConfigMaps among the objects,
-// and ignores all other objects.
+// Compile compiles the policies in a list of objects. Compile also uses the bindings and ConfigMaps in the list, and
+// ignores all other objects.
 func Compile(objects []map[string]any) (*Policies, error) {
 	all := &Policies{compiled: map[string]*policy{}, parameters: map[string]*unstructured.Unstructured{}}
 	for _, fields := range objects {

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestCases tests that the policy admits or refuses each case as expected, by the expected rules and with the expected
-// message.
+// TestCases evaluates the policy for each case, and compares the broken rules and the message with the results that
+// the case expects.
 func TestCases(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -54,7 +54,7 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the example platform itself.
+// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)

@@ -27,8 +27,8 @@ var tenantAuthorizer = authorizer.AuthorizerFunc(func(context.Context, authorize
 })
 
 // policy is a ValidatingAdmissionPolicy with compiled expressions. A validation and its message have the same index.
-// The corresponding type of the API server (plugin/policy/validating) is not used, because it would more than double
-// the size of the program.
+// trainyard does not use the API server's own type for compiled policies (plugin/policy/validating), because this
+// type would more than double the size of the program.
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
 	conditions, validations, messages cel.ConditionEvaluator
@@ -111,7 +111,7 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	for _, result := range run(p.conditions) {
 		switch {
 		case result.EvalResult == types.False:
-			return nil // the policy does not apply, even if other conditions failed
+			return nil // the policy does not apply, even if the evaluation of other conditions failed
 		case result.Error != nil:
 			failed = append(failed, result.Error.Error())
 		}
@@ -134,8 +134,8 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	return denials
 }
 
-// denialMessage returns the message of a validation. Like the API server, it ignores a message expression if the result
-// is empty, too long, or has several lines.
+// denialMessage returns the message of a validation. Like the API server, denialMessage ignores a message expression if
+// the result is empty, too long, or has several lines.
 func (p *policy) denialMessage(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

@@ -45,7 +45,8 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 	w.expectDelivered(t, "dev")
 }
 
-// startFromForge starts Argo CD, which reads from the forge, and lets the reader use Git and kubectl.
+// startFromForge starts Argo CD, and configures Argo CD to read from the given Git server. startFromForge also
+// configures Git and kubectl for the commands that the doctest.Reader runs.
 func (w *world) startFromForge(t *testing.T, reader *doctest.Reader, forge forge) {
 	t.Helper()
 	startArgoCD(t, w.ControlPlane, "HTTPS_PROXY="+forge.proxy, "https_proxy="+forge.proxy, "SSL_CERT_FILE="+forge.certificate, "GIT_SSL_CAINFO="+forge.certificate)

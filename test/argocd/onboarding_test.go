@@ -9,7 +9,7 @@ import (
 )
 
 // onboardings is the default number of rounds. In each round, the test adds several tenants, and then removes them. A
-// round is slow, because Argo CD runs two syncs with all waves.
+// round is slow, because Argo CD runs through all sync waves twice.
 const (
 	onboardings     = 2
 	tenantsPerRound = 5

@@ -83,7 +83,8 @@ func (o *operator) quota(t *testing.T) int64 {
 	return limit.Value()
 }
 
-// restoreRuntime removes a runtime, and restores it before the confirmation. Argo CD must not apply the newer commit.
+// restoreRuntime removes a runtime from the document, and restores the runtime before anybody confirms the removal.
+// Argo CD must not apply the newer commit.
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")
@@ -148,8 +149,8 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks that a runtime with a finalizer stops the delivery, although its removal is confirmed. The
-// end of the sync lets Argo CD apply a newer commit.
+// expectRuntimeStays checks that a runtime with a finalizer stops the delivery, even after the removal of the runtime
+// is confirmed. The end of the sync lets Argo CD apply a newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

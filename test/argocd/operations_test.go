@@ -29,17 +29,18 @@ var (
 	localQueueKind   = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta1", Kind: "LocalQueue"}
 )
 
-// operator is an operator of a platform who follows docs/operations.md.
+// operator acts as the operator of a platform, and follows docs/operations.md.
 type operator struct {
 	*world
 	reader        *doctest.Reader
 	namespace     string            // of the TrainJobs
-	keepsRuntimes bool              // whether Trainer keeps a runtime as long as TrainJobs name it
+	keepsRuntimes bool              // whether Trainer keeps a runtime as long as TrainJobs refer to the runtime
 	pods          map[string]string // UIDs of the pods of running TrainJobs, by the name of the TrainJob
 }
 
 // TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and after
-// some of the commands, it submits TrainJobs, and checks that Argo CD reverts and stops nothing.
+// some of the commands, the test submits TrainJobs. The test checks that Argo CD reverts no change and stops no
+// TrainJob.
 func TestOperatorFollowsThePage(t *testing.T) {
 	t.Run("Trainer 2.3", func(t *testing.T) { followOperations(t, strings.NewReplacer(), false) })
 	t.Run("Trainer 2.1", func(t *testing.T) {
@@ -79,13 +80,15 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 }
 
-// check is a check before or after the next command of the page that contains a text.
+// check contains a function that runs before or after a command of the page. The field "command" contains a part of
+// the command's text. The function runs only for the next command that contains this part.
 type check struct {
 	when, command string
 	check         func(t *testing.T)
 }
 
-// run runs the first check if it belongs to a step, and returns the checks that remain.
+// run executes the first check of a list if this check belongs to the given step. run returns the checks that are still
+// to be executed.
 func (o *operator) run(t *testing.T, checks []check, when string, step doctest.Step) []check {
 	t.Helper()
 	if len(checks) == 0 || checks[0].when != when || !strings.Contains(step.Command, checks[0].command) {
@@ -116,7 +119,7 @@ func (o *operator) checks() []check {
 		}},
 		{"after", release, func(t *testing.T) {
 			o.expectKept(t, "None")
-			// Kueue starts any of the two jobs. After the end of the second job, the first job starts.
+			// Kueue can start either of the two jobs. After the second job is deleted, the first job runs.
 			o.remove(t, "second")
 			o.expectRunning(t, "first")
 			o.submit(t, "second", "mpi")
@@ -206,7 +209,7 @@ func (o *operator) submit(t *testing.T, name, runtime string) {
 	controlplane.Eventually(t, func(ctx context.Context) error { return o.Client().Create(ctx, o.job(name, runtime)) })
 }
 
-// remove deletes a TrainJob. In these tests, the deletion stands for the end of the TrainJob.
+// remove deletes a TrainJob. The tests delete TrainJobs instead of letting them end.
 func (o *operator) remove(t *testing.T, name string) {
 	t.Helper()
 	delete(o.pods, name)
@@ -236,7 +239,9 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 	t.Helper()
 	all := &corev1.PodList{}
 	poll.Until(t, serverTimeout, func(context.Context) error {
-		ctx := t.Context() // not the context of the poll, whose end would hide the state of the TrainJob
+		// This code does not use the context that poll.Until passes, because that context ends at the timeout. The
+		// requests would then fail, and the test would not report the state of the TrainJob.
+		ctx := t.Context()
 		live := &trainer.TrainJob{}
 		err := errors.Join(
 			o.Client().Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, live),

@@ -145,7 +145,7 @@ func (w *world) expectRuntimeStays(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(20 * time.Second) // in this time, Argo CD would delete the runtime if it needed no confirmation
+	time.Sleep(20 * time.Second) // long enough for Argo CD to delete a runtime that needs no confirmation
 	if !w.hasObject(t.Context(), runtimeKind, key) {
 		t.Fatal("the runtime was deleted without a confirmation")
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// operatorSettings is the file name of settings for the OpenShift GitOps operator. The test skips files with this name,
-// because Argo CD's Go types do not include the operator's types.
+// operatorSettings is the file name of settings for the OpenShift GitOps operator. The test skips files with this
+// name, because Argo CD has no Go types for objects of the operator.
 const operatorSettings = "argocd.yaml"
 
 // TestTypesOfTwoHoldEverything checks that the Go types of Argo CD 2.14 have all fields that bundles set. The test
-// leaves out ClusterRoles and their bindings, whose types belong to Kubernetes. Programs of admins can use Argo CD's
-// types to decode bundles.
+// leaves out ClusterRoles and their bindings, whose types belong to Kubernetes. Programs that admins write can use
+// Argo CD's Go types to decode bundles.
 func TestTypesOfTwoHoldEverything(t *testing.T) {
 	var files []string
 	for _, file := range repo.Files(t) {

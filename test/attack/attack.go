@@ -72,14 +72,14 @@ func (a *Attack) submit(ctx context.Context, editor client.Client, namespace str
 	case apierrors.IsForbidden(err):
 		a.Rights.Add(1)
 	case strings.Contains(err.Error(), "admission webhook"):
-		// Trainer's webhook runs after the policy, and refuses runtimes that do not exist. A refusal by the webhook therefore
-		// shows that the policy admitted the TrainJob.
+		// Trainer's webhook runs after the policy, and refuses TrainJobs whose runtime does not exist. The policy has
+		// therefore admitted every TrainJob that this webhook refuses.
 		a.Admitted.Add(1)
 	}
 }
 
-// Rounds returns how often a test adds and removes a tenant. The environment variable TRAINYARD_ONBOARDINGS sets the
-// number, and the argument byDefault is the default.
+// Rounds returns how often a test adds and removes a tenant. The environment variable TRAINYARD_ONBOARDINGS sets this
+// number. If the variable is empty, Rounds returns the argument "byDefault".
 func Rounds(t testing.TB, byDefault int) int {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_ONBOARDINGS")

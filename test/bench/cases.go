@@ -98,7 +98,7 @@ func (b *bench) workloadCases() []Case {
 	}
 }
 
-// scaleCases returns the cases of workloads that are smaller or larger than W.
+// scaleCases returns the cases of workloads that are smaller or larger than workload W.
 func (b *bench) scaleCases() []Case {
 	var cases []Case
 	for _, s := range []struct{ id, name string }{

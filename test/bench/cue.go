@@ -55,7 +55,7 @@ stream: yaml.MarshalStream([
 ])
 `
 
-// cueCases returns the cases that generate W's objects with `cue export`, one environment at a time.
+// cueCases returns the cases that generate the objects of workload W with `cue export`, one environment at a time.
 func (b *bench) cueCases() []Case {
 	var exports []Command
 	for e := range workload.W.Environments {

@@ -21,8 +21,8 @@ replacements:
   targets: [{select: {kind: FunctionRun, name: workload}, fieldPaths: [function]}]
 `
 
-// functionCase returns the case in which kustomize runs trainyard-fn to generate W. In all other cases, kustomize reads
-// committed files.
+// functionCase returns the case in which kustomize runs trainyard-fn to generate the objects of workload W. In all
+// other cases, kustomize reads committed files.
 func (b *bench) functionCase() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {

@@ -55,7 +55,7 @@ func (b *bench) writeDocuments() error {
 	return b.revise()
 }
 
-// revise writes the document of W with one value that is new in each call.
+// revise writes the document of workload W. In each call, one value of this document is new.
 func (b *bench) revise() error {
 	b.revision++
 	text, err := workload.W.Document(b.revision)
@@ -66,8 +66,8 @@ func (b *bench) revise() error {
 }
 
 // moveAside renames a folder, if it exists. moveAside does not delete the folder, because deletions make later writes
-// slow. For minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. When 2,600 files
-// were written, the examination of deleted inodes took half of the time.
+// slow. For minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. In a measurement
+// with 2,600 files, the examination of deleted inodes took half of the time to write the files.
 func (b *bench) moveAside(dir string) error {
 	b.aside++
 	err := os.Rename(dir, b.path(fmt.Sprintf("aside-%d", b.aside)))
@@ -93,7 +93,8 @@ func (b *bench) workloadCommand(name string, arguments ...string) Command {
 	return b.generateCommand(append([]string{"-f", b.documentPath(name)}, arguments...)...)
 }
 
-// inFormat returns a command that writes all objects of a workload into a folder, in a format.
+// inFormat returns a command that writes all objects of a workload into a folder. The argument "format" selects the
+// format of the files.
 func (b *bench) inFormat(name, format, dir string, arguments ...string) Command {
 	return b.workloadCommand(name, append([]string{"--format", format, "-o", dir}, arguments...)...)
 }

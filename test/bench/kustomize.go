@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomizeCases returns the cases in which kustomize builds W's objects from two layouts of files. Each build covers
-// only one environment. Objects of different environments have the same names, and kustomize refuses a build with two
-// objects of the same name.
+// kustomizeCases returns the cases in which kustomize builds the objects of workload W. The files have a different
+// layout in each case. Each build covers only one environment. Objects of different environments have the same names,
+// and kustomize refuses a build with two objects of the same name.
 func (b *bench) kustomizeCases() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {

@@ -65,11 +65,12 @@ func markdown(sections []section) string {
 	return b.String() + "\n"
 }
 
-// enclosure holds the comments that enclose figures in a Markdown file.
+// enclosure contains the two comments before and after the measured figures in a Markdown file.
 type enclosure struct{ begin, end string }
 
 var (
 	ownFigures  = enclosure{"<!-- Figures: begin. Written by `make bench-docs`. -->\n", "<!-- Figures: end. -->\n"}
+	mpiFigures  = enclosure{"<!-- MPI: begin. Written by `make bench-mpi-docs`. -->\n", "<!-- MPI: end. -->\n"}
 	ruleFigures = enclosure{"<!-- Rules: begin. Written by `make bench-rules-docs`. -->\n", "<!-- Rules: end. -->\n"}
 )
 

@@ -59,10 +59,10 @@ func (r *Report) findResult(id string) (Result, bool) {
 type Exponent struct {
 	Title        string  `json:"title"`
 	Whole        float64 `json:"whole"`        // the exponent for the CPU time of whole processes
-	WithoutStart float64 `json:"withoutStart"` // the exponent for the CPU time minus the CPU time of examples/minimal
+	WithoutStart float64 `json:"withoutStart"` // the exponent without the CPU time of startup (examples/minimal)
 }
 
-// Exponents returns one exponent for each series of cases, if all cases of the series were measured.
+// Exponents returns one exponent for each series of cases. A series is left out if one of its cases was not measured.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {

@@ -29,7 +29,7 @@ type RulesReport struct {
 	Sizes   []RulesSize `json:"sizes"`
 }
 
-// RulesSize holds the time for one number of TrainJobs.
+// RulesSize holds the evaluation times that were measured for a certain number of TrainJobs.
 type RulesSize struct {
 	Jobs     int          `json:"jobs"` // of each tenant
 	Series   int          `json:"series"`
@@ -39,7 +39,7 @@ type RulesSize struct {
 	Load     string       `json:"load"`     // load of the machine after the measurement
 }
 
-// RulesGroup holds the seconds of CPU that each evaluation of a group took.
+// RulesGroup holds the CPU time of each evaluation of a group, in seconds.
 type RulesGroup struct {
 	Name string    `json:"name"`
 	CPU  []float64 `json:"cpu"`
@@ -63,8 +63,8 @@ func medianSeconds(seconds []float64) time.Duration {
 	return summarizeSamples(samples, wall).Median
 }
 
-// RunRules measures the rules for clusters without trainyard's controller, for several numbers of TrainJobs of each
-// tenant. `make bench-rules` builds the program that RunRules needs.
+// RunRules measures the rules that clusters without trainyard's controller use. RunRules repeats the measurement for
+// each of the given numbers of TrainJobs per tenant. `make bench-rules` builds the program that RunRules needs.
 func RunRules(jobs []int, rounds int, progress io.Writer) (*RulesReport, error) {
 	g, err := grafanadata.Read("https://runbooks.example")
 	if err != nil {

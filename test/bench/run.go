@@ -132,8 +132,8 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	return cases, nil
 }
 
-// Quick cases are measured several times in each round. Other load on the machine can double the time of a single
-// run, and additional runs of a quick case cost little.
+// Quick cases are measured several times in each round, because other load on the machine can double the time of a
+// single run. Additional runs of a quick case take little time.
 const (
 	quick      = 5 * time.Second // of CPU
 	quickTurns = 3

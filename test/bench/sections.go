@@ -67,7 +67,7 @@ func (r *Report) compareWithTargets() section {
 }
 
 func (r *Report) comparison() section {
-	s := section{title: "Other programs", header: []string{"the same objects with", "CPU, times that of trainyard"}}
+	s := section{title: "Other programs", header: []string{"the same objects with", "CPU, as a multiple of trainyard's CPU"}}
 	for _, ratio := range r.Ratios() {
 		better := ""
 		if ratio.Best {

@@ -32,9 +32,9 @@ func (s Sample) add(other Sample) Sample {
 	return Sample{CPU: s.CPU + other.CPU, Wall: s.Wall + other.Wall, RSS: max(s.RSS, other.RSS)}
 }
 
-// measure starts a command from a small separate process. The process that calls the function "measure" has whole
-// workloads in memory, and Linux would count this memory in the peak memory of its child processes. The parameter
-// "starter" is a program that calls Start if its first argument is StartArgument.
+// measure starts a command from a small separate process, because Linux counts the memory of the starting process in
+// the peak memory of the command. The process of the benchmarks is large, because it has whole workloads in memory.
+// The parameter "starter" is a program that calls Start if its first argument is StartArgument.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

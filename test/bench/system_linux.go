@@ -26,7 +26,7 @@ func filesystemName(dir string) string {
 	if err := syscall.Statfs(dir, &found); err != nil {
 		return "an unknown file system"
 	}
-	if name, ok := filesystemNames[int64(found.Type)]; ok { //nolint:unconvert // the type of found.Type varies by processor
+	if name, ok := filesystemNames[int64(found.Type)]; ok { //nolint:unconvert // the Go type of found.Type depends on the processor
 		return name
 	}
 	return fmt.Sprintf("file system %#x", found.Type)

@@ -4,7 +4,7 @@ package bench
 
 import "os"
 
-// peakMemory returns 0, which means unknown, because systems report peak memory in different units.
+// peakMemory returns 0, which means unknown, because the unit of peak memory depends on the operating system.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
 // filesystemName returns the same text for every folder, because only the code for Linux determines the file system.

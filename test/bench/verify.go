@@ -50,8 +50,8 @@ func countObjects(dir string) (found int, err error) {
 	return found, nil
 }
 
-// read reads the objects of W from files. The parameter "pattern" is a function that returns a glob for the files of an
-// environment.
+// read reads the objects of workload W from files. The parameter "pattern" is a function that returns a glob for the
+// files of an environment.
 func (b *bench) read(pattern func(environment string) string) (objectDigests, error) {
 	found := objectDigests{}
 	for e := range workload.W.Environments {
@@ -67,7 +67,7 @@ func (b *bench) read(pattern func(environment string) string) (objectDigests, er
 	return found, nil
 }
 
-// matchesBundle compares the files of a bundle with the objects of W.
+// matchesBundle compares the files of a bundle with the objects of workload W.
 func (b *bench) matchesBundle(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return filepath.Join(dir, environment, pattern) })
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) matchesBundle(dir, pattern string) error {
 	return describeDifference(b.want, found)
 }
 
-// matchesOutput compares the output of another program with the objects of W.
+// matchesOutput compares the output of another program with the objects of workload W.
 func (b *bench) matchesOutput(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return b.path(dir, fmt.Sprintf(pattern, environment)) })
 	if err != nil {
@@ -85,7 +85,7 @@ func (b *bench) matchesOutput(dir, pattern string) error {
 	return describeDifference(b.want, found)
 }
 
-// verifyTenant compares a file with the objects of W's first tenant in the first environment.
+// verifyTenant compares a file with the objects of one tenant: the first tenant of workload W in the first environment.
 func (b *bench) verifyTenant(file string) error {
 	found, want := objectDigests{}, objectDigests{}
 	if err := b.parser.add(found, workload.Environment(0), file); err != nil {
@@ -117,7 +117,7 @@ func (b *bench) verifyRevision() error {
 	return nil
 }
 
-// readWanted reads the objects of W, with which all output is compared.
+// readWanted reads the objects of workload W. The benchmarks compare all output with these objects.
 func (b *bench) readWanted() error {
 	found, err := b.read(func(environment string) string { return b.path("checked", environment, objectFiles) })
 	if err != nil {

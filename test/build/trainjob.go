@@ -10,7 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TrainJob builds a TrainJob. Its methods set fields one by one, and Obj returns the result.
+// TrainJob is a builder of a TrainJob. Each method of the builder sets one field, and the method Obj returns the
+// result.
 type TrainJob struct{ obj trainer.TrainJob }
 
 // MakeTrainJob returns a builder of a TrainJob that has only a name and a namespace.
@@ -79,6 +80,12 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 	amount := resource.MustParse(quantity)
 	j.trainer().ResourcesPerNode.Requests[name] = amount
 	j.trainer().ResourcesPerNode.Limits[name] = amount
+	return j
+}
+
+// Limit sets the limit of a resource on every node, and not the request.
+func (j *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
+	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
 	return j
 }
 

@@ -67,7 +67,7 @@ func (c *cluster) steps() []step {
 
 // Up brings a cluster up. If the cluster already exists, Up starts only its missing servers. If the machine lacks a
 // program or a capability, Up fails before it changes anything. If Up fails later, everything stays in place for
-// inspection. After such a failure, a second call of Up continues the start, and a call of Down removes everything.
+// inspection. After a failed start, a second call of Up continues the start, and a call of Down removes everything.
 func Up(ctx context.Context, o Options) (err error) {
 	o, err = o.setDefaults()
 	if err != nil {
@@ -143,12 +143,13 @@ func (c *cluster) connect() error {
 	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfigPath("admin")); err != nil {
 		return err
 	}
-	c.config.QPS = -1 // no client-side limit, which would make the creation of many nodes too slow
+	c.config.QPS = -1 // no client-side rate limit, because a limit would make the creation of many nodes too slow
 	c.client, err = upstream.Client(c.config)
 	return err
 }
 
-// newDaemon describes a server of the cluster in the folder "dir", even if the server does not run.
+// newDaemon describes a server of a cluster, even if the server does not run. The files of the cluster are in the
+// folder "dir".
 func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

@@ -57,8 +57,8 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	return nil
 }
 
-// removePods removes all containers with their mounts and network devices, and restores the settings that were
-// changed for them.
+// removePods removes all containers with their mounts and network devices, and restores the kernel settings that the
+// cluster changed.
 func removePods(ctx context.Context, dir string, saved state) error {
 	errs := []error{removeCgroup(cgroupRoot)}
 	all := saved.listNodes(dir)

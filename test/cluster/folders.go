@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// sharedFolders lists folders that a kubelet or a container runtime creates outside its own folder. No setting prevents
-// the creation of the shared folders. Other programs can have files in the shared folders.
+// sharedFolders lists folders that a kubelet or a container runtime creates outside its own folder. Kubelets and
+// container runtimes have no setting that prevents the creation of the shared folders. Other programs can have files in
+// the shared folders.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
@@ -78,8 +79,8 @@ func removeEmpty(folder string) error {
 		case e.IsDir():
 			err = errors.Join(err, removeEmpty(path))
 		case e.Type()&fs.ModeSocket != 0:
-			// The folder was created together with the cluster. The socket therefore belongs to a server of the
-			// cluster, and this server has stopped.
+			// This folder was created together with the cluster. A socket in the folder belongs to a server of the
+			// cluster that has already stopped.
 			err = errors.Join(err, os.Remove(path))
 		default:
 			return fmt.Errorf("folder %s was created together with the cluster, and contains %s: remove this file if it is not needed", folder, path)

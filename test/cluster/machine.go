@@ -116,7 +116,8 @@ func requireOverlay() error {
 	if bytes.Contains(known, []byte("\toverlay\n")) {
 		return nil
 	}
-	// The kernel may not have loaded the module "overlay" yet. modprobe fails if this module does not exist.
+	// If the kernel has not loaded the module "overlay" yet, modprobe loads it. modprobe fails if this module does not
+	// exist.
 	if err := exec.Command("modprobe", "-q", "overlay").Run(); err != nil {
 		return errors.New("this kernel has no overlay file system, which images need")
 	}

@@ -23,8 +23,8 @@ const (
 	services = "198.19.0.0/16" // addresses of services, which are unreachable because there is no kube-proxy
 
 	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the address of one of
-	// its members. If the members changed, pods could not reach the machine until they resolved its new hardware
-	// address.
+	// its members, so a change of the members could change the bridge's address. After a change of the address, pods
+	// could not reach the machine until they resolved the new address.
 	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )

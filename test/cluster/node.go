@@ -29,7 +29,7 @@ type node struct {
 	dir    string // the folder of its files
 }
 
-// listNodes lists the nodes of the cluster in the folder "dir" that run pods.
+// listNodes lists the nodes that run pods. The argument "dir" is the folder of the cluster.
 func (s state) listNodes(dir string) []node {
 	if s.Level != Pods {
 		return nil
@@ -64,7 +64,7 @@ func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
 // loopback is the address at which the node's servers listen for clients on this machine.
 func (n node) loopback() string { return loopbackAddress(n.host, 10+n.number) }
 
-// certificateSubject returns the name of a node in its certificates (see "Node Authorization" in the documentation of
+// certificateSubject returns the subject of a node's certificates (see "Node Authorization" in the documentation of
 // Kubernetes).
 func (n node) certificateSubject() pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + n.name, Organization: []string{"system:nodes"}}
@@ -115,7 +115,6 @@ func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 		"oomScoreAdj": 0, "failSwapOn": false, "makeIPTablesUtilChains": false,
 		"imageGCHighThresholdPercent": 100, // never remove images, because they cannot be pulled again
 		"evictionHard":                object{"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
-		"maxPods":                     60,
 	}
 }
 

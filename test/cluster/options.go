@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Level selects the parts of a cluster. Every level includes the servers of ControlPlane.
+// Level selects the parts of a cluster. Every level includes the servers of the level ControlPlane.
 type Level string
 
 const (
@@ -56,8 +56,9 @@ type Options struct {
 	Progress io.Writer
 }
 
-// DefaultDir returns the default folder of a cluster. All clusters of root have the same default folder,
-// because only one cluster with nodes can run on a machine. Every other user has a folder of their own.
+// DefaultDir returns the default folder of a cluster. All clusters that root starts have the same default folder: a
+// cluster with nodes needs root, and only one such cluster can run on a machine. Each user other than root has a
+// separate default folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil

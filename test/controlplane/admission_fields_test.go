@@ -19,9 +19,9 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestEvaluatorsAgreeOnEveryField submits TrainJobs that set one field of Trainer's API each, with right and wrong
-// values. The fields come from Trainer's CRD. The API server, the offline evaluator and guard must agree on each
-// TrainJob.
+// TestEvaluatorsAgreeOnEveryField submits many TrainJobs. Each TrainJob sets one field of Trainer's API to a right or
+// a wrong value. The fields come from Trainer's CRD. The API server, the offline evaluator and guard must agree on
+// each TrainJob.
 func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	skipUnlessAllTrainers(t) // thousands of TrainJobs
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
@@ -34,7 +34,8 @@ func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		for s := range fieldSamples(schema) {
 			if !v.controllers && strings.Contains(s.path, ".manager") {
-				continue // Trainer's webhook checks managers, but not in a control plane with CRDs only
+				// Trainer's webhook checks the field "manager" of patches, but a control plane with only CRDs has no webhook.
+				continue
 			}
 			verdicts[e.expectAgreement(t, s)]++
 		}
@@ -45,7 +46,8 @@ func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	})
 }
 
-// Verdicts on a TrainJob, beside the names of rules: it is admitted, or the API server refuses it independent of rules.
+// If no rule refuses a TrainJob, the verdict is "admitted", or "invalid" if the API server refuses the TrainJob for
+// another reason. If a rule refuses a TrainJob, the verdict is the name of the rule.
 const (
 	admitted = "admitted"
 	invalid  = "invalid"
@@ -68,8 +70,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	reader, parameters := e.guardFor(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
-		// Trainer's webhook writes unset strings of patches as empty strings. So the API server admits the TrainJob,
-		// and refuses its pods.
+		// Trainer's webhook writes unset strings of patches as empty strings. If a patch lacks a required string, the
+		// API server accepts the empty string and admits the TrainJob, but refuses its pods.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
@@ -173,7 +175,9 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			values = append(values, []any{"a"}) // not if the field is a time, because an API server without Trainer's webhook accepts a list there
+			// The test sets no time field to a list, because an API server without Trainer's webhook accepts a list as
+			// a time.
+			values = append(values, []any{"a"})
 		}
 		for _, v := range values {
 			w.put(fmt.Sprintf("%s = %.20v", path, v), v, place)
@@ -195,8 +199,8 @@ func manyItems(item any, keys []string) []any {
 	return items
 }
 
-// knownValues are right values of fields for which the schema allows any string. The path is the end of the field's
-// path.
+// knownValues lists valid values of fields for which the schema allows any string. An entry applies to each field
+// whose path ends with the path of the entry.
 var knownValues = []struct{ path, value string }{
 	{"runtimeRef.name", "mpi-openmpi-cpu"}, {"runtimeRef.apiGroup", "trainer.kubeflow.org"}, {"runtimeRef.kind", "ClusterTrainingRuntime"},
 	{"replicatedJobs[].name", "node"}, {"targetJobs[].name", "node"}, {"initContainers[].name", "preflight"}, {"containers[].name", "node"},
@@ -228,7 +232,9 @@ func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 			object[key] = rightValue(path+"."+key, schema.Properties[key])
 		}
 		if strings.HasSuffix(path, ".projected") {
-			object["sources"] = []any{} // Trainer's webhook would write null, which the API server refuses
+			// If the list "sources" were missing, Trainer's webhook would write null for this list, which the API
+			// server refuses.
+			object["sources"] = []any{}
 		}
 		return object
 	}

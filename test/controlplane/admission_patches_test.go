@@ -78,7 +78,7 @@ func (d dice) container() string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// mountOption returns an option of a volume mount, usually none.
+// mountOption returns a random option of a volume mount. Usually, mountOption returns no option.
 func (d dice) mountOption() string {
 	if d.usually() {
 		return ""

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// randomJobs is the number of TrainJobs submitted to each version of Trainer and each platform. At least minOutcome
-// of these TrainJobs must be admitted, and at least minOutcome must be refused.
+// randomJobs is the number of TrainJobs submitted to each version of Trainer and each platform. minOutcome is the
+// minimum number of admitted TrainJobs, and also the minimum number of refused TrainJobs.
 const (
 	randomJobs = 200
 	minOutcome = 20
@@ -94,7 +94,7 @@ func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer
 	return e
 }
 
-// guardFor returns the reader and the parameters of package "guard" for a tenant.
+// guardFor returns the inputs of package "guard" for a tenant: the reader of TrainJobs, and the tenant's parameters.
 func (e evaluators) guardFor(t *testing.T, tenant string) (guard.Reader, guard.Parameters) {
 	t.Helper()
 	parameters, reader, err := guard.FindParameters(e.objects, tenant)
@@ -168,7 +168,7 @@ func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	return c.Completed()
 }
 
-// jobMetadata returns further fields of the metadata of a TrainJob.
+// jobMetadata returns random labels, annotations and other metadata for a TrainJob.
 func (d dice) jobMetadata() string {
 	text := ""
 	if d.IntN(3) == 0 {
@@ -217,7 +217,7 @@ func (d dice) trainer() string {
 	add(d.rarely(), "image", d.of("quay.io/acme/openmpi:4.1.6", "quay.io/acme/openmpi-cuda:4.1.6", "other"))
 	add(d.IntN(3) == 0, "resourcesPerNode", "{limits: "+d.amounts()+", requests: "+d.amounts()+d.of("", "", "", "", ", claims: [{name: a}]")+"}")
 	add(d.IntN(3) == 0, "env", d.env())
-	large := "x" + strings.Repeat("x", d.IntN(2)*60000) // the API server admits at most 65536 bytes in an argument
+	large := "x" + strings.Repeat("x", d.IntN(2)*60000) // the API server accepts at most 65536 bytes in one item of args
 	add(d.rarely(), "args", "["+strings.Join([]string{large, large, large}, ", ")+"]")
 	return "{" + strings.Join(fields, ", ") + "}"
 }

@@ -59,8 +59,8 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// listCases returns the cases for all versions of Trainer, and the cases about patches in the form that version v
-// supports.
+// listCases returns the cases for version v of Trainer. Cases without patches apply to all versions. If a case contains
+// patches, the patches have the form that version v supports.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
@@ -88,7 +88,7 @@ func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []cli
 	return applyPlatform(t, cp, v, "")
 }
 
-// applyPlatform is like applyPolicies, with a layer on top of the example. The layer can be empty.
+// applyPlatform does the same as applyPolicies, but with a layer on top of the example. The layer can be empty.
 func applyPlatform(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) []client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -121,8 +121,8 @@ func awaitPolicy(t *testing.T, cp *controlplane.ControlPlane, tenant string) {
 	})
 }
 
-// policyTimeout is longer than other timeouts. The API server reads policies once a second and then reads their
-// parameters, which can take minutes if the machine is busy.
+// policyTimeout is longer than other timeouts. The API server looks for new policies once a second, and then
+// reads their parameters. On a busy machine, it can take minutes until the parameters are there.
 const policyTimeout = 3 * time.Minute
 
 func trainJob(name, namespace, runtime string) map[string]any {
@@ -134,13 +134,13 @@ func trainJob(name, namespace, runtime string) map[string]any {
 }
 
 // submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if the policy
-// admits the TrainJob. The error can also come from another part of the API server than the policy.
+// admits the TrainJob. The error can come from the policy or from another part of the API server.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	return submitAs(t, cp, c, "system:masters")
 }
 
-// submitAs is like submit, for a user in some groups.
+// submitAs does the same as submit, but as a user in the given groups.
 func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups ...string) (string, error) {
 	t.Helper()
 	user := c.User

@@ -24,7 +24,8 @@ import (
 // applicationController is the account of Argo CD's application controller in OpenShift GitOps.
 var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name: "openshift-gitops-argocd-application-controller"}
 
-// byOpenShiftGitOps lets OpenShift GitOps deliver the platform fixedUsers to its own cluster. A tenant gets all roles.
+// byOpenShiftGitOps is a layer on top of the platform document fixedUsers. With this layer, OpenShift
+// GitOps delivers the platform to its own cluster. One tenant gets all roles.
 const byOpenShiftGitOps = `
 spec:
   target: {gang: kueue, kueue: "0.19"}
@@ -36,8 +37,9 @@ spec:
     scc-team-c: {queues: {default: research}}
 `
 
-// TestArgoCDMayApplyThePlatform applies, changes and deletes platforms as Argo CD's application controller, whose only
-// rights come from the bundle. The API server refuses roles with rights that the controller does not have.
+// TestArgoCDMayApplyThePlatform applies, changes and deletes platforms as Argo CD's application controller, whose
+// only rights come from the bundle. The API server lets the controller create or change a role only if the controller
+// has all rights of the role.
 func TestArgoCDMayApplyThePlatform(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone(t.Name()))
 	installSCCs(t, cp)
@@ -141,7 +143,8 @@ func TestOtherClustersNeedNoAccess(t *testing.T) {
 	}
 }
 
-// deliverWith generates the platform of byOpenShiftGitOps with further settings of delivery.argocd.
+// deliverWith generates the objects of the platform fixedUsers with the layer byOpenShiftGitOps. The argument
+// "settings" adds settings to the field delivery.argocd.
 func deliverWith(t *testing.T, settings string) (object.Delivery, []client.Object) {
 	t.Helper()
 	layers := []generator.Input{

@@ -28,7 +28,7 @@ type ControlPlane struct {
 	options   options
 	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []upstream.Manifests // first the manifests of options.upstream, in the same order, then those of Kueue, then other CRDs
+	manifests []upstream.Manifests // manifests of options.upstream in order, then manifests of Kueue, then other CRDs
 	managers  []*process.Child
 	logs      []string
 	client    client.Client
@@ -37,8 +37,8 @@ type ControlPlane struct {
 // Config returns the configuration of an administrator's client.
 func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.env.Config) }
 
-// Client returns an administrator's client without a cache. The client knows the kinds of Kubernetes, Trainer and
-// JobSet, and CustomResourceDefinitions.
+// Client returns an administrator's client without a cache. The client supports the kinds of Kubernetes, Trainer and
+// JobSet, and the kind CustomResourceDefinition.
 func (cp *ControlPlane) Client() client.Client { return cp.client }
 
 // Kubeconfig returns the path of an administrator's kubeconfig file.
@@ -167,7 +167,7 @@ func (cp *ControlPlane) startManagers() error {
 	var waits []func(context.Context) error
 	for i, m := range managers {
 		if m.Name == upstream.Kueue.Name {
-			tools, _ = upstream.Tools(cp.options.kueue) // findTools has found this folder
+			tools, _ = upstream.Tools(cp.options.kueue) // no error, because findTools has already found the tools
 		}
 		wait, err := cp.startManager(tools, m, cp.manifests[i])
 		if err != nil {

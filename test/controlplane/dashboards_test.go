@@ -39,7 +39,7 @@ func TestDashboardsAreAppliedWithoutDrift(t *testing.T) {
 				t.Fatalf("got %d dashboards, want at least 6", len(dashboards))
 			}
 			expectApplied(t, cp, dashboards)
-			for _, dashboard := range dashboards { // two deliveries create objects with the same names
+			for _, dashboard := range dashboards { // two values of the field "delivery" create objects with the same names
 				if err := cp.Client().Delete(t.Context(), dashboard); err != nil {
 					t.Error(err)
 				}

@@ -18,7 +18,7 @@
 //	}
 //
 // The CRDs of Kueue and of monitoring operators are installed, but their controllers are not. Package test/scale runs
-// Kueue itself.
+// Kueue's controllers.
 //
 // The option Trainer selects a version of Trainer other than the default version.
 package controlplane

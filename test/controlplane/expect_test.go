@@ -194,7 +194,7 @@ func mounts(c corev1.Container) map[string]string {
 
 // expectSettings checks how the TrainJob changes the container. The TrainJob's image and command apply only to the
 // launcher. The TrainJob's environment variables and resources apply to the launcher. If the launcher runs as a node,
-// they also apply to all nodes.
+// the variables and resources also apply to all nodes.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()

@@ -96,8 +96,8 @@ func isNamespace(obj client.Object) bool {
 	return obj.GetObjectKind().GroupVersionKind().Kind == "Namespace"
 }
 
-// awaitDeletion waits until the deletion of an object is complete. It returns at once if the object has no deletion
-// timestamp.
+// awaitDeletion waits until the deletion of an object is complete. awaitDeletion returns at once if the object has no
+// deletion timestamp.
 func awaitDeletion(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) {
 	t.Helper()
 	live := obj.DeepCopyObject().(client.Object)

@@ -66,8 +66,8 @@ func TestLocalQueuesKeepTheirClusterQueue(t *testing.T) {
 	t.Run("another stop policy", func(t *testing.T) { expectSameDecision(t, cp, queue("research", "None"), queue("research", "Hold")) })
 }
 
-// runtimeVariant returns the runtime in testdata with a value at a path. If the value is nil, the runtime has no field
-// at this path.
+// runtimeVariant returns the runtime from testdata, with the field at the path set to the value. If the value is nil,
+// the returned runtime has no field at this path.
 func runtimeVariant(t *testing.T, value any, path []string) *unstructured.Unstructured {
 	t.Helper()
 	runtime := fixtureRuntime(t)

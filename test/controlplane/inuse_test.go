@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation of Trainer 2.1. Trainer 2.1 rewrites a
-// runtime's quantities in canonical form, and becomes the owner of the rewritten fields. A second apply of the same
-// file therefore fails.
+// TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation of Trainer 2.1. Trainer 2.1 rewrites a runtime's
+// quantities in canonical form, and becomes the owner of the rewritten fields. Because Trainer then owns these fields,
+// a second apply of the same file fails.
 func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	text, err := os.ReadFile(fixture)
 	if err != nil {
@@ -58,8 +58,8 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 }
 
 // expectInUse waits until Trainer has set its finalizer on a runtime, if this version of Trainer sets a finalizer.
-// expectInUse then checks that nothing else in the runtime has changed. Only the encoding may differ, because Trainer
-// writes the runtime from its Go types.
+// expectInUse then checks that nothing else in the runtime has changed. Only the encoding of the runtime may differ,
+// because Trainer decodes the runtime into Go types and encodes it again.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {

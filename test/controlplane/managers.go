@@ -13,7 +13,7 @@ import (
 )
 
 // listProjects lists the projects to install, in the order of their installation. JobSet comes first, because Trainer
-// uses its API.
+// uses the API of JobSet.
 func (o options) listProjects() []upstream.Manager {
 	if o.crdsOnly {
 		return []upstream.Manager{upstream.Trainer}
@@ -68,7 +68,8 @@ func (cp *ControlPlane) startControllers() error {
 	return err
 }
 
-// startManager starts a manager of a toolbox, and returns a function that waits until the manager is ready.
+// startManager starts a manager, and returns a function that waits until the manager is ready. The argument "tools"
+// contains the manager's program.
 func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager, installed upstream.Manifests) (func(context.Context) error, error) {
 	folder, err := cp.prepare(tools.ManagerPath(m))
 	if err != nil {
@@ -91,8 +92,8 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 	return func(ctx context.Context) error { return process.WaitFor(ctx, p, ready) }, nil
 }
 
-// managerKubeconfig returns the path of a manager's kubeconfig file. If the manager has a known account, it acts as
-// this account, which trainyard's admission policy exempts, with the rights of an administrator.
+// managerKubeconfig returns the path of a manager's kubeconfig file. A manager with a known account acts as this
+// account, but has the rights of an administrator. trainyard's admission policy exempts these accounts.
 func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// Patches of metadata that only controllers may set, as JSON.
+// JSON patches of a TrainJob's metadata. Only controllers may set finalizers and controlling owners.
 const (
 	finalizerPatch  = `{"metadata": {"finalizers": ["orphan"]}}`
 	controllerPatch = `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b", "controller": true}]}}`
@@ -59,7 +59,7 @@ func TestTenantsCannotOrphanPods(t *testing.T) {
 			refused bool
 		}{
 			"orphaning":             {client.PropagationPolicy(metav1.DeletePropagationOrphan), true},
-			"the deprecated option": {&client.DeleteOptions{Raw: &metav1.DeleteOptions{OrphanDependents: &orphan}}, true}, //nolint:staticcheck // the API server still accepts it
+			"the deprecated option": {&client.DeleteOptions{Raw: &metav1.DeleteOptions{OrphanDependents: &orphan}}, true}, //nolint:staticcheck // the API server still accepts this deprecated option
 			"background":            {client.PropagationPolicy(metav1.DeletePropagationBackground), false},
 			"foreground":            {client.PropagationPolicy(metav1.DeletePropagationForeground), false},
 		}
@@ -102,7 +102,8 @@ func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructu
 	return job
 }
 
-// createLeftover creates a JobSet with an owner, or without one if its TrainJob does not exist.
+// createLeftover creates a JobSet. The JobSet has no owner if the argument "owner" is nil, as if its TrainJob had
+// been deleted.
 func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "a", "image": "a"}}}
@@ -122,7 +123,8 @@ func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstruct
 	return jobSet
 }
 
-// mergeMetadata returns an object as JSON, with the metadata fields of a JSON merge patch.
+// mergeMetadata returns a copy of an object as JSON. Each metadata field in the patch replaces the same field of the
+// copy.
 func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	t.Helper()
 	var change unstructured.Unstructured
@@ -142,8 +144,8 @@ func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) s
 	return string(text)
 }
 
-// expectRefusal checks that the rule refuses a request, or that the request succeeds if the argument "refused" is
-// false.
+// expectRefusal checks that the given rule refuses a request. If the argument "refused" is false, the request must
+// succeed instead.
 func expectRefusal(t *testing.T, request, rule string, refused bool, err error) {
 	t.Helper()
 	switch {
@@ -154,8 +156,9 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
-// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. An editor
-// who resumes it again and again would run pods without quota, although Kueue suspends it each time.
+// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. By
+// repeatedly resuming a queued TrainJob, an editor could run pods without quota, even if Kueue suspends the TrainJob
+// each time.
 func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -213,8 +216,8 @@ func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, 
 	})
 }
 
-// TestTenantsCannotEscapeQueues checks changes to the labels of an editor's TrainJob. The API server must refuse to
-// remove the queue, or to set a queue or priority class that the tenant may not use.
+// TestTenantsCannotEscapeQueues checks changes to the labels of an editor's TrainJob. The API server must refuse a
+// change that removes the queue, or that sets a queue or priority class that the tenant may not use.
 func TestTenantsCannotEscapeQueues(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

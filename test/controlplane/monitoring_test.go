@@ -29,7 +29,7 @@ spec:
     rules: {delivery: prometheus-operator, labels: {release: prometheus}, runbooks: "https://wiki.acme.example/runbooks"}
 `
 
-// TestRulesAreAppliedWithoutDrift applies alerting rules against the CRDs of the prometheus-operator.
+// TestRulesAreAppliedWithoutDrift applies alerting rules to an API server with the CRDs of the prometheus-operator.
 func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, rulesPlatform)
@@ -48,8 +48,8 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 }
 
 // TestFailedWebhookCallsAreCounted checks the metrics of the alert TrainyardWebhookFailing. The API server counts a
-// failed call as a rejection that has another error type than a denied request, and also among all calls of the
-// webhook.
+// failed call among all calls of the webhook, and also among the rejections. In the metric for rejections, failed
+// calls and denied requests have different error types.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"

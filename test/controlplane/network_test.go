@@ -18,8 +18,9 @@ import (
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that the names of generated network policies are not valid names of
-// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. A generated
-// policy therefore never has the same name as another operator's policy.
+// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. The name of a
+// generated network policy is not a valid TrainJob name, so it never equals the name of another operator's network
+// policy.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
@@ -45,8 +46,9 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied checks that the API server accepts exceptions of several networks. It would refuse
-// an exception that is not inside the network of its ipBlock.
+// TestExceptionsOfNetworksAreApplied checks that the API server accepts generated network policies with several
+// networks, from which smaller networks are excluded. The API server would refuse an excluded network that is not
+// inside the network of the same ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {
@@ -67,7 +69,8 @@ func TestIstioServiceMeshConflicts(t *testing.T) {
 	})
 }
 
-// withJobPods creates a TrainJob, and runs a test for each role with the metadata of the role's pod template.
+// withJobPods creates a TrainJob, and calls the function "test" for each role of the job. The argument is the
+// metadata of the role's pod template.
 func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtimes := matrix.Runtimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))

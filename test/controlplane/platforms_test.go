@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// onePlatform is a platform with one tenant. Tests replace the text NAME, which is the name of the platform
-// and a part of all other names.
+// onePlatform is a platform with one tenant. Tests replace the text NAME with the name of a platform. All other names
+// in the document begin with NAME.
 const onePlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -79,7 +79,7 @@ func TestQuantitiesAreCheap(t *testing.T) {
 		want := []string(nil)
 		if spelling == hangingSpelling || slices.Contains(costlySpellings, spelling) {
 			want = []string{string(guard.RuleInvalidQuantity)}
-			if len(spelling) > 1<<16 { // the TrainJob contains the spelling twice
+			if len(spelling) > 1<<16 { // the TrainJob contains this text twice, and is therefore too large
 				want = []string{string(guard.RuleOversizedJob)}
 			}
 		} else if _, err := resource.ParseQuantity(spelling); err != nil {
@@ -95,8 +95,8 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	}
 }
 
-// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer responds,
-// hangingSpelling can move to costlySpellings.
+// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer responds in time,
+// developers can move the constant hangingSpelling into the list costlySpellings.
 func expectTimeout(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {

@@ -71,7 +71,8 @@ func TestResourceQuotaBoundary(t *testing.T) {
 }
 
 // TestPodsRequestEphemeralStorage checks that each pod requests the ephemeral storage of its runtime, even if the
-// TrainJob sets resources of its own. A quota of the cluster's admins counts the requests and the limits.
+// TrainJob sets resources of its own. A ResourceQuota, as a cluster administrator would create it, counts the requests
+// and limits of the pods.
 func TestPodsRequestEphemeralStorage(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)
@@ -181,8 +182,9 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 	expectMissingPods(t, cp, namespace, want-pods)
 }
 
-// expectMissingPods checks the status of Jobs from which kube-state-metrics emits the metrics of the alert
-// TrainyardPodsNotCreated: the Jobs have started, are not suspended, and lack a number of pods.
+// expectMissingPods checks that all Jobs in a namespace have started, that no Job is suspended, and that the Jobs lack
+// the given number of pods. The alert TrainyardPodsNotCreated depends on the same fields of Jobs, which
+// kube-state-metrics emits as metrics.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {

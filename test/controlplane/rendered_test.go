@@ -35,15 +35,15 @@ func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 func TestKubectlDiffIsEmpty(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for _, file := range findRenderings(t, "manifests.yaml") {
-			createNamespaces(t, cp, readObjects(t, file)) // manifests.yaml has the same objects
+			createNamespaces(t, cp, readObjects(t, file)) // manifests.yaml contains the same objects as the kustomization
 		}
 		for name, file := range findRenderings(t, "kustomization.yaml") {
 			t.Run(name, func(t *testing.T) {
 				dir := filepath.Dir(file)
 				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
 				kubectl(t, cp, "diff", "--server-side", "-k", dir) // exits with 1 if there is a difference
-				// kubectl need not wait for the deletion, because no object has a finalizer. Waiting would be slow,
-				// because kubectl queries only five objects per second.
+				// kubectl need not wait for the deletion, because no object has a finalizer. Waiting for the deletion
+				// would be slow, because kubectl queries only five objects per second.
 				kubectl(t, cp, "delete", "--wait=false", "-k", dir, "-l", "!trainyard.dev/keep")
 			})
 		}
@@ -58,8 +58,8 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings returns all files with the given name below bundles/rendered. The keys of the map are the folders of
-// the files, which consist of example, format and environment. There must be at least one file.
+// findRenderings returns all files with the given name below bundles/rendered. Each key of the map is the folder of a
+// file, in the form EXAMPLE/FORMAT/ENVIRONMENT. There must be at least one file.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"
@@ -86,7 +86,7 @@ func readObjects(t *testing.T, file string) []client.Object {
 	return objs
 }
 
-// kueueLabel is the label that Red Hat's build of Kueue requires of namespaces.
+// kueueLabel is the label that namespaces must have for Red Hat's build of Kueue.
 const kueueLabel = "kueue.openshift.io/managed"
 
 // createNamespaces creates the namespaces of objects, if they are missing.
@@ -136,12 +136,12 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
 	if _, set, _ := unstructured.NestedString(want.Object, "spec", "stopPolicy"); !set && strings.HasSuffix(live.GetKind(), "Queue") {
-		// The document leaves this field to operators, and the API server sets its default.
+		// If a document does not set the field stopPolicy, the API server sets the default of this field.
 		unstructured.RemoveNestedField(live.Object, "spec", "stopPolicy")
 	}
 	// The API server adds a status to objects of some kinds. If another test runs Kubernetes' type checker, a
-	// policy's status contains the checker's results. The comparison must fail only if these results contain
-	// warnings, so the other fields of the status are removed.
+	// policy's status contains the checker's results. The test compares only the warnings of the type checker, and
+	// removes all other fields of the status.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

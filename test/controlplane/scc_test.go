@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fixedUsers is a platform on OpenShift. Some of its runtimes have user ids outside the ranges that OpenShift assigns
-// to namespaces.
+// fixedUsers is a platform on OpenShift. Some runtimes of this platform have user ids outside the ranges that OpenShift
+// assigns to namespaces.
 const fixedUsers = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -116,8 +116,8 @@ func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 }
 
 // TestPodsMatchTheSCC compares pods with the SCC as OpenShift's admission plugin does, because this plugin is not
-// available in the test. Pods without a user id must not set a ServiceAccount, so that OpenShift uses the SCC
-// restricted-v2 for them.
+// available in the test. Pods without a user id must not set a ServiceAccount. OpenShift then uses the SCC
+// restricted-v2 for these pods.
 func TestPodsMatchTheSCC(t *testing.T) {
 	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	var scc securityv1.SecurityContextConstraints

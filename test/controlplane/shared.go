@@ -11,10 +11,10 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// defaultTrainer is the default folder of Trainer and JobSet below tools/.
+// defaultTrainer is the folder below tools/ that pins the default versions of Trainer and JobSet.
 const defaultTrainer = "trainer-2.3"
 
-// defaultKueue is the default folder of Kueue's CRDs below tools/.
+// defaultKueue is the folder below tools/ that pins the default version of Kueue's CRDs.
 const defaultKueue = "kueue-0.19"
 
 // options identifies a control plane. Tests with equal options share the same control plane.
@@ -27,32 +27,34 @@ type options struct {
 	alone    string
 }
 
-// Option changes the control plane that Start starts.
+// Option configures the control plane that the function Start returns.
 type Option func(*options)
 
-// Trainer selects the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
+// Trainer is the option to select the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. Use it for versions of
-// Trainer whose controllers are not built from tools/.
+// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. The option CRDsOnly is
+// for versions of Trainer whose controllers are not built from tools/.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
 
-// Pods runs the controllers of Kubernetes that create the pods of Jobs, count resources for ResourceQuotas, and
-// delete dependent objects. There is no kubelet, so the pods stay Pending.
+// Pods is the option to run the Kubernetes controllers that create the pods of Jobs, count resources for
+// ResourceQuotas, and delete dependent objects. There is no kubelet, so the pods stay Pending.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
 }
 
-// Kueue selects the folder below tools/ that pins Kueue's CRDs. The default is the folder of the newest version.
+// Kueue is the option to select the folder below tools/ that pins Kueue's CRDs. The default is the folder of the
+// newest version.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
 
-// Queueing runs Kueue's controller, which admits TrainJobs by the quota of their queues. `make kueue-tools` builds it.
+// Queueing is the option to run Kueue's controller, which admits TrainJobs by the quota of their queues. Run
+// `make kueue-tools` to build the controller.
 func Queueing() Option {
 	return func(o *options) { o.queueing = true }
 }
@@ -77,8 +79,8 @@ type outcome struct {
 	err  error
 }
 
-// Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a
-// test failed, Main keeps the logs. Otherwise, Main removes the logs.
+// Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a test
+// failed, Main keeps the logs. If all tests passed, Main removes the logs.
 func Main(m *testing.M) int {
 	sharedPlanes.underMain = true
 	code := m.Run()
@@ -135,7 +137,8 @@ func startShared(o options) (*ControlPlane, error) {
 	return started.cp, started.err
 }
 
-// findOutcome returns the outcome for these options, which is empty until the control plane has started.
+// findOutcome returns the outcome of the control plane with the given options. The outcome is empty until this
+// control plane has started.
 func findOutcome(o options) *outcome {
 	sharedPlanes.Lock()
 	defer sharedPlanes.Unlock()
@@ -148,7 +151,7 @@ func findOutcome(o options) *outcome {
 	return sharedPlanes.started[o]
 }
 
-// crashedManagers describes the managers that ended before stop was called.
+// crashedManagers describes the managers that ended before the method "stop" was called.
 func (cp *ControlPlane) crashedManagers() string {
 	var text strings.Builder
 	for _, p := range cp.managers {

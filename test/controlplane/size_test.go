@@ -138,7 +138,7 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	}
 }
 
-// patchField returns a patch of a pod spec, as the field "spec" of a TrainJob.
+// patchField returns the field "spec" of a TrainJob that patches the pod spec of nodes, as YAML.
 func patchField(t *testing.T, v version, podSpec string) string {
 	t.Helper()
 	spec, err := json.Marshal(withPatch(t, v, podSpec).Object["spec"])
@@ -148,8 +148,8 @@ func patchField(t *testing.T, v version, podSpec string) string {
 	return "spec: " + string(spec)
 }
 
-// expectCheapUpdates changes a TrainJob with 40,000 labels. Such a TrainJob can be older than the policy, so an exempt
-// user creates it.
+// expectCheapUpdates changes a TrainJob with 40,000 labels. An exempt user creates this TrainJob, because the policy
+// refuses a new TrainJob with 40,000 labels. In a cluster, such a TrainJob can exist if it is older than the policy.
 func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	job := suspendedJob("many-labels")

@@ -16,14 +16,14 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges each of these layers over an
-// example and a layer for a Trainer version. For the empty string, there is no additional layer. The layer for the
-// Trainer version then selects Kueue.
+// gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges two layers over an example: a
+// layer for a Trainer version, and a layer from gangLayers. If the entry of gangLayers is empty, the test merges only
+// the first layer, which then selects both the Trainer version and Kueue.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals lists the pairs of an example and a layer in gangs that `trainyard generate` refuses. Each entry
-// also contains the error message of `trainyard generate`, and a layer that fixes the error. The examples acme and
-// vanilla fetch data with initializers, which PodGroups do not support.
+// expectedRefusals lists the pairs of an example and a layer from gangLayers that `trainyard generate` refuses. Each
+// entry also contains the error message of `trainyard generate`, and a layer that fixes the error. The examples acme
+// and vanilla fetch data with initializers, which PodGroups do not support.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},

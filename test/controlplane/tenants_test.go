@@ -166,7 +166,7 @@ func TestContainersGetDefaultRequests(t *testing.T) {
 	}
 }
 
-// parseAmounts returns amounts of CPU and memory. An empty text is no amount.
+// parseAmounts returns amounts of CPU and memory. If an argument is empty, the result omits its resource.
 func parseAmounts(cpu, memory string) corev1.ResourceList {
 	all := corev1.ResourceList{}
 	for name, amount := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {

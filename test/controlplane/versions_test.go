@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// version is a release of Trainer with which bundles are tested. Its fields describe the differences between
+// version is a release of Trainer with which bundles are tested. The fields of version describe the differences between
 // releases.
 type version struct {
 	trainer     string // folder below tools/
@@ -23,15 +23,16 @@ type version struct {
 
 	// torchFields lists the fields of spec.mlPolicy.torch in the CRD of runtimes. These fields differ between versions.
 	torchFields []string
-	// sshKeys is the volume with a job's SSH keys, without the name of the Secret.
+	// sshKeys is the volume for the SSH keys of a job. The name of the Secret is empty.
 	sshKeys corev1.SecretVolumeSource
 	// applyOverride applies a TrainJob's resourcesPerNode to a container's resources.
 	applyOverride func(into, from *corev1.ResourceRequirements)
-	// refusesReserved reports whether Trainer refuses TrainJobs that set variables which Trainer itself sets.
+	// refusesReserved reports whether Trainer reserves its own environment variables, and refuses TrainJobs that set
+	// these variables.
 	refusesReserved bool
-	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. Trainer 2.1 writes
-	// the whole runtime to add the finalizer. For Trainer 2.2, the finalizer is empty, because the tests run no
-	// controllers of this version.
+	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. Trainer 2.1 writes the
+	// whole runtime to add the finalizer. The tests run no controllers of Trainer 2.2, so this field is empty for
+	// Trainer 2.2.
 	finalizer string
 }
 

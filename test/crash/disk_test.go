@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// smallDiskFiles is the number of generated files in the folder that tests write to a small disk.
+// smallDiskFiles is the number of generated files that a test writes to a small disk.
 const smallDiskFiles = 1000
 
 // mountFileSystem mounts a file system, and unmounts it when the test ends.
@@ -43,7 +43,8 @@ func mountDisk(t *testing.T, options string) string {
 	return at
 }
 
-// runFailing runs an order in a child process, and checks that the process fails, prints one line, and changes nothing.
+// runFailing starts a child process with the given instructions, and checks that the process fails, prints one line,
+// and changes nothing.
 func (o order) runFailing(t *testing.T, as *syscall.Credential, want string) {
 	t.Helper()
 	before, err := findTree(o.Dir, o.Files, 0, 1)

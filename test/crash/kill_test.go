@@ -23,8 +23,8 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swapMethods contains the two ways to swap folders. The value in the map is the value of the field order.Renaming for
-// this way.
+// swapMethods contains the two ways to swap folders. In the map, the value true means that writers must not use
+// atomic exchanges (see the field "Renaming" of the type order).
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of kills for each way to swap folders.
@@ -113,8 +113,8 @@ var changingCalls = []string{
 // folder.
 const fewFiles = 6
 
-// startSituations lists the situations in which a process can start. For each situation, a function creates the folder,
-// and the files next to the folder.
+// startSituations lists the situations in which a process can start. Each value in the map is a function that
+// prepares the folder, and the files next to the folder.
 var startSituations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -136,12 +136,12 @@ type injectedOutcome struct {
 	happened bool
 	out      string   // output of the process
 	code     int      // exit code of the process, or -1 if the process was killed
-	held     int      // number of the tree in the folder before the process started
-	before   []string // files next to the folder before the process started
+	held     int      // number of the tree that was in the folder before the process started
+	before   []string // files that were next to the folder before the process started
 }
 
-// inject runs an order under strace. strace injects a signal or an error into one system call: the nth call with the
-// given name.
+// inject runs a child process under strace. strace injects a signal or an error into one system call: the nth call with
+// the given name.
 func (o order) inject(t *testing.T, call, what string, nth int) injectedOutcome {
 	t.Helper()
 	before, trace := listSiblings(t, o.Dir), filepath.Join(t.TempDir(), "trace")
@@ -200,9 +200,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs one process for every system call that a process makes, injects a signal or an error into this call,
-// and calls the function "check". For each name in changingCalls, eachStep starts with the first call, and stops when a
-// process makes no further call with this name.
+// eachStep runs many processes. In each process, eachStep injects a signal or an error into a different system call,
+// and then calls the function "check". For each system call in changingCalls, the first process fails at the first
+// call, the second process at the second call, and so on, until a process makes no further call.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -223,8 +223,9 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime runs one process, injects the signal or error into the process's nth system call with the given name, and
-// calls the function "check". The result is false if the process makes fewer than n such calls.
+// eachTime runs one process, and injects a signal or an error into one system call: the nth call with the given name.
+// Then eachTime calls the function "check". eachTime returns false if the process makes fewer than n calls with the
+// given name.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

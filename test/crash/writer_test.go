@@ -22,8 +22,8 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// orderVariable is the name of an environment variable. If the variable is set, the test binary runs the order in the
-// variable instead of tests.
+// orderVariable is the environment variable that contains the instructions for a child process as JSON. If the
+// variable is set, the test binary follows these instructions, and runs no tests.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
 // order contains the instructions for a child process: the trees of files that the process writes, and the options of
@@ -57,8 +57,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// run writes the trees of the order to the folder of the order, with the same code as trainyard generate. run uses only
-// one thread, so that strace can count the system calls.
+// run writes the trees o.Trees to the folder o.Dir, with the same code as trainyard generate. run uses only one
+// thread, so that strace can count the system calls.
 func (o order) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	if o.Renaming {
@@ -118,8 +118,8 @@ func forbidExchange() error {
 	return nil
 }
 
-// childCommand returns the command of a child process that executes the order. The parameter "before" is the command
-// line of a program that starts the child process, such as strace.
+// childCommand returns a command that starts this test binary as a child process with the instructions in o. The
+// parameter "before" is the command line of a program that starts the child process, such as strace.
 func (o order) childCommand(t *testing.T, before ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
@@ -137,12 +137,14 @@ func (o order) childCommand(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// execute executes an order in a child process, and returns the output and the exit code. If the argument "as" is not
-// nil, the process runs as the user in this argument.
+// execute runs a child process with the instructions in o, and returns the output and the exit code. If the argument
+// "as" is not nil, the child process runs as this user.
 func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.childCommand(t)
-	if as != nil { // the other user cannot enter the folder of the binary, so run a hard link
+	if as != nil {
+		// The other user cannot enter the folder of the binary. Therefore the child process runs a hard link to the
+		// binary in another folder.
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)
@@ -157,7 +159,7 @@ func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// mustRun runs an order in a child process, and checks that the process succeeds and prints nothing.
+// mustRun runs a child process with the instructions in o, and checks that the process succeeds and prints nothing.
 func (o order) mustRun(t *testing.T) {
 	t.Helper()
 	if out, code := o.execute(t, nil); code != 0 || out != "" {

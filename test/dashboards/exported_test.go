@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestExportedIsCurrent compares grafana/panels/panels.json with the dashboards. With TRAINYARD_UPDATE=1, it writes
-// panels.json instead.
+// TestExportedIsCurrent compares grafana/panels/panels.json with the dashboards. With TRAINYARD_UPDATE=1, the test
+// writes panels.json instead.
 func TestExportedIsCurrent(t *testing.T) {
 	text, err := loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("exported")).MarshalJSON()
 	if err != nil {
@@ -37,8 +37,8 @@ func TestExportedIsCurrent(t *testing.T) {
 	}
 }
 
-// TestExportedHasAllQueries checks that panels.json contains the same queries as Grafana's dashboards. It also checks
-// that panels.json has no unknown fields.
+// TestExportedHasAllQueries checks that panels.json contains the same queries as Grafana's dashboards. The test also
+// checks that panels.json has no unknown fields.
 func TestExportedHasAllQueries(t *testing.T) {
 	all, err := panels.All()
 	if err != nil {

@@ -95,7 +95,7 @@ type boardPanel struct {
 	} `json:"fieldConfig"`
 }
 
-// seriesLinks returns the links of the panel's series. For a table, it returns the links of the rows.
+// seriesLinks returns the links of the panel's series. For a table, seriesLinks returns the links of the rows.
 func (p boardPanel) seriesLinks() []fieldLink {
 	all := p.FieldConfig.Defaults.Links
 	for _, override := range p.FieldConfig.Overrides {

@@ -15,15 +15,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unsupportedKinds returns the panel types that a delivery leaves out, with the reason for each type.
+// unsupportedKinds returns the panel types that a viewer, such as Perses, cannot show, with the reason for each type.
 func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 	t.Helper()
 	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.MakePath(cue.Str("unsupported"), cue.Str(delivery), cue.Str("kinds"))), &kinds)
 	return kinds
 }
 
-// panelQueries lists the queries of a dashboard's panels, in the order of the panels. It skips panels whose type is a
-// key of the argument "skip".
+// panelQueries lists the queries of a dashboard's panels, in the order of the panels. panelQueries skips panels whose
+// type is a key of the argument "skip".
 func (b board) panelQueries(skip map[string]string) (all []string) {
 	for _, p := range b.Panels {
 		if skip[p.Type] != "" || p.Type == "row" {
@@ -36,8 +36,9 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard for the OpenShift console. In the queries of the copy, the
-// interval of each panel replaces $__rate_interval.
+// withFixedIntervals returns a copy of the dashboard, in which queries contain the interval of their panel instead of
+// $__rate_interval. Dashboards for the OpenShift console also contain the interval of each panel instead of
+// $__rate_interval.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -83,8 +84,8 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 	}
 }
 
-// labelValues matches those queries of variables that the OpenShift console supports. The console requires a space
-// after the comma.
+// labelValues matches the variable queries that the OpenShift console supports. The console requires a space after
+// the comma.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
 // openBrace matches the beginning of a variable in braces. The console does not replace variables in braces.
@@ -113,7 +114,7 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
 
 // TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for the queries of unsupported
-// panels. It also checks that each panel has one position.
+// panels. The test also checks that the layout contains each panel once, at a valid position.
 func TestPersesMatchesGrafana(t *testing.T) {
 	r, skip := shippedDashboards(t), unsupportedKinds(t, "perses")
 	for name, d := range r.perses {
@@ -144,8 +145,8 @@ func TestPersesMatchesGrafana(t *testing.T) {
 	}
 }
 
-// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported
-// features. It also checks that each unsupported type of panel occurs in at least one dashboard.
+// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported features.
+// The test also checks that each unsupported type of panel occurs in at least one dashboard.
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
 	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)

@@ -59,7 +59,7 @@ func TestDocumentedCommandsWork(t *testing.T) {
 // reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// useCluster gives the reader kubectl and a cluster. After the last step of a Markdown file, useCluster deletes
+// useCluster provides kubectl and a cluster to the reader. After the last step of a Markdown file, useCluster deletes
 // the TrainJobs and runtimes, because all Markdown files share the cluster.
 func (r reader) useCluster(t *testing.T) {
 	t.Helper()
@@ -70,7 +70,7 @@ func (r reader) useCluster(t *testing.T) {
 	})
 }
 
-// useHelm gives the reader Helm 4 under the name helm.
+// useHelm provides Helm 4 to the reader, under the name "helm".
 func (r reader) useHelm(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()

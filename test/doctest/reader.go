@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// makeTarget matches make commands. A reader does not run make commands, because they would start the same test again
-// or take many minutes. The reader checks only that the make target exists.
+// makeTarget matches make commands. A Reader does not run make commands, because these commands would start the same
+// test again or take many minutes. Instead, the Reader checks that the make target exists.
 var makeTarget = regexp.MustCompile(`^make [a-z][a-z -]*$`)
 
 // goBuild matches commands that build one program of this repository into /tmp.
@@ -56,9 +56,9 @@ func (r Reader) Follow(t testing.TB, s Step) {
 	}
 }
 
-// reuseProgram makes a go build command faster. If an earlier reader built the same program, reuseProgram copies this
-// program to the output path of the command. Go does not link a program at the output path again if the program is up
-// to date, which saves seconds. The returned function saves the built program for the next reader.
+// reuseProgram makes a go build command faster. If an earlier Reader built the same program, reuseProgram copies this
+// program to the output path of the command. The copy saves seconds, because Go does not link a program again if the
+// output path contains an up-to-date program. The returned function saves the built program for later Readers.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)
@@ -107,7 +107,7 @@ func (r Reader) Run(t testing.TB, command string) string {
 	return strings.ReplaceAll(string(out), r.tmp, "/tmp")
 }
 
-// Private replaces /tmp in a text with the reader's own folder, so that readers do not disturb each other.
+// Private replaces /tmp in a text with the Reader's own folder, so that several Readers can run at the same time.
 func (r Reader) Private(text string) string { return strings.ReplaceAll(text, "/tmp", r.tmp) }
 
 // matchLines reports whether lines match a pattern, in which "..." matches any number of lines.

@@ -58,8 +58,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runOnCluster brings up a cluster and runs the tests. At the end it takes the cluster down, unless the cluster was
-// already up at the start.
+// runOnCluster brings up a cluster and runs the tests. At the end, runOnCluster takes the cluster down, unless the
+// cluster was already up at the start.
 func runOnCluster(m *testing.M) (int, error) {
 	ctx := context.Background()
 	dir, err := cluster.DefaultDir()
@@ -148,31 +148,37 @@ func useCluster(t *testing.T) *sandbox {
 // applyPlatform generates the objects of testdata/platform.yaml with trainyard, and applies them with kubectl, as
 // users do.
 func (s *sandbox) applyPlatform(ctx context.Context) error {
-	root, err := repo.Root()
-	if err != nil {
-		return err
-	}
-	err = s.client.Create(ctx, restrictedNamespace(tenantName))
+	err := s.client.Create(ctx, restrictedNamespace(tenantName))
 	if client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("creating namespace %s: %w", tenantName, err)
 	}
-	args := []string{"generate", "-f", "test/e2e/testdata/platform.yaml"}
-	if older := trainerTools(); older != "" {
-		args = append(args, "-f", "test/e2e/testdata/"+older+".yaml")
-	}
-	cmd := exec.CommandContext(ctx, s.trainyard, args...)
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	generated, err := cmd.Output()
+	generated, err := s.generate(ctx, "test/e2e/testdata/platform.yaml")
 	if err != nil {
 		return fmt.Errorf("generating: %w", err)
 	}
 	if out, err := s.runKubectl("", "taint", "node", expendableNode, "expendable=yes:NoSchedule", "--overwrite"); err != nil {
 		return fmt.Errorf("tainting %s: %w: %s", expendableNode, err, out)
 	}
-	if out, err := s.runKubectl(string(generated), "apply", "--server-side", "-f", "-"); err != nil {
+	if out, err := s.runKubectl(generated, "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("applying the generated objects: %w: %s", err, out)
 	}
 	return nil
+}
+
+// generate returns the objects that trainyard generates from a document for the version of Trainer.
+func (s *sandbox) generate(ctx context.Context, document string) (string, error) {
+	root, err := repo.Root()
+	if err != nil {
+		return "", err
+	}
+	args := []string{"generate", "-f", document}
+	if older := trainerTools(); older != "" {
+		args = append(args, "-f", "test/e2e/testdata/"+older+".yaml")
+	}
+	cmd := exec.CommandContext(ctx, s.trainyard, args...)
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	generated, err := cmd.Output()
+	return string(generated), err
 }
 
 // trainerTools returns the name of the folder in tools/ that pins the version of Trainer for all tests. testdata must

@@ -36,7 +36,8 @@ type interruptedTraining struct {
 	job       *build.TrainJob
 }
 
-// newTraining returns a TrainJob that trains for about ten seconds, with further arguments of resume.py.
+// newTraining returns a TrainJob that runs resume.py for about ten seconds. The parameter args holds additional
+// arguments for resume.py.
 func (s *sandbox) newTraining(t *testing.T, runtime string, args ...string) interruptedTraining {
 	t.Helper()
 	namespace := s.makeNamespace(t)
@@ -69,7 +70,8 @@ func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.View) erro
 	})
 }
 
-// expectUndisturbedLosses compares the losses with those of resume.py without MPI and without interruptions.
+// expectUndisturbedLosses checks that a training has completed, and that its losses agree with the losses of an
+// uninterrupted training without MPI.
 func (i interruptedTraining) expectUndisturbedLosses(t *testing.T, got outcome) {
 	t.Helper()
 	if got.condition != trainer.TrainJobComplete {
@@ -89,7 +91,7 @@ func (i interruptedTraining) expectUndisturbedLosses(t *testing.T, got outcome) 
 	}
 }
 
-// lineLosses returns the losses of resume.py.
+// lineLosses computes the losses of resume.py for the given number of steps.
 func lineLosses(steps int) []float64 {
 	const points, rate = 1200, 0.3
 	var losses []float64

@@ -26,16 +26,16 @@ const jobTimeout = 3 * time.Minute
 
 // makeNamespace creates a namespace with the Pod Security level "restricted". makeNamespace deletes the namespace at
 // the end of the test.
-func (s *sandbox) makeNamespace(t *testing.T) string {
+func (s *sandbox) makeNamespace(t testing.TB) string {
 	return s.createNamespace(t, restrictedNamespace(""))
 }
 
 // openNamespace creates a namespace that admits any pod.
-func (s *sandbox) openNamespace(t *testing.T) string {
+func (s *sandbox) openNamespace(t testing.TB) string {
 	return s.createNamespace(t, &corev1.Namespace{})
 }
 
-func (s *sandbox) createNamespace(t *testing.T, namespace *corev1.Namespace) string {
+func (s *sandbox) createNamespace(t testing.TB, namespace *corev1.Namespace) string {
 	t.Helper()
 	namespace.GenerateName = "e2e-"
 	if err := s.client.Create(t.Context(), namespace); err != nil {
@@ -71,7 +71,13 @@ type verdict struct {
 }
 
 // run runs a job and waits until it has completed or failed.
-func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
+func (s *sandbox) run(t testing.TB, job *build.TrainJob) outcome {
+	t.Helper()
+	return s.runWithin(t, jobTimeout, job)
+}
+
+// runWithin runs a job that may take as long as the timeout.
+func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
 	t.Cleanup(func() { // a later test run may use the same cluster
@@ -85,7 +91,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 	// The first attempts can fail, because the cache of Trainer's webhook may not contain a new runtime yet.
 	poll.Until(t, 10*time.Second, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	var got outcome
-	ctx, cancel := context.WithTimeoutCause(t.Context(), jobTimeout, errors.New("the job still runs"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, errors.New("the job still runs"))
 	defer cancel()
 	var view jobs.View
 	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(live jobs.View) (bool, error) {
@@ -101,7 +107,7 @@ func (s *sandbox) run(t *testing.T, job *build.TrainJob) outcome {
 
 // rankLines returns the lines that ranks printed, without the lines that mpirun printed. The lines are sorted, because
 // ranks print them in varying order.
-func (s *sandbox) rankLines(t *testing.T, view jobs.View) []string {
+func (s *sandbox) rankLines(t testing.TB, view jobs.View) []string {
 	t.Helper()
 	launcher := view.PodsOf(jobs.Launcher)
 	if len(launcher) != 1 {
@@ -118,7 +124,7 @@ func (s *sandbox) rankLines(t *testing.T, view jobs.View) []string {
 	return lines
 }
 
-func verdictOf(t *testing.T, view jobs.View) verdict {
+func verdictOf(t testing.TB, view jobs.View) verdict {
 	t.Helper()
 	found, err := view.Verdict()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // findPod returns one pod of a job.
-func (s *sandbox) findPod(t *testing.T, namespace, job string, role jobs.Role, index int) jobs.Pod {
+func (s *sandbox) findPod(t testing.TB, namespace, job string, role jobs.Role, index int) jobs.Pod {
 	t.Helper()
 	view, err := s.jobs.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
 	if err != nil {

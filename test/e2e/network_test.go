@@ -80,8 +80,8 @@ func (s *sandbox) enforcePolicies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// The agent's queue gets only connections from pods, because network policies do not apply to connections from
-	// the cluster node.
+	// These rules pass new connections from pods to the agent. Network policies do not apply to connections from the
+	// cluster node, so these connections do not reach the agent.
 	for node := range nodeCount {
 		rule := fmt.Sprintf("FORWARD -s 198.18.%d.0/24 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100", node+1)
 		iptables(t, "-I "+rule)

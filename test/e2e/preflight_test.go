@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// shortTimeout is the name of a runtime with preflightTimeout as the timeout of preflight.
+	// shortTimeout is the name of a runtime. The timeout of its preflight check is preflightTimeout.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
 	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine takes 5
@@ -63,9 +63,12 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 			},
 			procs: ranksPerHost, hosts: everyNode, cause: "denied", detail: "Permission denied",
 		},
-		"more ranks than CPUs": {
-			change: func(*testing.T, *trainer.TrainingRuntimeSpec) {},
-			procs:  100, hosts: append([]string{"sum-launcher-0-0"}, everyNode...), cause: "slots", detail: "available for 100 slots",
+		// The machine has enough CPUs, but the CPU limit of the containers is below two CPUs.
+		"more ranks than the CPU limit": {
+			change: func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
+				setEnv(findContainer(spec, jobs.Launcher, "preflight"), "PREFLIGHT_OVERSUBSCRIBE", "false")
+			},
+			procs: ranksPerHost, hosts: everyNode, cause: "slots", detail: "1 available for 2 slots",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

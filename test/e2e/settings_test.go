@@ -65,7 +65,7 @@ for _ in range(20):
 `
 
 // TestLargeMessagesPrintNoErrors checks the log of a job whose ranks exchange large messages. With CMA, Open MPI 4
-// prints an error for each message, because the seccomp profile forbids the system call.
+// prints an error for each message, because the seccomp profile forbids the system call process_vm_readv.
 func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -91,8 +91,9 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	}
 }
 
-// TestOpenMPI5StartsAllHosts starts ranks on five hosts. With a radix of 2, daemons would start further daemons, as
-// they would with more than 65 hosts and the default radix of 64.
+// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, the daemons of Open MPI 5 start further daemons
+// if a job has more than 65 hosts. The test reduces PRTE_MCA_routed_radix from 64 to 2, so that five hosts are enough
+// to make the daemons start further daemons.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -113,7 +114,7 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 }
 
 // TestRanksNeedTheStopHook removes the hook that sends SIGTERM to ranks, and suspends a job. The ranks of the node must
-// then get no signal. Otherwise, the hook would not be necessary.
+// then get no signal, which shows that the hook is necessary.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

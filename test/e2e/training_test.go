@@ -24,8 +24,8 @@ func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	s.expectEqualTraining(t, "training", "/opt/train.py")
 }
 
-// TestHorovodTrainsLikeOneProcess checks that a training with Horovod also gives the same results with four ranks as
-// with one.
+// TestHorovodTrainsLikeOneProcess checks that a training with Horovod gives the same results with four ranks as with
+// one rank.
 func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -149,7 +149,7 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 			"openmpi", func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				rewrite(t, findContainer(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
 			},
-			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // without a number, because any node can fail first
+			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // "node " without a number, because any node can fail first
 		},
 		"a user that the namespace forbids": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) { setUser(spec, asRoot) },

@@ -130,15 +130,14 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 
 // claim creates a PersistentVolume in a folder of this machine, and the PersistentVolumeClaim "results" for this
 // volume.
-func (s *sandbox) claim(t *testing.T, namespace string) {
+func (s *sandbox) claim(t testing.TB, namespace string) {
 	t.Helper()
 	const name = "results"
 	folder := filepath.Join(s.dir, "volumes", namespace)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The folder must be writable for every user, because the kubelet does not give a hostPath to the user of the
-	// pod.
+	// The folder must be writable for every user, because the kubelet does not change the owner of a hostPath.
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}

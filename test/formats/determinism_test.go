@@ -30,10 +30,12 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 		for _, format := range bundles.Formats() {
 			_, binary := format.(bundles.Binary)
 			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil && !binary {
-				continue // either the document lacks fields for this format, or TestRenderedIsTrue reports the missing folder
+				// The document lacks fields that this format needs. Otherwise TestRenderedIsTrue reports the missing folder.
+				continue
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				var want map[string]string // for binary formats, the first output; for other formats, the committed files
+				// want contains the expected files: the committed files, or the first output if the format is binary.
+				var want map[string]string
 				if !binary {
 					want = readFolder(t, repo.Path(t, "bundles", "rendered", name, format.Name()))
 				}

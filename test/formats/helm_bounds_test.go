@@ -28,8 +28,8 @@ func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[st
 }
 
 // TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same
-// values of numProcPerNode. The maximum is the runtime's limit. Some runtimes with several GPUs also have a minimum,
-// because Trainer would replace 1 by the number of GPUs.
+// values of the field numProcPerNode. The maximum is the runtime's field limits.maxProcPerNode. Some runtimes with
+// several GPUs must not set numProcPerNode to 1, because Trainer would replace 1 by the number of GPUs.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {

@@ -91,8 +91,8 @@ func TestChartsAreClean(t *testing.T) {
 	})
 }
 
-// TestValuesEqualTheDocument sets all parameters to other values, once as values of a chart and once in the document.
-// The chart must render the same objects as the changed document.
+// TestValuesEqualTheDocument changes every parameter in the Helm values of a chart, and makes the same changes in the
+// document. The chart must render the same objects as the changed document.
 func TestValuesEqualTheDocument(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		values := changeParameters(t, bundle)
@@ -120,8 +120,8 @@ var unusualValues = []any{
 }
 
 // TestSchemaRefusesInvalidValues tries unusual values for every parameter. A chart's values schema must admit a value
-// for a parameter if and only if the CUE schema admits it for the parameter's field. The test gives an unusual value to
-// all fields of the document at once. Therefore the test ignores most rules that compare several fields.
+// for a parameter if and only if the CUE schema admits it for the parameter's field. The test ignores most rules that
+// compare several fields, because the test gives the same unusual value to all fields at once.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -153,8 +153,8 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 }
 
 // refusedParameters sets every parameter of a document to the same value, and returns the parameters whose fields
-// refuse the value. If a run refuses a value, the run skips some rules. So a second run sets only the parameters that
-// the first run did not refuse.
+// refuse the value. If one value is refused, trainyard skips some rules and can miss other problems. Therefore
+// refusedParameters runs trainyard again, and sets only the parameters that the first run did not refuse.
 func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
@@ -167,7 +167,7 @@ func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value a
 	return refused
 }
 
-// listRefused sets the given values in a document, and returns the parameters whose values the document refuses.
+// listRefused sets parameters of a document to new values, and returns the parameters whose new value is refused.
 func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}
@@ -215,7 +215,7 @@ func chartDefaults(t *testing.T, dir string) map[string]any {
 // the expected changes of objects.
 var standardValues = map[string]struct {
 	values map[string]any
-	change func(id string, o map[string]any) // changes o as expected; clears o if the chart must omit it
+	change func(id string, o map[string]any) // changes o to the expected object, or clears o if no object is expected
 	more   []string                          // added objects
 }{
 	"a mirror has all images": {

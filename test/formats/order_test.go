@@ -22,8 +22,9 @@ const (
 	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
-// formatOrders maps each format to a function that sorts objects as the format's consumer does before it applies them.
-// Helm is missing, because Helm chooses its own order. test/helm checks Helm's order.
+// formatOrders maps each format to a function that sorts objects. The sorted objects are in the order in which the
+// format's consumer applies them. The map contains no function for Helm, because Helm chooses its own order. The
+// tests in test/helm check Helm's order.
 var formatOrders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,

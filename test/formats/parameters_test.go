@@ -23,7 +23,7 @@ import (
 // gets the first value that the parameter's schema admits and that differs from the current value. Quotas get large
 // values and requests get small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
-	"quota.cpu":    {900001}, // not a multiple of 1000, because objects contain such multiples with the suffix k
+	"quota.cpu":    {900001}, // 900000 would become 900k in objects
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
@@ -42,8 +42,8 @@ func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// parameterKeys returns the sorted keys of a bundle's parameters. The result contains only keys that end in the
-// argument "end".
+// parameterKeys returns the sorted keys of a bundle's parameters. The result contains only keys with the given
+// suffix.
 func parameterKeys(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -75,8 +75,8 @@ func newValue(t *testing.T, p object.Parameter, now any) any {
 	return nil
 }
 
-// TestParametersChangeOnlyTheirFields generates the objects of a document with other values for all parameters. The
-// objects must differ only in the fields of the parameters.
+// TestParametersChangeOnlyTheirFields generates the objects of a document with new values for all parameters.
+// Compared with the original objects, only the fields of the parameters may change.
 func TestParametersChangeOnlyTheirFields(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

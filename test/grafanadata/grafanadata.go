@@ -27,7 +27,7 @@ type Grafana struct {
 	// Groups holds all rules as rule groups of Prometheus. The groups of alerts come last.
 	Groups []Group `json:"-"`
 
-	// Controller is whether the rules are for clusters with trainyard's controller.
+	// Controller is true if the rules are for clusters with trainyard's controller.
 	Controller bool `json:"-"`
 
 	alone []Group // the rules for clusters without trainyard's controller

@@ -55,7 +55,7 @@ func Files(t testing.TB) []string {
 const acmeDocument = "examples/acme/platform.yaml"
 
 // WithoutKueue is a layer for the example acme that removes Kueue and encrypts the network. Some rules apply only to
-// such a platform.
+// platforms without Kueue or with an encrypted network.
 const WithoutKueue = `
 spec:
   target: {gang: none, kueue: null}

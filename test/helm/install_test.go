@@ -134,7 +134,7 @@ func (r release) live(t *testing.T) {
 }
 
 // expectImage checks the image in the runtime, and the image in the parameters of the admission policy. The policy
-// compares the images of TrainJobs with these parameters.
+// compares the images of TrainJobs with the image in its parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.getObject(t, runtimes, "", "mpi")}).MarshalJSON()

@@ -70,7 +70,7 @@ def main():
         print(f"starting at step {len(losses)}", flush=True)
     points = shard(world.rank, world.size)
     while len(losses) < arguments.steps:
-        # One sum serves the loss, both gradients, and the signal, so that all ranks stop at the same step.
+        # The ranks add their losses, gradients and stop signals in one operation, so that all ranks stop at the same step.
         errors = [(slope * x + intercept - y, x) for x, y in points]
         own = [sum(e * e for e, _ in errors), sum(e * x for e, x in errors), sum(e for e, _ in errors), float(stopped)]
         loss, by_slope, by_intercept, stopping = map(sum, zip(*world.allgather(own)))
@@ -78,7 +78,7 @@ def main():
             if world.rank == 0:
                 write(checkpoint, [slope, intercept, losses])
             world.barrier()
-            sys.exit(143)  # another code than 0, because the training is not complete
+            sys.exit(143)  # not exit code 0, because the training is not complete
         if len(losses) == arguments.fail_at:
             raise RuntimeError(f"failing at step {arguments.fail_at}")
         losses.append(loss / POINTS)

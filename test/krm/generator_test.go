@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// platformDocument is a platform document that kustomize can use as a functionConfig. Tests replace the text FUNCTION.
+// platformDocument is a platform document that kustomize can use as a functionConfig. Tests replace the text FUNCTION
+// with a value such as "generate".
 const platformDocument = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata:
@@ -24,8 +25,8 @@ spec:
 `
 
 // requireRun is a kustomize replacement that makes the build fail if the function did not run. The replacement copies
-// a field of the object FunctionRun to itself. Only the function adds this object. Without the object, the
-// replacement finds no source and fails.
+// the field "function" of the object FunctionRun to the same field, so the object does not change. Only the function
+// trainyard-fn adds a FunctionRun object. Without a FunctionRun object, the replacement has no source and fails.
 const requireRun = `replacements:
 - source: {kind: FunctionRun, name: acme, fieldPath: function}
   targets:
@@ -39,7 +40,7 @@ generators: [platform.yaml]
 sortOptions: {order: fifo}
 ` + requireRun
 
-// TestGeneratorErrors: the function writes errors to standard error, because kustomize does not show the list
+// TestGeneratorErrors checks that the function writes errors to standard error. kustomize does not show the list
 // "results" in a function's output.
 func TestGeneratorErrors(t *testing.T) {
 	w := newWorkspace(t)

@@ -34,14 +34,14 @@ spec:
 	head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 )
 
-// useCase is a way to use the function. A useCase consists of the files of a folder and the expected objects.
+// useCase is one way to use the KRM function. A useCase consists of the files of a folder and the expected objects.
 type useCase struct {
 	files map[string]string
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns all use cases by name. Each use case contains requireRun and a generator, so that the build fails
-// if kustomize skips functions.
+// useCases returns all use cases by name. Each use case contains a generator and the replacement requireRun, so that
+// the build fails if kustomize skips functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
@@ -96,7 +96,7 @@ func useCases() map[string]useCase {
 
 func named(function string) string { return strings.Replace(platformDocument, "FUNCTION", function, 1) }
 
-// generateObjects returns the objects that trainyard generate prints for a document in the folder "base".
+// generateObjects returns the objects that `trainyard generate` prints for a document in the folder "base".
 func (w workspace) generateObjects(t *testing.T, file string) map[string]any {
 	t.Helper()
 	return objectsByName(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
@@ -193,8 +193,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedValidator: kustomize prints only a validator's output if the field "transformers" lists the validator by
-// mistake. This output must be an object that no cluster accepts.
+// TestMisplacedValidator: if the field "transformers" lists a validator by mistake, kustomize prints the validator's
+// output and nothing else. This output must be an object that no cluster accepts.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {

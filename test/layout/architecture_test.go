@@ -88,8 +88,8 @@ const (
 	maxTracedFiles = 20
 )
 
-// TestGenerateCanBeFollowed checks the table of functions through which the command "generate" runs. Each function must
-// exist in its file, and must be used by a function that the table lists earlier.
+// TestGenerateCanBeFollowed checks the table that lists the functions of the command "generate" in call order. Each
+// function must exist in its file, and must be used by a function that the table lists earlier.
 func TestGenerateCanBeFollowed(t *testing.T) {
 	rows := findTable(t, "docs/design/architecture.md", "file", "function", "task")
 	files, used := map[string]bool{}, map[string]bool{"main": true}

@@ -39,7 +39,7 @@ func readBans(t *testing.T) []ban {
 	return bans
 }
 
-// pkg contains the fields that go list prints for a package.
+// pkg contains the fields that the command `go list` prints for a package.
 type pkg struct {
 	ImportPath string
 	Dir        string
@@ -100,10 +100,10 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of package p to which a ban of the pattern "target" applies. Bans of packages of
-// this repository or of CUE apply to direct and indirect imports. Other bans apply only to direct imports, because this
-// project cannot change the imports of other modules. As an exception, commands may import CUE indirectly, through the
-// generator.
+// bannedImports returns imports of the package p. listViolations compares these imports with the pattern "target".
+// For packages of this repository or of CUE, a ban applies to direct and indirect imports. For other packages, a ban
+// applies only to direct imports, because this project cannot change the imports of other modules. As an exception,
+// commands may import CUE indirectly, through the generator.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

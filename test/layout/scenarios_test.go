@@ -20,7 +20,7 @@ var testedScenarios = []string{
 // scenario, and the folder of this test.
 var rowPattern = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
 
-// TestScenariosHaveTests: each test that docs/scenarios.md lists exists, and each entry of scenarios has a test.
+// TestScenariosHaveTests: each test that docs/scenarios.md lists exists, and each entry of testedScenarios has a test.
 func TestScenariosHaveTests(t *testing.T) {
 	text := string(read(t, "docs/scenarios.md"))
 	rows := rowPattern.FindAllStringSubmatch(text, -1)

@@ -1,5 +1,5 @@
-// Package matrix lists a TrainJob for each tenant, runtime and queue of a generated platform. Tests submit these
-// TrainJobs to check that each combination can run.
+// Package matrix builds one TrainJob for each combination of a tenant, a runtime and a queue of a generated platform.
+// Tests submit the TrainJobs to check that every combination works.
 package matrix
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Tenants returns the namespaces of tenants, which have parameters of the admission policy.
+// Tenants returns the namespaces of all tenants. Each tenant has a ConfigMap with parameters of the admission policy. A
+// label of this ConfigMap contains the namespace of the tenant.
 func Tenants(objs []client.Object) []string {
 	var tenants []string
 	for _, obj := range objs {
@@ -41,7 +42,7 @@ func Editors(objs []client.Object, tenant string) []string {
 	return groups
 }
 
-// Runtimes returns the runtimes for MPI among objects.
+// Runtimes selects the MPI runtimes among the given objects.
 func Runtimes(objs []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool {
 		_, mpi, _ := unstructured.NestedMap(obj.(*unstructured.Unstructured).Object, "spec", "mlPolicy", "mpi")

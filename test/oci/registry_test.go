@@ -139,7 +139,7 @@ func artifactFiles(t *testing.T, image v1.Image) map[string]string {
 }
 
 // committedFiles reads acme's bundle for an environment, in the format "argocd", from bundles/rendered. The result
-// contains only the files with objects.
+// contains only files from the bundle's folder objects/.
 func committedFiles(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

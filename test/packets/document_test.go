@@ -34,7 +34,8 @@ func readPage(t *testing.T) string {
 	return string(text)
 }
 
-// objectsByKind generates the objects of a document on the page, and returns them by kind.
+// objectsByKind reads a platform document from docs/networks.md, generates the objects of the document, and returns
+// the objects by kind.
 func objectsByKind(t *testing.T, file string) map[string][]client.Object {
 	t.Helper()
 	_, rest, found := strings.Cut(readPage(t), "```yaml file="+file+"\n")

@@ -165,7 +165,7 @@ func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })
 }
 
-// checkConnection checks that one connection passes or fails, as wanted.
+// checkConnection checks that a connection passes if the argument "want" is true, and that it fails otherwise.
 func (w *testbed) checkConnection(t *testing.T, from, to, port string, want bool) {
 	t.Helper()
 	if err := w.check(t, from, to, port, want); err != nil {

@@ -83,8 +83,8 @@ func ofJob(job, role string) map[string]string {
 	return map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role}
 }
 
-// testbed consists of hosts and an API server. The machine that runs the tests routes between the hosts. If a host is a
-// pod, the API server contains its Pod.
+// testbed consists of hosts and an API server. The machine that runs the tests routes between the hosts. The API
+// server stores a Pod object for each host that is a pod.
 type testbed struct {
 	*controlplane.ControlPlane
 	hosts []*host

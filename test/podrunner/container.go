@@ -40,7 +40,7 @@ func becomeContainer() error {
 	return p.exec()
 }
 
-// enterRoot makes root the only visible file system.
+// enterRoot makes the folder "root" the only visible file system, and changes to the working directory "dir".
 func enterRoot(root, dir string) error {
 	if err := unix.Chdir(root); err != nil {
 		return fmt.Errorf("changing into the root: %w", err)

@@ -38,7 +38,7 @@ func expandAll(args []string, env []corev1.EnvVar) []string {
 }
 
 // expand replaces $(NAME) with the value of the variable NAME, if the variable exists, and replaces $$ with $.
-// Kubernetes makes the same replacements before a shell reads the text.
+// Kubernetes replaces $(NAME) and $$ in the same way, before a shell reads the text.
 func expand(text string, env []corev1.EnvVar) string {
 	var out strings.Builder
 	for {

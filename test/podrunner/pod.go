@@ -24,8 +24,8 @@ type Pod struct {
 	volumes  map[string]string
 }
 
-// NewPod creates a pod that exists until the test ends. A volume must be an emptyDir or a hostPath. A hostPath
-// represents a Secret or ConfigMap, and is therefore read-only.
+// NewPod creates a pod that exists until the test ends. A volume must be an emptyDir or a hostPath. In tests, a
+// hostPath volume takes the place of a Secret or ConfigMap, and is therefore read-only.
 func NewPod(t testing.TB, hostname string, volumes []corev1.Volume) *Pod {
 	t.Helper()
 	pod := &Pod{t: t, hostname: hostname, dir: t.TempDir(), volumes: map[string]string{}}

@@ -35,7 +35,7 @@ func (p *plan) build() error {
 	return nil
 }
 
-// createFiles creates the folders, files and links of the root.
+// createFiles creates the folders, files and links in the root file system of the container.
 func (p *plan) createFiles() error {
 	for _, path := range p.Folders {
 		if err := os.MkdirAll(filepath.Join(p.Root, path), 0o755); err != nil {

@@ -31,15 +31,15 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightSkipsTheLaunchersDevices: preflight runs in an init container of the launcher, which has no GPUs. With
-// PREFLIGHT_COUNT_OWN=false, preflight therefore assumes that the launcher's slots are available.
-func TestPreflightSkipsTheLaunchersDevices(t *testing.T) {
+// TestPreflightDoesNotCountTheLauncher: preflight runs in an init container of the launcher. The init container has
+// neither the GPUs nor the CPUs of the launcher's main container. Preflight therefore assumes that the launcher's
+// slots are available.
+func TestPreflightDoesNotCountTheLauncher(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})
 	j.slots = 4
 	j.startNodes(j.nodes...)
 	result := j.runPreflight(map[string]string{
-		"PREFLIGHT_COUNT_OWN":     "false",
 		"PREFLIGHT_SLOTS_COMMAND": "case $(cat /proc/sys/kernel/hostname) in *launcher*) echo 0 ;; *) echo 4 ;; esac",
 	}).Wait()
 	if got := read(t, result); got.Reached != 2 || got.Available != 8 {

@@ -28,7 +28,7 @@ type job struct {
 	keys     map[string]string
 }
 
-// host is a host in the hostfile, and the pod that has this host name.
+// host pairs a host of the hostfile with the pod that has this host name.
 type host struct {
 	name, address string
 	pod           *podrunner.Pod
@@ -163,7 +163,8 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// awaitCondition waits until a running container has made a condition true.
+// awaitCondition waits until the function "holds" returns true. After a timeout, the test fails and prints the output
+// of the container.
 func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {

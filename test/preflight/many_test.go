@@ -39,7 +39,8 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 			j := newJob(t, 0, testPlatform{})
 			j.slots = 10000
 			for i := range tc.good - 1 {
-				// Preflight treats a host with such a name as the launcher, and therefore does not connect to the host by SSH.
+				// The host's name begins with the launcher's name and a dot, so preflight treats the host as the
+				// launcher, and does not connect to the host by SSH.
 				j.addHost(fmt.Sprintf("sum-launcher-0-0.%d", i))
 			}
 			for i := range tc.bad {

@@ -27,7 +27,7 @@ func TestPreflightReachesEveryHost(t *testing.T) {
 			if diff := cmp.Diff([]bool{true, true, true}, got.removeTimes()); diff != "" {
 				t.Errorf("times: -want +got:\n%s", diff)
 			}
-			want := verdict{Hosts: 3, Reached: 3, Slots: 6, Available: 3 * runtime.NumCPU(), Failed: []failure{}}
+			want := verdict{Hosts: 3, Reached: 3, Slots: 6, Available: 2 + 2*runtime.NumCPU(), Failed: []failure{}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("verdict: -want +got:\n%s\n%s", diff, result.Log)
 			}

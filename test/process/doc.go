@@ -1,3 +1,3 @@
-// Package process runs servers for tests. A Child ends with the program that started it. A Daemon runs until a
-// program stops it.
+// Package process runs servers for tests. A Child is killed when the program that started it ends. A Daemon runs
+// until a program stops it.
 package process

@@ -43,7 +43,7 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 }
 
 // scrapeLabels lists the labels that Prometheus sets when it scrapes. Prometheus adds the labels "job" and "instance".
-// It can rename the labels "pod" and "namespace" to "exported_pod" and "exported_namespace".
+// Prometheus can rename the labels "pod" and "namespace" to "exported_pod" and "exported_namespace".
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
 // emittedLabels returns the labels of every declared metric and recorded series, by name.
@@ -58,8 +58,8 @@ func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// grafana/ declares no types for the metrics of other exporters. Among these metrics, a name with the
-			// suffix _seconds always means a histogram.
+			// grafana/ declares no types for the metrics of other exporters. If a metric of another exporter has the
+			// suffix _seconds, the metric is a histogram.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}
@@ -81,7 +81,7 @@ func TestRulesQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, o, ruleExpressions(o))
 }
 
-// expectKnown checks that grafana/ declares all metrics and labels in expressions.
+// expectKnown checks that grafana/ declares all metrics and labels that the given expressions use.
 func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]string) {
 	t.Helper()
 	series := emittedLabels(o)
@@ -111,8 +111,9 @@ func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]str
 	}
 }
 
-// TestControllerIsOptional checks which rules and panels are left out of clusters without trainyard's controller:
-// exactly those that query the controller's metrics, or the results of a rule that is left out.
+// TestControllerIsOptional checks that clusters without trainyard's controller get all rules and panels except those
+// that need the controller. A rule or panel needs the controller if it queries a metric of the controller, or the
+// result of a rule that needs the controller.
 func TestControllerIsOptional(t *testing.T) {
 	o := grafana(t)
 	alone := ruleExpressions(o.Alone())
@@ -121,7 +122,7 @@ func TestControllerIsOptional(t *testing.T) {
 			t.Errorf("%s needs trainyard's controller: set controller: true", name)
 		}
 	}
-	left := ruleExpressions(o) // the expressions that are left out
+	left := ruleExpressions(o) // the expressions of rules that are left out without trainyard's controller
 	maps.DeleteFunc(left, func(name, _ string) bool { return alone[name] != "" })
 	for name, a := range read(t, left) {
 		if !needsController(o, a) {
@@ -200,7 +201,7 @@ func TestMetricsAreUsed(t *testing.T) {
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
 	var order []string           // names of all alerts
-	position := map[string]int{} // of the group of each recording rule
+	position := map[string]int{} // index of each recording rule's group, by the name of the rule
 	for i, g := range o.Groups {
 		for _, rule := range g.Rules {
 			if name, is := rule["alert"].(string); is {

@@ -17,8 +17,8 @@ func notHonored(series string) string {
 	return ownSeries.ReplaceAllString(series, `${1}namespace="trainyard-system", exported_namespace="`)
 }
 
-// TestPanelsWithoutHonoredLabels checks that panels show the same data if Prometheus scrapes without honorLabels. It
-// also checks that the series of each panel have the labels in the panel's legend and columns.
+// TestPanelsWithoutHonoredLabels checks that panels show the same data if Prometheus scrapes without honorLabels. The
+// test also checks that the series of each panel have the labels in the panel's legend and columns.
 func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	before := recordedSeries
 	t.Cleanup(func() { recordedSeries = before })

@@ -44,7 +44,7 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waitingPanels maps each panel query about waiting TrainJobs to the name of a TrainJob that waits. These queries would
+// waitingPanels maps each panel query about waiting TrainJobs to the name of a waiting TrainJob. These queries would
 // return nothing for a running TrainJob, which has no queue position and no unscheduled pods.
 var waitingPanels = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 

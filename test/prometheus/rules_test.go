@@ -69,7 +69,7 @@ func expectAlerts(t *testing.T, o grafanadata.Grafana) {
 	files.run(t)
 }
 
-// addInhibitions adds the test cases of an alert with inhibiting alerts.
+// addInhibitions adds the test cases in which other alerts can inhibit the given alert.
 func (c *caseFiles) addInhibitions(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	if diff := cmp.Diff(slices.Sorted(slices.Values(a.InhibitedBy)), grafanadata.Sorted(a.Tests.Inhibited), cmpopts.EquateEmpty()); diff != "" && c.Controller {
@@ -130,8 +130,8 @@ func runPromtool(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// ruleFile writes a rule file and returns its path. If names of rules are given, the file contains only the named rules
-// and the rules that they query.
+// ruleFile writes a rule file and returns its path. If names of rules are given, the file contains only the named
+// rules, and the rules whose series the named rules query.
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
@@ -139,8 +139,8 @@ func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	return file
 }
 
-// selectGroups returns groups with only the named rules and the rules that they query. A test case with all rules would
-// take much longer.
+// selectGroups returns groups that contain only the named rules, and the rules whose series the named rules query. A
+// test case with all rules would take much longer.
 func selectGroups(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := ruleExpressions(o), map[string]bool{}
 	var need func(name string)
@@ -225,7 +225,7 @@ func firingNow(name string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q, alertstate="firing"}`, name)
 }
 
-// addNever adds a test case in which an alert does not fire at any time until the given one.
+// addNever adds a test case in which an alert never fires until the given time.
 func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case) {
 	t.Helper()
 	c.write(t, name, what, e.Series, map[string]any{
@@ -245,7 +245,7 @@ func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert,
 	})
 }
 
-// addPending adds a test case in which an inhibiting alert is pending. The other alert must fire nevertheless.
+// addPending adds a test case in which an alert must fire although an inhibiting alert is pending.
 func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending
@@ -260,7 +260,8 @@ func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
-// write adds a test case, unless its series come from trainyard's controller and the rules do without the controller.
+// write adds a test case to the test files. If the rules are for clusters without trainyard's controller, write skips
+// each test case that uses series of the controller.
 func (c *caseFiles) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {

@@ -27,8 +27,9 @@ type Server struct {
 	child *process.Child
 }
 
-// Start starts Prometheus with its files in a folder. Before the start, it evaluates the recording rules for the time
-// range of the recorded series. It evaluates one stage after another, because rules use the results of earlier stages.
+// Start starts Prometheus with its files in a folder. Before Prometheus starts, the function evaluates the recording
+// rules for the time range of the recorded series. The function evaluates one stage after another, because rules use
+// the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.writeRecorded(); err != nil {
@@ -89,8 +90,8 @@ func (s *Server) evaluateRules(ctx context.Context, groups []grafanadata.Group) 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// Prometheus computes from the file name at which second of each minute it evaluates a group. The file name must
-	// therefore be constant. With varying names, the results of rules would vary.
+	// Prometheus evaluates each group at a fixed second of the minute, and computes this second from the file name.
+	// The file name is constant, because other names would change the results of rules.
 	return runPromtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }

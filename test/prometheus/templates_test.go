@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTemplatesNameTenantsAndJobs checks that the templates contain the series of one TrainJob and one tenant, and
-// that their labels differ for each TrainJob and each tenant.
+// TestTemplatesNameTenantsAndJobs checks that each template for the series of a TrainJob contains the placeholder
+// {job}, and that each template for the series of a tenant contains the placeholder {tenant}.
 func TestTemplatesNameTenantsAndJobs(t *testing.T) {
 	all := SeriesTemplates()
 	for name, lines := range map[string][]string{"{job}": all.PerJob, "{tenant}": all.PerTenant} {

@@ -115,8 +115,9 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Compile builds a program from a folder in cmd/. Compile uses `go run -exec cp`, because Go caches programs that `go
-// run` has linked. Compile does not use `go build`, because `go build` links a program each time, which takes seconds.
+// Compile builds a program from a folder in cmd/. Compile does not use `go build`, because `go build` links a program
+// each time, which takes seconds. In contrast, `go run` links an unchanged program only once, because Go caches the
+// linked program. With the flag `-exec cp`, `go run` copies the program and does not run it.
 func Compile(command, program string) error {
 	root, err := Root()
 	if err != nil {

@@ -130,8 +130,8 @@ func (s *sandbox) expectTurns(t *testing.T) {
 	})
 }
 
-// expectNoRefusal checks that Kubernetes creates all pods of a job that uses up the quota of its queue and of its
-// namespace, even if the limits of the job are higher. Another job waits in Kueue without pods.
+// expectNoRefusal submits a job whose requests use up the quota of its queue and of its namespace. Kubernetes must create
+// all pods of the job, even though the limits of the pods exceed the requests. Another job waits in Kueue without pods.
 func (s *sandbox) expectNoRefusal(t *testing.T) {
 	first, second := queued("first", "openmpi", "default", hostCount, "1h"), queued("second", "openmpi", "default", hostCount, "1s")
 	for _, job := range []*trainer.TrainJob{first, second} {

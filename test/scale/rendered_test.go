@@ -32,9 +32,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestExamplesRun submits a TrainJob of each tenant, runtime and queue of every example with queues, as an editor of
-// the tenant. Kueue must admit each TrainJob, all pods must run on simulated cluster nodes, and network policies must
-// let the launcher and the nodes connect.
+// TestExamplesRun tests the examples that have queues. As an editor of each tenant, the test submits one TrainJob for
+// each combination of runtime and queue. Kueue must admit each TrainJob, all pods must run on simulated cluster
+// nodes, and network policies must let the launcher and the nodes connect.
 func TestExamplesRun(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -60,7 +60,7 @@ type exampleCluster struct {
 	config *rest.Config
 }
 
-// clusterNodes is the number of cluster nodes. Half of them have GPUs.
+// clusterNodes is the number of cluster nodes. Half of the cluster nodes have GPUs.
 const clusterNodes = 24
 
 func startExamples(t *testing.T) exampleCluster {
@@ -80,7 +80,8 @@ func startExamples(t *testing.T) exampleCluster {
 	return exampleCluster{s, config}
 }
 
-// generateObjects returns the objects of each environment of an example, for the versions of the cluster.
+// generateObjects generates an example for the cluster's versions of Trainer and Kueue, and returns the objects of
+// each environment.
 func (e exampleCluster) generateObjects(t *testing.T, example string) map[string][]client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -105,7 +106,8 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers exempts the controllers of the cluster. On OpenShift, they have other ServiceAccounts.
+// exemptControllers is a layer that exempts the cluster's controllers from the admission rules. On OpenShift, the
+// controllers use other ServiceAccounts.
 const exemptControllers = `
 spec:
   admission:
@@ -115,7 +117,8 @@ spec:
 `
 
 // apply applies the objects of an example, except objects of programs that the cluster does not have, such as
-// Prometheus. It creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
+// Prometheus. The function also creates the namespaces, claims and ClusterQueues that the example expects in the
+// cluster.
 func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	t.Helper()
 	var stream strings.Builder
@@ -126,7 +129,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			// Red Hat's build of Kueue requires the label. The policy refuses TrainJobs in tenants' namespaces without it.
+			// Red Hat's build of Kueue requires this label. If a tenant's namespace lacks the label, the admission
+			// policy refuses all TrainJobs in the namespace.
 			managed := map[string]string{"kueue.openshift.io/managed": "true"}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
@@ -152,7 +156,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 }
 
-// volumeAndClaim is a bound claim. Its arguments are the namespace and the name of the claim.
+// volumeAndClaim is the YAML of a PersistentVolume, and of a PersistentVolumeClaim for this volume. The format
+// arguments are the namespace and the name of the claim.
 const volumeAndClaim = `
 apiVersion: v1
 kind: PersistentVolume
@@ -212,7 +217,7 @@ func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured,
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("%s in queue %s, runtime %v", job.GetNamespace(), job.GetLabels()["kueue.x-k8s.io/queue-name"], job.Object["spec"].(map[string]any)["runtimeRef"])
-	// The rights and the caches of webhooks follow the applied objects after a moment.
+	// After objects are applied, it takes a moment until the editor's rights and the caches of webhooks are up to date.
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {
 		if err := editor.Create(ctx, job.DeepCopy()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

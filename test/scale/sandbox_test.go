@@ -71,9 +71,10 @@ func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox
 	return s
 }
 
-// awaitQuotas waits until Kubernetes has counted every quota, and refuses no TrainJobs any more. In a new cluster,
-// Kubernetes discovers kinds such as TrainJob only after some seconds. It counts an older quota again only after five
-// minutes, so awaitQuotas replaces such a quota.
+// awaitQuotas waits until Kubernetes has computed the usage of every quota. Until then, Kubernetes refuses TrainJobs.
+// In a new cluster, Kubernetes discovers kinds such as TrainJob only after some seconds. Kubernetes computes the
+// usage of an existing quota again only after five minutes, but the usage of a new quota earlier. Therefore
+// awaitQuotas deletes and recreates each quota whose usage is still unknown.
 func (s *sandbox) awaitQuotas(t *testing.T) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

@@ -79,7 +79,8 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roleJobs returns the ReplicatedJobs of the launcher and of the nodes, because most traps concern both roles.
+// roleJobs returns the ReplicatedJobs of the launcher and of the nodes. Most traps concern the launcher and the
+// nodes.
 func roleJobs(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
 	return map[string]jobset.ReplicatedJob{"launcher": replicatedJob(t, ctr, "launcher"), "node": replicatedJob(t, ctr, "node")}
@@ -117,7 +118,7 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 // TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences
 // them without a nil check. Default values that the API server fills in would also appear as drift.
 func TestMPIPolicyIsExplicit(t *testing.T) {
-	got := generateRuntime(t, "", "numProcPerNode: 4").Spec.MLPolicy.MPI
+	got := generateRuntime(t, "", "numProcPerNode: 4, resources: {cpu: 4}").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
 	want := &trainer.MPIMLPolicySource{
 		MPIImplementation: &implementation,
@@ -154,7 +155,8 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 	}
 }
 
-// TestLauncherEndsTheJob: the success policy must name the launcher, because sshd on the nodes never exits.
+// TestLauncherEndsTheJob: the success policy must name the launcher. Otherwise the JobSet would never complete,
+// because sshd on the nodes never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
 	got := generateRuntime(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}

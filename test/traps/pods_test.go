@@ -25,9 +25,9 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar, with which SSH fails and the JobSet never completes.
-// Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label with the
-// same key.
+// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar. With the sidecar, SSH fails, and the JobSet never
+// completes. Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label
+// with the same key.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -133,6 +133,9 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 			want["PRTE_MCA_hwloc_default_binding_policy"] = "none"
 			// Without this variable, Open MPI 4 would report an error for each message.
 			want["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+			// Without these variables, the launcher's ranks would start one thread for each CPU of the machine.
+			want["OMPI_MCA_orte_fork_agent"] = "sh /mpi-run/rank"
+			want["OMPI_PRTERUN"] = "/mpi-run/prterun"
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: env: -want +got:\n%s", role, diff)
@@ -164,8 +167,8 @@ func TestVolumesDoNotClash(t *testing.T) {
 	}
 }
 
-// TestIdentityRunsBeforePreflight: a container cannot both write the passwd entry and mount it. The init container
-// "identity" therefore writes the entry first, and only the other containers mount it.
+// TestIdentityRunsBeforePreflight: a container cannot both write the file passwd and mount this file. The init
+// container "identity" therefore writes the file first, and only the other containers mount the file.
 func TestIdentityRunsBeforePreflight(t *testing.T) {
 	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
 	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {
@@ -199,10 +202,9 @@ func TestPreflightSettings(t *testing.T) {
 				got[e.Name] = e.Value
 			}
 			want := map[string]string{
-				"PREFLIGHT_COUNT_OWN":       "true",
 				"PREFLIGHT_TIMEOUT_SECONDS": tc.seconds,
 				"PREFLIGHT_OVERSUBSCRIBE":   tc.oversubscribe,
-				"PREFLIGHT_SLOTS_COMMAND":   "env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc",
+				"PREFLIGHT_SLOTS_COMMAND":   "sh /mpi-run/cpus",
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("environment of preflight: -want +got:\n%s", diff)

@@ -104,8 +104,8 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If the
-// derived number is wrong, the runtime must set the slots.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If Trainer
+// would derive a wrong number, the runtime must set the number of slots.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
@@ -156,9 +156,9 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources checks the resources of the main container. expectResources also checks that init containers have the
-// CPU and memory of the main container. If an init container requested more, the request of the whole pod would
-// increase.
+// expectResources checks the resources of the main container. expectResources also checks that init containers have
+// the CPU and memory of the main container. If an init container requested more than the main container, the resource
+// request of the whole pod would increase.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {

@@ -116,7 +116,7 @@ func vet(t *testing.T, file string) runtimevet.Report {
 	return report
 }
 
-// listTraps returns the name of the trap and the path of each note.
+// listTraps returns a text of the form "TRAP at PATH" for each note.
 func listTraps(list problem.List) []string {
 	var all []string
 	for _, p := range list {
@@ -133,14 +133,14 @@ func trainerModule(t *testing.T, version string) string {
 	cmd.Dir = repo.Path(t, "tools", "trainer-"+version)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
-	var module struct{ Dir, Error string } // go writes the fields Dir and Error to standard output
+	var module struct{ Dir, Error string } // the go command writes the fields Dir and Error to standard output
 	if err != nil || json.Unmarshal(out, &module) != nil || module.Dir == "" {
 		t.Fatalf("finding Trainer %s: %v %s", version, err, module.Error)
 	}
 	return module.Dir
 }
 
-// yamlBelow lists the YAML files in a folder and its subfolders. The paths are relative to the folder.
+// yamlBelow lists the YAML files in a folder and its subfolders, with paths relative to the folder.
 func yamlBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string

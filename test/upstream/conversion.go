@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// redirectConversions changes CRDs, so that the API server calls the local manager for conversions. Without the
-// change, the API server would call a Service of the cluster.
+// redirectConversions changes CRDs, so that the API server calls the local manager for conversions. The unchanged
+// CRDs refer to a Service in the cluster for conversions.
 func redirectConversions(config *rest.Config, installed Manifests, hooks *envtest.WebhookInstallOptions) error {
 	var changed []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range installed.CRDs {

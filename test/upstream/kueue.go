@@ -31,9 +31,10 @@ func (t Toolbox) Queues() (Manifests, error) {
 	return Manifests{CRDs: read.CRDs}, err
 }
 
-// withFolder returns a command that runs a program. The program sees a copy of the folder at the path "target", which
-// is below /etc, and nothing else in /etc. Other programs do not see the copy, because the program runs in its own
-// mount namespace. The program also runs in its own user namespace, so that root is not needed (see unshare(1)).
+// withFolder returns a command that copies a folder to the path "target" below /etc, and then runs a program. For
+// this program, /etc contains nothing but the copy. Other programs do not see the copy, because it exists only in the
+// program's own mount namespace. The program also has its own user namespace, so that root is not needed (see
+// unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {
 	const script = `mount -t tmpfs tmpfs /etc && mkdir -p "$2" && cp -R "$1/." "$2" && shift 2 && exec "$@"`
 	all := append([]string{"--map-root-user", "--mount", "sh", "-c", script, "sh", folder, target, program}, args...)

@@ -18,7 +18,8 @@ import (
 type Manager struct {
 	// Name is the name of the binary.
 	Name string
-	// Account is the user name of the controller in a usual installation, if tests depend on it.
+	// Account is the user name of the controller in a usual installation. Account is empty if no test needs the user
+	// name.
 	Account string
 
 	module  string   // the Go module that contains the manager

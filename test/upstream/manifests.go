@@ -16,8 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifests contains the CRDs and the webhook configurations of an upstream project. Manifests contains no Deployments,
-// Services and RBAC, because each manager runs as a process with the rights of an administrator.
+// Manifests contains the CRDs and the webhook configurations of an upstream project. Manifests contains no
+// Deployments, Services or RBAC objects, because each manager runs as a local process with the rights of an
+// administrator.
 type Manifests struct {
 	CRDs       []*apiextensionsv1.CustomResourceDefinition
 	mutating   []*admissionv1.MutatingWebhookConfiguration
@@ -43,7 +44,7 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	return read, nil
 }
 
-// add decodes a document of a YAML stream and appends it, if tests use objects of its kind.
+// add decodes one document of a YAML stream. If tests use objects of this kind, add appends the object to its list.
 func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {

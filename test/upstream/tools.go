@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Toolbox locates the programs that tools/ builds, and the upstream modules that it pins.
+// Toolbox locates the programs that tools/ builds, and the upstream modules that tools/ pins.
 type Toolbox struct {
 	bin     string // the path of .tools/bin
 	modules string // the folder below tools/ that pins the upstream modules
@@ -53,7 +53,7 @@ func (t Toolbox) Module(path string) (string, error) {
 	cmd.Dir = t.modules
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := commandOutput(cmd)
-	var found struct{ Dir, Error string } // go prints the fields Dir and Error to standard output
+	var found struct{ Dir, Error string } // the go command prints the fields Dir and Error to standard output
 	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil {
 		return "", fmt.Errorf("finding module %s: %w%s", path, err, found.Error)
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// goTypes maps each kind of object that administrators write for Argo CD to its Go type.
+// goTypes contains the Go type of each kind of object that administrators write for Argo CD.
 var goTypes = map[string]func() any{
 	"argoproj.io/v1alpha1 Application":    func() any { return new(v1alpha1.Application) },
 	"argoproj.io/v1alpha1 ApplicationSet": func() any { return new(v1alpha1.ApplicationSet) },

@@ -1,4 +1,4 @@
-// Package prometheus-operator pins the prometheus-operator. Tests read only its CRDs.
+// Package prometheus-operator pins the version of the prometheus-operator. Tests read only its CRDs.
 module github.com/trainyard/trainyard/tools/prometheus-operator
 
 go 1.26.0

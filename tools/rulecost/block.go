@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/index"
 )
 
-// series is a series in a block. Series with the same values share their chunks.
+// series is a series in a block. Series with the same samples use the same chunks.
 type series struct {
 	labels labels.Labels
 	chunks []chunks.Meta
@@ -30,7 +30,7 @@ type series struct {
 // samplesPerChunk is the number of samples after which Prometheus begins a new chunk.
 const samplesPerChunk = 120
 
-// encode returns chunks with values that end at endTime.
+// encode returns chunks that contain the given values. The last value has the time endTime.
 func encode(values []float64, interval time.Duration) ([]chunks.Meta, error) {
 	var all []chunks.Meta
 	for first := 0; first < len(values); first += samplesPerChunk {

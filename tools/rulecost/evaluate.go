@@ -45,7 +45,7 @@ func (in input) open() (*tsdb.DB, error) {
 // prepare evaluates the recording rules once, and writes the results with their history as blocks. Rules that look back
 // at recorded series then find these series, as in a Prometheus that has run for a while.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
-	left := map[string]string{} // expressions by the name of the record
+	left := map[string]string{} // maps the name of each recording rule without results to the rule's expression
 	for _, g := range in.Groups {
 		for _, r := range g.Rules {
 			if r.Record != "" {
@@ -183,7 +183,7 @@ func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, er
 	return all, nil
 }
 
-// add adds the times and results of the latest evaluation of each rule.
+// add appends the duration and the results of each rule's latest evaluation to the output.
 func (out *output) add(groups []*rules.Group) error {
 	i := 0
 	for _, g := range groups {

@@ -1,4 +1,4 @@
-// Package rulecost pins Prometheus' storage and its evaluation of rules.
+// Package rulecost pins the version of Prometheus, whose Go packages store series and evaluate rules.
 module github.com/trainyard/trainyard/tools/rulecost
 
 go 1.26.0

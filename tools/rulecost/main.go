@@ -1,6 +1,6 @@
-// Command rulecost measures how long Prometheus takes to evaluate rules. It reads rule groups and series as JSON,
-// writes the series into Prometheus' own storage, evaluates the groups with Prometheus' own code, and writes the times
-// as JSON.
+// Command rulecost measures how long Prometheus takes to evaluate rules. The command reads rule groups and series as
+// JSON, and writes the series into Prometheus' own storage. Then the command evaluates the groups with Prometheus' own
+// code, and writes the times as JSON.
 package main
 
 import (
@@ -18,8 +18,8 @@ type input struct {
 	Rounds  int    `json:"rounds"`
 	Dir     string `json:"dir"` // an empty folder for the storage of Prometheus
 
-	// Series in the notation of promtool, with one value for each scrape. The text {tenant} in a label stands for a
-	// number that each tenant has, and {job} for a number that each TrainJob has.
+	// Series in the notation of promtool, with one value for each scrape. In a label, the text {tenant} stands for the
+	// number of a tenant, and {job} for the number of a TrainJob.
 	PerJob    []string `json:"perJob"`
 	PerTenant []string `json:"perTenant"`
 	Once      []string `json:"once"`
@@ -47,18 +47,18 @@ type output struct {
 	Recorded int         `json:"recorded"` // series that the rules record
 	Groups   []groupCost `json:"groups"`
 	Rules    []ruleCost  `json:"rules"`
-	Together []float64   `json:"together"` // seconds from start to end of all groups at once, for each round
+	Together []float64   `json:"together"` // elapsed seconds of each round that evaluates all groups at once
 }
 
-// groupCost holds the cost of a group for each round: the seconds of CPU if the group is evaluated alone, and the
-// seconds from start to end if all groups are evaluated at once.
+// groupCost holds the cost of a group in each round. CPU contains the CPU seconds of the group when it is evaluated
+// alone. Together contains the elapsed seconds for the group when Prometheus evaluates all groups at once.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`
 	Together []float64 `json:"together"`
 }
 
-// ruleCost holds the seconds from start to end of the evaluation of a rule, for each round.
+// ruleCost holds how many seconds the evaluation of a rule took in each round.
 type ruleCost struct {
 	Group   string    `json:"group"`
 	Name    string    `json:"name"`

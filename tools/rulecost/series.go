@@ -11,7 +11,7 @@ import (
 )
 
 // The scrape interval is the default of kube-prometheus-stack. The evaluation interval of rules is the default of
-// prometheus-operator, and Prometheus looks back by five minutes for the last value of a series.
+// prometheus-operator. Prometheus looks back five minutes for the last value of a series.
 const (
 	scrapeInterval     = 30 * time.Second
 	evaluationInterval = 30 * time.Second
@@ -41,7 +41,7 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack returns how far back a selector looks because of the expressions above it.
+// lookBack returns how far back the enclosing expressions make a selector look: the sum of their ranges and offsets.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {
@@ -73,7 +73,8 @@ func (in input) writeSeries(ctx context.Context, windows map[string]time.Duratio
 	return len(all), writeBlock(ctx, in.Dir, all)
 }
 
-// multiply returns the series of a line for each tenant and job. All of them have the same values.
+// multiply reads a line in promtool's notation, and returns one series for each tenant and job. All returned series
+// have the same values.
 func multiply(line string, tenants, jobs int, windows map[string]time.Duration) ([]series, error) {
 	name, _, _ := strings.Cut(line, "{")
 	window, used := windows[name]
@@ -101,7 +102,7 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 	return all, nil
 }
 
-// extend returns the requested number of values, of which the last ones are the given values. Counters keep their rate.
+// extend returns the requested number of values. The result ends with the given values. Counters keep their rate.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

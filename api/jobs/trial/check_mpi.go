@@ -65,8 +65,9 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict fails if the function "concerns" returns true for the cause of a failure in the verdict. If the check
-// passes, checkVerdict sets Check.Detail to the result of the function "detail".
+// checkVerdict calls the function "concerns" for the cause of each failure in the verdict, and fails if "concerns"
+// returns true for any cause. If the check passes, checkVerdict sets Check.Detail to the result of the function
+// "detail".
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()
@@ -112,7 +113,7 @@ func (o *observation) mpirunEnded() bool {
 	return mainStatus(o.launcherPod()).State.Terminated != nil
 }
 
-// A shell or the container runtime returns one of these exit codes if a program could not start.
+// If a program cannot start, a shell or the container runtime returns one of the following exit codes.
 const (
 	notExecutable = 126
 	notFound      = 127
@@ -165,7 +166,8 @@ func (o *observation) missingLog() finding {
 	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
 }
 
-// wantedRanks returns the number of slots in the hostfile, which the verdict contains, or 0 if there is no verdict.
+// wantedRanks returns the hostfile's number of slots, which the verdict contains. The number is 0 if there is no
+// verdict.
 func (o *observation) wantedRanks() int {
 	verdict, err := o.readVerdict()
 	if err != nil || verdict == nil {

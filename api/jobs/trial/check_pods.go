@@ -52,8 +52,9 @@ func schedulingMessage(pod jobs.Pod) string {
 	return ""
 }
 
-// waitsBefore returns the reason why pods are not created yet. The reason is another pod that must end first, such as
-// an initializer. If no pod must end first, the reason is the latest creation failure.
+// waitsBefore returns the reason why pods are not created yet. If another pod must end first, such as an initializer,
+// the reason names this pod. If no pod must end first, the reason is the latest event about a pod that could not be
+// created.
 func (o *observation) waitsBefore() string {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return ""
@@ -128,8 +129,8 @@ func checkImage(o *observation) finding {
 }
 
 // hasImage reports whether the main container's image is present on the cluster node of a pod. The image is present
-// if a container with this image has started. The image is also present if the kubelet could not create the container
-// for a reason that is unrelated to the image.
+// if a container with this image has started. The kubelet pulls the image before it creates the container. So the
+// image is also present if the kubelet tried to create the container and failed.
 func hasImage(pod jobs.Pod) bool {
 	return slices.ContainsFunc(allStatuses(pod), func(c corev1.ContainerStatus) bool {
 		wait := c.State.Waiting
@@ -151,8 +152,8 @@ func imageOf(pod jobs.Pod, container string) string {
 var startErrors = []string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 // checkUser passes when every pod has started its preflight or its main container. checkUser fails if a container
-// cannot be created, or if an init container other than preflight fails before the main container starts. If preflight
-// fails, the checks that read its verdict report the failure, and checkUser does not.
+// cannot be created, or if an init container other than preflight fails before the main container starts. checkUser
+// ignores a failed preflight, because the checks that read the verdict of preflight report this failure.
 func checkUser(o *observation) finding {
 	for _, pod := range o.rankPods() {
 		for _, c := range allStatuses(pod) {

@@ -12,8 +12,8 @@ import (
 // responseTimeout is the time after which a check's detail mentions that the API server does not respond.
 const responseTimeout = 5 * time.Second
 
-// decide runs all checks, and reports whether the trial is over. If the trial has reached a later check, decide marks
-// the earlier open checks as Passed. However, checks that need the log of the ranks stay Open.
+// decide runs all checks, and reports whether the trial is over. An open check becomes Passed if the trial has
+// reached a later check. However, checks that need the log of the ranks stay Open.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -39,9 +39,9 @@ func (t *trial) decide(o *observation) bool {
 	return true
 }
 
-// lastReached returns the index of the last check that the TrainJob has reached. A TrainJob has reached a check if the
-// check passed, or failed in a pod. The TrainJob has then passed all earlier checks, even if they are still open: a check
-// stays open if the pod that it examines is deleted too early, which happens when a TrainJob ends.
+// lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached a check if
+// the check passed, or if the check failed because of a pod. A TrainJob that has reached a check has passed all
+// earlier checks. The evidence of earlier checks may be gone, because pods are deleted when their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -52,7 +52,7 @@ func lastReached(findings []finding) int {
 	return last
 }
 
-// resolve copies a finding to its check, and reports the check.
+// resolve writes the values of a finding into a check, and reports the check.
 func (t *trial) resolve(c *check, found finding) {
 	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), oneLine(found.detail)
 	t.waiting = ""
@@ -85,8 +85,8 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding fails the check c if the TrainJob failed and no check has found the reason. The return value
-// reports whether c has failed.
+// failWithoutFinding fails the check c if the TrainJob failed and no check has found the reason. failWithoutFinding
+// returns true if it sets the check to Failed.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.view.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {
@@ -120,7 +120,7 @@ func (t *trial) expire(found finding) {
 	}
 }
 
-// finalChecks returns all checks at the end of the trial. Checks that are still open become NotReached.
+// finalChecks returns the results of all checks when the trial ends. Checks that are still open become NotReached.
 func (t *trial) finalChecks() []Check {
 	result := make([]Check, len(t.checks))
 	for i, c := range t.checks {

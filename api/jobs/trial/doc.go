@@ -1,4 +1,4 @@
 // Package trial tests a training runtime with a small TrainJob that has a launcher and a few nodes. mpirun of this
-// TrainJob starts ranks, and each rank prints the name of its host. Each Check tests one step of the TrainJob that
-// can fail. The checks are in the order of the steps.
+// TrainJob starts ranks, and each rank prints the name of its host. Each Check tests one step in the life of the
+// TrainJob, such as the scheduling of its pods. The checks are in the order of the steps.
 package trial

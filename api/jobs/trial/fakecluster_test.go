@@ -30,7 +30,7 @@ type fakeCluster struct {
 	cp      *controlplane.ControlPlane
 	all     jobs.Jobs
 	options trial.Options
-	log     atomic.Value // a string, the log of every container; without a value, reading logs fails
+	log     atomic.Value // a string with the log of every container; if no string is stored, reading a log fails
 }
 
 // newFakeCluster creates a fakeCluster with a runtime. The trials on a fakeCluster have a timeout of 20 s, which
@@ -44,7 +44,7 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return s
 }
 
-// transport either sends a request to the API server with the RoundTripper next, or returns an error and sends
+// transport either sends a request to the API server through the argument "next", or returns an error and sends
 // nothing.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 

@@ -35,8 +35,8 @@ const (
 
 // rankCommand is the shell command that each rank runs. The program prints the host and the value of the environment
 // variable. The program needs no MPI library, because a trial tests only how ranks start. The program sleeps for a
-// second, because mpirun of Open MPI 5 may wait forever for a rank that ends before its host's daemon has registered
-// it (docs/sandbox.md).
+// second, because mpirun of Open MPI 5 may wait forever for a rank that ends too early. A rank ends too early if the
+// daemon on its host has not registered the rank yet (docs/sandbox.md).
 const rankCommand = `echo "` + rankPrefix + `$(uname -n) with $` + testVariable + `"; sleep 1`
 
 // newTrialJob returns the TrainJob for a trial with the given options.
@@ -56,7 +56,7 @@ func newTrialJob(o Options) *trainer.TrainJob {
 			Trainer: &trainer.Trainer{
 				NumNodes: &nodes,
 				Command:  []string{"mpirun"},
-				// If Args were empty, the args of the runtime would be added to the command "mpirun".
+				// Without the field Args, mpirun would get the arguments that the runtime sets.
 				Args: []string{"sh", "-c", rankCommand},
 				Env:  []corev1.EnvVar{{Name: testVariable, Value: name}},
 			},
@@ -77,7 +77,8 @@ func labelValue(name string) string {
 }
 
 // limitPreflight returns a runtime patch that sets the timeout of preflight, so that preflight ends before the trial.
-// In clusters with Trainer 2.1, the API server drops runtime patches, so the timeout does not change.
+// Trainer 2.1 has no field for runtime patches, so the API server drops the patch, and the timeout of the runtime
+// applies.
 func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: patchManager,

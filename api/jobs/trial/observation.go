@@ -19,7 +19,7 @@ type observation struct {
 	*trial
 	view jobs.View
 	pods map[string]jobs.Pod // by UID
-	logs map[string]string   // of containers that ended, by pod UID and container name
+	logs map[string]string   // logs of ended containers, by pod UID and container name
 	// mountWarnings are the latest mount errors of pods, by UID.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
@@ -31,8 +31,8 @@ type observation struct {
 }
 
 const (
-	// rankLines is the maximum number of lines to read from a launcher's log. Each rank prints one line, and jobs.Log
-	// reads at most 1 MiB.
+	// rankLines is the maximum number of lines to read from a launcher's log. The log contains one line for each
+	// rank. In any case, jobs.Log reads at most 1 MiB of the log.
 	rankLines = 10_000
 	// maxWarnings is the maximum number of pods whose events are read in one update.
 	maxWarnings = 3
@@ -109,9 +109,9 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 	return result
 }
 
-// needsLog reports whether the log of a container is evidence. The log of the ranks and the logs of failed containers
-// are evidence. Nodes that fail after mpirun has ended are ignored, because Kubernetes stops the nodes when their
-// TrainJob ends.
+// needsLog reports whether the trial reads the log of a container. The trial reads the log of the ranks, and the logs
+// of failed containers. Nodes that fail after mpirun has ended are ignored, because Kubernetes stops the nodes when
+// their TrainJob ends.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil

@@ -41,8 +41,8 @@ func TestUnreadLogFails(t *testing.T) {
 	}
 }
 
-// TestLatestLauncher: if a Job creates a second launcher, the trial checks the later launcher. The names of the
-// launcher pods do not matter.
+// TestLatestLauncher: if a Job creates a second launcher pod, the trial checks the newer pod. The order of the pods'
+// names does not matter.
 func TestLatestLauncher(t *testing.T) {
 	for name, suffixes := range map[string][2]string{"in order of names": {"a", "b"}, "in reverse order": {"b", "a"}} {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func (e *UnsupportedRuntimeError) Error() string {
 // requireSupport returns an *UnsupportedRuntimeError if a runtime lacks a field that every MPI runtime has.
 func requireSupport(runtime jobs.Runtime) error {
 	if policy := runtime.Spec.MLPolicy; policy == nil || policy.MPI == nil {
-		return &UnsupportedRuntimeError{runtime.String(), "mlPolicy.mpi, so it is not for MPI"}
+		return &UnsupportedRuntimeError{runtime.String(), "mlPolicy.mpi, which every MPI runtime has"}
 	}
 	for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
 		replicated := runtime.Spec.Template.Spec.ReplicatedJobs

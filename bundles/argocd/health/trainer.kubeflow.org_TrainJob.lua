@@ -19,7 +19,7 @@ local function message_of(c)
   return message
 end
 
--- counts returns a text with the numbers of pods that Trainer reports for each job, such as launcher and node.
+-- counts returns the numbers of active and ready pods as text, for each entry of the field status.jobsStatus.
 local function counts()
   local text = ""
   if obj.status ~= nil and obj.status.jobsStatus ~= nil then

@@ -1,5 +1,5 @@
 // Package gctuning makes the garbage collector run less often. By default, a collection starts at a heap of 4 MB, and
-// again whenever the heap has doubled. A short run then spends most of its time in collections.
+// again whenever the heap has doubled. With this default, a short run spends most of its time in garbage collections.
 package gctuning
 
 import (
@@ -19,13 +19,13 @@ const (
 const nonHeap = 24 << 20 // bytes
 
 // maxPercent is the largest useful GOGC value: with an empty live heap, this value starts a collection when the heap
-// reaches minHeap. Go computes the heap size of this collection as 4 MiB x GOGC/100.
+// reaches minHeap. With an empty live heap, Go starts a collection at a heap of 4 MiB x GOGC/100.
 const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until the
-// function "adjust" sets a new percentage. On a machine with one CPU, this function runs late, and the heap grows too
-// large meanwhile. Without a memory limit, the benchmark "W" took 50 % more memory. If the environment sets GOMEMLIMIT,
-// Tune sets no limit.
+// function "adjust" sets a new percentage. On a machine with one CPU, the function "adjust" runs late, and the heap
+// grows too large meanwhile. Without a memory limit, the benchmark "W" took 50 % more memory. If the environment sets
+// GOMEMLIMIT, Tune sets no limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
 // Tune tunes the garbage collector until the program ends, unless the environment sets GOGC.
@@ -39,7 +39,7 @@ func Tune() {
 	}
 }
 
-// adjust sets the heap size at which the next collection starts. The function runs again after each collection.
+// adjust sets the heap size at which the next collection starts. adjust runs again after each collection.
 func adjust(liveHeap []metrics.Sample) {
 	metrics.Read(liveHeap)
 	live := max(1, int(liveHeap[0].Value.Uint64())) //nolint:gosec // a heap is always smaller than the maximum int
@@ -53,7 +53,8 @@ func adjust(liveHeap []metrics.Sample) {
 
 // afterNextCollection calls a function from the cleanup of an object that the next collection frees.
 func afterNextCollection(call func([]metrics.Sample)) {
-	// Without a pointer field, the allocator could put other objects into the same block.
+	// The pointer field keeps the allocator from putting other objects into the same block. Other objects in the
+	// block could delay the cleanup.
 	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }

@@ -14,14 +14,14 @@ type Report struct {
 	Version  string       // of trainyard
 	ExitCode int          // of the run
 	Problems problem.List // mistakes in the input
-	Notes    problem.List // remarks about valid input with a consequence that the author may not expect
+	Notes    problem.List // remarks that valid input has an effect that the author may not expect
 	Failures []string     // other causes that ended the run, such as a missing file
 }
 
 // Format writes a report for one group of readers, such as code scanners.
 type Format struct {
 	Name  string // the value of --report
-	Doc   string // who reads the format, in one line
+	Doc   string // the readers for whom the format is meant, in one line
 	Write func(io.Writer, Report) error
 }
 

@@ -34,7 +34,8 @@ func sarifText(text string) properties { return properties{"text": text} }
 const project = "https://github.com/trainyard/trainyard"
 
 func sarifRun(r Report) properties {
-	// executionSuccessful is false if the run has failures. A run that only found problems is successful.
+	// executionSuccessful is false if the run has failures. If the run found problems but has no failures,
+	// executionSuccessful is true.
 	invocation := properties{"executionSuccessful": len(r.Failures) == 0, "exitCode": r.ExitCode}
 	var notifications []properties
 	for _, failure := range r.Failures {
@@ -109,8 +110,8 @@ func fileURI(file string) string {
 	return escapePath(filepath.ToSlash(path))
 }
 
-// escapePath escapes a path for a URI, including its colons. Readers would take the text before a colon for the URI's
-// scheme.
+// escapePath escapes a path for a URI, including its colons. If a colon were not escaped, programs would take the
+// text before the colon for the URI's scheme.
 func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxProblems is the maximum number of problems in a text report. Further problems are omitted, because users fix fewer
-// problems before they run the command again, and because the first problems can be the cause of later problems.
+// maxProblems is the maximum number of problems in a text report. Further problems are omitted: users fix only some
+// problems before they run the command again, and the first problems can be the cause of later problems.
 const maxProblems = 100
 
 // Text writes one line for each note, problem and failure. Notes can be written before the run ends.

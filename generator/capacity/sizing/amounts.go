@@ -66,7 +66,7 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// subtract subtracts other amounts from the amounts. The difference of a resource can be negative.
+// subtract subtracts other amounts from the amounts. The results can be negative.
 func (a Amounts) subtract(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {

@@ -1,5 +1,6 @@
-// Package sizing computes the maximum number of nodes that a TrainJob can have in the quota of its namespace, and in
-// a ClusterQueue. The result assumes that nothing else runs in the namespace, or in the ClusterQueue's cohort.
+// Package sizing computes the maximum number of nodes that a TrainJob can have within the quota of its namespace, and
+// within the quota of a ClusterQueue. The result assumes that nothing else runs in the namespace, or in the
+// ClusterQueue's cohort.
 package sizing
 
 import (
@@ -9,8 +10,8 @@ import (
 
 // Job holds the resources that TrainJobs of one runtime request.
 type Job struct {
-	DefaultNodes   int // nodes of a TrainJob that does not set numNodes
-	MaxNodes       int // nodes of the largest TrainJob that the runtime allows
+	DefaultNodes   int // number of nodes of a TrainJob that does not set numNodes
+	MaxNodes       int // number of nodes of the largest TrainJob that the runtime allows
 	LauncherIsNode bool
 	Initializers   []Pod   // pods that run and end before the launcher and the nodes start
 	Launcher, Node Amounts // requests of one pod
@@ -31,7 +32,7 @@ type Shortage struct {
 	Flavor    string // the flavor that has the limit, if a queue sets the limit
 	Requested int64
 	Available int64
-	Missing   bool // true if the queue has no quota for Resource, or has no flavor for the pods (Resource is then empty)
+	Missing   bool // whether the queue has no quota for Resource or, if Resource is empty, no flavor for the pods
 }
 
 // Size describes the largest TrainJob that fits: its number of nodes, and the limit that prevents one more node.

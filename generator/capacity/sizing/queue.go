@@ -132,7 +132,8 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage describes the first requested resource, in alphabetical order, that exceeds the flavor's amount.
+// describeShortage compares the requests with the amounts of the flavor. describeShortage describes the
+// alphabetically first resource of which the flavor has too little.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -92,8 +92,8 @@ func withoutPaths(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow removes paths relative to a value. An empty path removes the whole value, and the result "ok" is then
-// false.
+// withoutBelow returns a value without the given paths, which start at the value. An empty path removes the whole
+// value, and the result "ok" is then false.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

@@ -14,8 +14,8 @@ import (
 )
 
 type builder struct {
-	pkg   string // the folder of its package
-	field string // builders or components: the field of the package in which the builder is defined
+	pkg   string // the folder of the package that contains the builder
+	field string // "builders" or "components": the package's field that contains the builder
 	name  string
 }
 
@@ -44,7 +44,7 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 // component is the immutable result of one evaluation by CUE: an object without its components, or a single component.
 type component struct {
 	content    any
-	parameters []parameter // in the same order as the fields of content
+	parameters []parameter // in the order in which the fields appear in content
 	mirrored   []mirroredParameter
 	slots      []slot
 	size       int // size of the content without parameters, as JSON, in bytes
@@ -113,7 +113,8 @@ func (c *Composer) assemble(by builder, input map[string]any) (*component, error
 	return whole, nil
 }
 
-// include adds the parameters and the size of an inner component to c. The path is the position of the inner component.
+// include adds the parameters of an inner component to the parameters of c, and its size to the size of c. The path
+// is the position of the inner component.
 func (c *component) include(path []any, inner *component) {
 	for _, p := range inner.parameters {
 		p.path = slices.Concat(path, p.path)
@@ -126,8 +127,8 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// getComponent returns the component of an input. It builds the component, unless the cache contains it from an earlier
-// input with the same values in all fields that the component reads.
+// getComponent returns the component of an input, and builds the component if the cache does not contain it. Inputs
+// with the same values in all fields that the component reads share one component in the cache.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {

@@ -32,7 +32,7 @@ func NewComposer(e *evaluate.Evaluator, components *Components) *Composer {
 type Shape struct {
 	Object     *object.Shape
 	Definition string             // position of the CUE definition of the object
-	Parameters []object.Parameter // the keys are relative to the section of the document that requests the object
+	Parameters []object.Parameter // each key is a path in the section of the document from which the object is generated
 
 	sources [][]string // paths of the input fields from which parameters get their values
 	size    int        // size of the object without parameters, as JSON, in bytes
@@ -87,8 +87,8 @@ func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	return s, nil
 }
 
-// describe returns the meaning and the JSON Schema of a field. All sections of one kind, such as all runtimes, share
-// the description.
+// describe returns the meaning and the JSON Schema of a field. Sections of the same kind, such as all runtimes, use
+// the same cached result.
 func (c *Composer) describe(section []string, key string) (object.Parameter, error) {
 	kind := strings.Join(section[:len(section)-1], ".") + "." + key
 	c.components.mutex.Lock()
@@ -122,7 +122,8 @@ func (s *Shape) Values(input map[string]any) ([]any, error) {
 	return found, nil
 }
 
-// Size returns the approximate size of an object with the given parameters, as JSON, in bytes.
+// Size returns the approximate size of an object as JSON, in bytes. The argument "parameters" contains the values of
+// the object's parameters.
 func (s *Shape) Size(parameters []any) int {
 	size := s.size
 	for _, value := range parameters {

@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wideValues lists values for every setting of a runtime. Caches could confuse some of the values: explicit defaults,
-// equal amounts in different units, and names that trainyard uses itself.
+// wideValues lists values for every setting of a runtime. The lists include values that a faulty cache could confuse
+// with other values: explicit defaults, equal amounts in different units, and names that trainyard uses itself.
 var wideValues = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},
@@ -70,7 +70,7 @@ var wideValues = map[string][]string{
 	"limits":                 {"{}", "{maxNodes: 64}", "{maxNodes: 1}", "{maxNodes: 9}", "{maxProcPerNode: 8}", "{maxGPUsPerNode: 4}", "{maxNodes: 9, maxGPUsPerNode: 16}"},
 }
 
-// wideTargets lists values of spec.target. Some list items also set other sections of spec.
+// wideTargets lists values of spec.target. Some items also set spec.network.
 var wideTargets = []string{
 	"{}", `{trainer: "2.1"}`, "{openshift: true, gang: volcano}", "{gang: coscheduling}", "{gang: kueue}", "{gang: volcano, schedulerName: s}",
 	"{}\n  network: {mpi: {ports: 20000-29999}}", "{}\n  network: {encryption: ipsec}",
@@ -205,7 +205,9 @@ func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (req
 			if gotErr != nil || wantErr != nil {
 				t.Errorf("%s: errors %v and %v", problem.Path(r.From), gotErr, wantErr)
 			}
-			if !reflect.DeepEqual(contents(want), contents(got)) { // cmp is slower than CUE, so it runs only for the message
+			// The test compares the objects with reflect.DeepEqual, because cmp would take longer than CUE takes to
+			// build the objects. cmp only describes differences.
+			if !reflect.DeepEqual(contents(want), contents(got)) {
 				t.Errorf("%s of %s: -alone +together:\n%s", problem.Path(r.From), r.plan.Document.Environment, cmp.Diff(contents(want), contents(got)))
 			}
 			for _, o := range got {

@@ -38,7 +38,7 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 }
 
 // mirroredParameter is a field with the key NAME.KEY and the mark @mirror(SECTION). The value repeats the document's
-// field SECTION.NAME.KEY, which is a parameter of another object.
+// field SECTION.NAME.KEY. In another object, this field is a parameter.
 type mirroredParameter struct {
 	path []any
 	from []string
@@ -69,7 +69,7 @@ func (r *reader) readValue(v cue.Value, path []any, siblings map[string]any) (an
 		return r.mapping(v, path)
 	case cue.ListKind:
 		return r.list(v, path)
-	case cue.BytesKind: // a value of the type bytes names a component, because objects contain no bytes
+	case cue.BytesKind: // only names of components have the type bytes
 		name, err := v.Bytes()
 		r.slots = append(r.slots, slot{slices.Clone(path), string(name)})
 		return nil, err

@@ -17,7 +17,7 @@ import "strings"
 #Quantity: (number & >0) | =~"^[0-9]+Gi$"
 // an amount, or 0
 #OrZero: 0 | =~"^[0-9]+Gi$"
-// Never used in a message.
+// No message contains this comment.
 #Struct: {a?: int}
 
 range:     int & >=1 & <=8
@@ -74,8 +74,8 @@ func TestConstraint(t *testing.T) {
 	}
 }
 
-// TestUnsupportedExpressions checks that the field Unsupported lists an unknown function. If the function Of ignored
-// it, the exported schema would allow every value.
+// TestUnsupportedExpressions checks that the field Unsupported lists an unknown function. If the function Of skipped
+// a call of an unknown function, the exported JSON Schema would lack this constraint, and would admit every value.
 func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
 	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {

@@ -126,7 +126,7 @@ func (r *jsonReader) end() error {
 	return nil
 }
 
-// nextPosition returns the position of the next token, and skips white space, commas and colons after the previous
+// nextPosition skips white space, commas and colons after the previous token, and returns the position of the next
 // token.
 func (r *jsonReader) nextPosition() problem.Position {
 	offset := int(r.decoder.InputOffset())
@@ -182,7 +182,7 @@ func jsonMessage(found, context string) string {
 	case found == `'}'` && context == "looking for beginning of object key string", found == `']'` && context == "looking for beginning of value":
 		return fmt.Sprintf("a comma before %q is not allowed", strings.Trim(found, "'"))
 	case message == "":
-		return fmt.Sprintf("want a value, a text in double quotes, got %s", found)
+		return fmt.Sprintf("want a value, got %s: put text in double quotes", found)
 	case strings.HasPrefix(message, "want"):
 		return fmt.Sprintf("%s, got %s", message, found)
 	}

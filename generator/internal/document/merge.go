@@ -61,8 +61,8 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// mergeField merges the values of a key in two layers. If both values are mappings, the result has the position of the
-// lower value. For other values, the result has the position of the upper value.
+// mergeField merges the values of a key in two layers. If both values are mappings, the result has the position of
+// the value in the lower layer. Otherwise, the result has the position of the value in the upper layer.
 func (m *merger) mergeField(base, over Field) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
@@ -109,7 +109,7 @@ func isNamedList(list *Node) bool {
 // Limits on suggestions. Comparing each key with all keys of a mapping would take minutes for large documents.
 const (
 	maxSuggestions = 100
-	maxCandidates  = 256 // number of keys in a mapping that are compared; the schema allows at most 256 keys
+	maxCandidates  = 256 // a mapping with more keys gets no suggestions; the schema allows at most 256 keys
 )
 
 func (m *merger) noteUnusedNull(f Field, base *Node) {

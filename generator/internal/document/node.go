@@ -104,8 +104,8 @@ func (n *Node) Field(key string) *Field {
 	return nil
 }
 
-// indexFields returns a function with the same result as Field. Each call of the returned function takes constant time,
-// even in a mapping with many fields.
+// indexFields returns a function that finds a field by its key, as Field does. Each call of the returned function
+// takes constant time, even in a mapping with many fields.
 func (n *Node) indexFields() func(key string) *Field {
 	if len(n.Fields) <= 16 { // a linear search is faster for few fields
 		return n.Field
@@ -117,14 +117,14 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// Removed returns the position of the null that removed a key from a mapping.
+// Removed reports whether a null in a later layer removed a key, and returns the position of this null.
 func (n *Node) Removed(key string) (problem.Position, bool) {
 	position, ok := n.removed[key]
 	return position, ok
 }
 
 // Locate returns the position of the value at a path of keys and indexes. If the value is missing, Locate returns the
-// position of the nearest key above.
+// position of its nearest parent that exists.
 func (n *Node) Locate(path ...string) problem.Position {
 	position := n.Position
 	for _, step := range path {
@@ -145,14 +145,14 @@ func (n *Node) Locate(path ...string) problem.Position {
 	return position
 }
 
-// Without returns a copy of a mapping without one of its keys.
+// Without removes a key from a copy of the mapping, and returns the copy.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
 	return &changed
 }
 
-// With returns a copy of a mapping in which a key has another value.
+// With replaces the value of a key in a copy of the mapping, and returns the copy.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

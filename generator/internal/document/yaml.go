@@ -18,8 +18,8 @@ import (
 // parser needs 650 bytes of memory for each bracket and comma of the line.
 const maxMarks = 250_000
 
-// checkMarks refuses more than maxMarks brackets and commas. Even a text with MaxNodes keys and values needs fewer
-// brackets and commas.
+// checkMarks refuses texts with too many brackets and commas. A document with the largest allowed number of keys and
+// values needs fewer than maxMarks brackets and commas.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -47,8 +47,8 @@ func checkLineBreaks(name string, text []byte) error {
 }
 
 // version12 matches the directive %YAML 1.2 at the positions where YAML allows directives. The parser refuses version
-// 1.2, so parseYAML replaces 1.2 by 1.1. The replacement is safe, because no accepted document contains anything that
-// the two versions read differently.
+// 1.2, so parseYAML replaces 1.2 by 1.1. The replacement is safe, because every accepted document has the same
+// meaning in YAML 1.1 and YAML 1.2.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
@@ -220,8 +220,8 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 	}
 }
 
-// reportLimit reports that the text exceeds a limit. While an alias is expanded, the problem has the position of the
-// outermost alias.
+// reportLimit reports that the text exceeds a limit. If the text exceeds the limit while an alias is expanded, the
+// problem has the position of the outermost alias.
 func (c *converter) reportLimit(n *Node, format string, args ...any) {
 	c.stopped = true
 	position := n.Position

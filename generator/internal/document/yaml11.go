@@ -9,8 +9,8 @@ import (
 )
 
 // yaml11Scalar reads a scalar by the rules of YAML 1.1, with the YAML library of kubectl and the API server. For
-// example, YAML 1.1 reads yes, on and y as true, and 010 as eight. The result "ok" is false for scalars that YAML 1.2
-// reads in the same way.
+// example, YAML 1.1 reads yes, on and y as true, and 010 as eight. The result "ok" is false for scalars that have the
+// same value in YAML 1.1 and YAML 1.2.
 func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 	if y.Style&quoted != 0 || y.Value == "" || strings.Contains(y.Value, "\n") {

@@ -24,7 +24,7 @@ type syntaxError struct {
 // at the error, and {line} for the line of syntaxError.start.
 type syntaxMessage struct {
 	text    string
-	atEnd   string // the message at the end of the text, if different
+	atEnd   string // if not empty, replaces the message for an error at the end of the text
 	atStart bool   // whether the position of the problem is syntaxError.start
 }
 

@@ -34,8 +34,8 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 }
 
 // lineBefore returns the index of the nearest line above that is not blank, or -1. If the argument skipComments is
-// true, lines with comments are ignored too. Comment lines matter for a text that may continue over several lines,
-// because a comment ends the text.
+// true, lines with comments are ignored too. A YAML text on several lines ends at the first comment line. A search
+// for an earlier line of the same text must therefore stop at a comment line.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {
@@ -72,8 +72,8 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // quotePattern matches a double or single quote, but not an apostrophe inside a word.
 var quotePattern = regexp.MustCompile(`"|\B'|'\B`)
 
-// quoteHint names the nearest line above an error that has an odd number of quotes. A closing quote may be missing in
-// this line. If a closing quote is missing, the parser reports the error only at the next quote, which can be many
+// quoteHint looks above an error for the nearest line with an odd number of quotes. In this line, a closing quote may
+// be missing. If a closing quote is missing, the parser reports the error only at the next quote, which can be many
 // lines below.
 func quoteHint(text []byte, at problem.Position) string {
 	lines := strings.Split(string(text), "\n")

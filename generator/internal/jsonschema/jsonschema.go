@@ -74,7 +74,7 @@ func (p Pattern) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Never returns the schema that allows nothing.
+// Never is the JSON Schema "false", which refuses every value.
 func Never() *Schema { return &Schema{never: true} }
 
 // MarshalJSON writes the schema with the keywords that are set.

@@ -4,9 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// partialTypes have only the fields that trainyard uses. The complete types are in the modules of grafana-operator and
-// Perses. Both modules also import Kubernetes clients, which would slow down every start of trainyard. Tests in
-// test/controlplane check objects against the complete types.
+// partialTypes have only the fields that trainyard uses. The modules of grafana-operator and Perses contain the
+// complete Go types of these objects. These two modules also import Kubernetes clients, which would slow down every
+// start of trainyard. Tests in test/controlplane check objects against the complete types.
 var partialTypes = constructors{
 	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: empty[grafanaDashboard],
 	{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}:              empty[persesDashboard],

@@ -51,8 +51,8 @@ var completeTypes = constructors{
 	kueuev1beta2.GroupVersion.WithKind("WorkloadPriorityClass"):                 empty[kueuev1beta2.WorkloadPriorityClass],
 }
 
-// IsComplete reports whether the Go type of a kind has all fields of the kind. An incomplete type has only the fields
-// that trainyard uses.
+// IsComplete reports whether the Go type of a kind declares all fields of the kind's API. An incomplete type declares
+// only the fields that trainyard uses.
 func IsComplete(kind schema.GroupVersionKind) bool { return completeTypes[kind] != nil }
 
 // New returns an empty object of a kind, or nil if trainyard does not generate objects of this kind.

@@ -12,7 +12,8 @@ func Mapping(from map[string]any, keys ...string) map[string]any {
 	return from
 }
 
-// Mappings returns the mappings in the list at a key. Other items are left out.
+// Mappings reads the list at a key of a mapping, and returns the items that are mappings. All other items are left
+// out.
 func Mappings(from map[string]any, key string) []map[string]any {
 	list, _ := from[key].([]any)
 	var items []map[string]any

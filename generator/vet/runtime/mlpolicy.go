@@ -32,8 +32,8 @@ func unsupportedMPI(p *pass) {
 }
 
 // launcherNotANode finds runtimes in which the variables and resources of a TrainJob do not reach the nodes. Trainer
-// sets variables and resources of a TrainJob in the ReplicatedJob with the ancestor label. If the launcher is also a
-// node, Trainer sets the variables and resources in the nodes too.
+// adds the variables and resources of a TrainJob to the ReplicatedJob that has the ancestor label. If the launcher is
+// also a node, Trainer adds the variables and resources to the nodes too.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -67,7 +67,7 @@ func rootSSHKeys(p *pass) {
 
 func processCountIgnored(p *pass) {
 	if p.isGenerated() {
-		return // generated runtimes let Trainer count the GPUs of each TrainJob on purpose
+		return // generated runtimes intentionally let Trainer count the GPUs of each TrainJob
 	}
 	v := p.mpi.get("numProcPerNode")
 	number, ok := v.readInteger()
@@ -77,7 +77,8 @@ func processCountIgnored(p *pass) {
 	}
 }
 
-// gpusPerNode counts GPUs like Trainer, in the first ReplicatedJob that is called "node" or has the ancestor label.
+// gpusPerNode counts GPUs in the same way as Trainer. The GPUs are those of the first ReplicatedJob that is called "node" or
+// has the ancestor label.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.listItems() {

@@ -27,8 +27,9 @@ func reservedVolume(p *pass) {
 	}
 }
 
-// reservedVariables always get their value from Trainer. Trainer also sets OMPI_MCA_orte_set_default_slots. Runtimes
-// may list this variable too, because its position in the list of variables can matter.
+// reservedVariables always get their value from Trainer. Trainer also sets the variable
+// OMPI_MCA_orte_set_default_slots. Runtimes may list OMPI_MCA_orte_set_default_slots too, because the position of this
+// variable in the list can matter.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {
@@ -50,7 +51,7 @@ func brokenHostNames(p *pass) {
 	}
 	if v := network.get("subdomain"); v.text() != "" {
 		p.addProblem(v, "all TrainJobs of a namespace need a Service with this name, but only one of them can create it: "+
-			"remove subdomain, so that each TrainJob gets its own name")
+			"remove subdomain, so that each TrainJob gets its own Service")
 	}
 }
 
@@ -71,8 +72,8 @@ func openMPI5Hostfile(p *pass) {
 	}
 }
 
-// coreBinding finds launchers that leave it to Open MPI or Intel MPI to which core each rank is bound. MPICH does not
-// bind ranks by default.
+// coreBinding finds launchers that do not set how Open MPI or Intel MPI binds ranks to cores. MPICH does not bind ranks
+// by default.
 func coreBinding(p *pass) {
 	c := mainContainer(p.launcher)
 	variables := []string{"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy", "I_MPI_PIN", "I_MPI_PIN_DOMAIN", "HYDRA_HOST_FILE", "HYDRA_LAUNCHER"}

@@ -6,9 +6,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports runtimes without a ReplicatedJob called "launcher". missingLauncher reports the problem at
-// the name of the ReplicatedJob that is probably the launcher. If there is no such ReplicatedJob, missingLauncher
-// reports the problem at the list of ReplicatedJobs.
+// missingLauncher reports runtimes without a ReplicatedJob called "launcher". The problem has the position of the
+// ReplicatedJob that is probably the launcher. If no ReplicatedJob is likely to be the launcher, the problem has the
+// position of the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -23,8 +23,8 @@ func missingLauncher(p *pass) {
 	p.addProblem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add a ReplicatedJob called launcher that runs mpirun")
 }
 
-// missingNode finds runtimes with a launcher but without nodes. A runtime without nodes works only for TrainJobs with
-// one node.
+// missingNode finds runtimes that have a ReplicatedJob "launcher" but no ReplicatedJob "node". Only TrainJobs with numNodes 1
+// can use these runtimes.
 func missingNode(p *pass) {
 	if !p.launcher.isSet() || p.node.isSet() {
 		return
@@ -48,7 +48,7 @@ func wrongContainerName(p *pass) {
 		if containers := v.listItems(); len(containers) == 1 {
 			v = containers[0].get("name")
 		}
-		p.addProblem(v, "%s has no container called node, the only one in which Trainer mounts keys and host file and sets the environment: "+
+		p.addProblem(v, "%s gets no SSH keys, host file or environment, because Trainer adds them only to a container called node: "+
 			"call its main container node", job.name())
 	}
 }
@@ -56,7 +56,7 @@ func wrongContainerName(p *pass) {
 func wrongAncestorLabel(p *pass) {
 	if p.launcher.isSet() && !isTrainer(p.launcher) {
 		p.addProblem(stepLabel(p.launcher), "image, command and args of a TrainJob do not reach the launcher without this label: "+
-			"label its Job template %s: trainer", ancestorLabel)
+			"set the label %s: trainer on its Job template", ancestorLabel)
 	}
 	if isTrainer(p.node) {
 		p.addProblem(stepLabel(p.node), "the command of a TrainJob replaces sshd on the nodes, because all pods with this label run that command: "+

@@ -2,7 +2,7 @@ package runtimevet
 
 type rule struct {
 	name  string
-	mpi   bool // whether the rule is only for runtimes with mlPolicy.mpi
+	mpi   bool // whether the rule applies only to runtimes with mlPolicy.mpi
 	check func(*pass)
 	doc   string
 }
@@ -36,11 +36,11 @@ var trapRules = []rule{
 	{"missing-node", true, missingNode,
 		"No ReplicatedJob is called node, so the launcher is the only host"},
 	{"wrong-container-name", true, wrongContainerName,
-		"Trainer mounts SSH keys and the host file only into a container called node, in both ReplicatedJobs"},
+		"In the pods of the launcher and of the nodes, Trainer mounts SSH keys and the host file only into a container called node"},
 	{"wrong-ancestor-label", true, wrongAncestorLabel,
-		"Only the launcher needs the label trainjob-ancestor-step: trainer, because the labelled pods run the command of the TrainJob"},
+		"The launcher must have the label trainjob-ancestor-step: trainer, and the nodes must not, because all pods with this label run the command of the TrainJob"},
 	{"wrong-replica-count", true, wrongReplicaCount,
-		"The launcher and the node need one replica each, because the cluster refuses more launchers and the host file lists only the first replica of the node"},
+		"The launcher and the node must have one replica each: the cluster refuses any other number of launchers, and the host file lists only the first replica of the node"},
 	{"wrong-success-policy", true, wrongSuccessPolicy,
 		"The nodes run sshd, which never ends, so a TrainJob that waits for the nodes never completes"},
 	{"impossible-dependency", false, impossibleDependency,
@@ -51,7 +51,7 @@ var trapRules = []rule{
 	{"gang-deadlock", false, gangDeadlock,
 		"The gang scheduler waits for all pods, and some of these pods wait for others to start"},
 	{"missing-scheduler-name", false, missingSchedulerName,
-		"podGroupPolicy creates a PodGroup, but the default scheduler, which ignores PodGroups, still gets the pods"},
+		"podGroupPolicy creates a PodGroup, but without schedulerName, the default scheduler gets the pods and ignores the PodGroup"},
 	{"two-gang-schedulers", false, twoGangSchedulers,
 		"coscheduling and volcano both create a PodGroup, and a pod has only one scheduler"},
 

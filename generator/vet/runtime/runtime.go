@@ -42,8 +42,9 @@ func newRuntime(v value) runtime {
 	}
 }
 
-// isGenerated reports whether trainyard generated the runtime. In a generated runtime, the document's author has chosen
-// some settings on purpose that are probably mistakes in other runtimes.
+// isGenerated reports whether trainyard generated the runtime. In a generated runtime, some settings are intentional,
+// because the author of the document has chosen these settings. In other runtimes, the same settings are probably
+// mistakes.
 func (r runtime) isGenerated() bool {
 	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document. For a missing value, node is empty and the position is that of the nearest key above.
+// value is a part of a document. If the document does not contain the value, the field "node" is empty, and the value
+// gets the position of its nearest parent in the document.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of a scalar or list item; for any other value, position of its key
@@ -17,8 +18,9 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// childValue returns the value n, which is at the given step below v. A scalar has its own position, and any other
-// value has the position in the argument "at".
+// childValue returns the value of the node n, which is a child of v. The argument "step" is the key or index of n in
+// v. A scalar has its own position. For any other node, the caller passes a position, such as the position of the
+// node's key.
 func (v value) childValue(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
@@ -77,7 +79,7 @@ func (v value) name() string { return v.node.Get("name").AsString() }
 
 func (v value) text() string { return v.node.AsString() }
 
-// listTexts returns the strings of a list. An item of another type becomes "".
+// listTexts returns the strings of a list. An item that is not a string becomes an empty string.
 func (v value) listTexts() []string {
 	all := make([]string, len(v.node.Items))
 	for i, item := range v.node.Items {

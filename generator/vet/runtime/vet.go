@@ -23,7 +23,7 @@ type Report struct {
 // Trap is a mistake that Vet finds.
 type Trap struct {
 	Name string // the name of the rule, such as many-launchers; each message begins with this name
-	Doc  string // its meaning, in one sentence without a full stop
+	Doc  string // the meaning of the rule, in one sentence without a full stop
 }
 
 // Vet checks every runtime of a YAML stream, a JSON file, or a List from kubectl get, and ignores documents of other
@@ -40,7 +40,8 @@ func Vet(name string, text []byte) (Report, error) {
 			vetRuntime(v, &report)
 		}
 	}
-	// Err also sorts the list. The error is not used, because the report already contains the problems.
+	// The calls of Err only sort the lists. The returned errors are not used, because the report already contains the
+	// problems.
 	_, _ = report.Problems.Err(), report.Notes.Err()
 	return report, nil
 }

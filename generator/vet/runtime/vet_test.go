@@ -111,11 +111,11 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 const findingMark = "»"
 
 type edited struct {
-	base  string   // the runtime to edit; good if empty
+	base  string   // the runtime to edit; if empty, goodRuntime
 	edits []string // old, new, old, new ...
 	want  []string // rule and path of each finding, in the order of the marks
 	note  bool     // whether the findings are notes, not problems
-	says  string   // a part of the first message, for rules with several messages
+	says  string   // text that the first message must contain, for rules with several messages
 }
 
 // applyEdits applies the edits. The old text of each edit must occur exactly once.

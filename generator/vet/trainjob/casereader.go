@@ -100,7 +100,7 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	case c.Admitted == (len(c.Refused) > 0):
 		r.add(n.Position, "want either admitted: true or refused: [RULE, ...]")
 	case c.Admitted && c.Says != "":
-		r.add(n.Get("says").Position, "the key says is not allowed without the key refused, because an admitted TrainJob has no message: remove says")
+		r.add(n.Get("says").Position, `the key "says" is not allowed without the key "refused", because an admitted TrainJob has no message: remove "says"`)
 	}
 }
 
@@ -173,7 +173,7 @@ func (r *caseReader) rules(n *document.Node) []string {
 		return nil
 	}
 	if n.Kind != document.List {
-		r.add(n.Position, "want refused to be a list of rules, such as [node-limit]")
+		r.add(n.Position, `want a list of rules in the key "refused", such as [node-limit]`)
 	}
 	var known, names []string
 	for _, rule := range guard.Rules() {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/policies/cases"
 )
 
-// Case is one TrainJob of a policy test with the expected result, and with the positions of all fields.
+// Case is one TrainJob of a policy test, together with the expected result and the positions of all fields.
 type Case struct {
 	cases.Case
 	node *document.Node
@@ -40,7 +40,7 @@ func ReadCases(folder string) (map[string][]Case, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got %s without any", folder)
+		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got %s, which contains none", folder)
 	}
 	return files, problems.Err()
 }
@@ -70,7 +70,8 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors returns the values with a wrong type, which every API server of a platform refuses before the rules apply.
+// TypeErrors lists the values that have a wrong type. The API server refuses such values before it evaluates the
+// rules.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {

@@ -76,7 +76,7 @@ func readAll(generated []generator.Platform) ([]Platform, error) {
 
 func (p Platform) hasNoRules() bool { return len(p.tenants) == 0 }
 
-// auditLayer returns a layer that adds rules to the platforms without rules.
+// auditLayer returns a layer that adds rules to each platform that has no rules.
 func auditLayer(platforms []Platform) generator.Input {
 	admission := map[string]any{"enforce": "audit"}
 	spec, environments := map[string]any{}, map[string]any{}
@@ -130,7 +130,7 @@ func listTenants(platforms []Platform) []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// TenantError reports a TrainJob in a namespace without rules.
+// TenantError reports that a TrainJob has no namespace, or that its namespace has no rules.
 type TenantError struct {
 	Tenant      string   // empty if neither the TrainJob nor the user names a tenant
 	Environment string   // empty if the document has no environments

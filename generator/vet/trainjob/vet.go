@@ -42,7 +42,7 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 		return Report{}, err
 	}
 	var report Report
-	var unknownTenants []error // one for each TrainJob without rules
+	var unknownTenants []error // one error for each TrainJob that belongs to no tenant with rules
 	for _, n := range documents {
 		for _, job := range listJobs(n) {
 			report.TrainJobs++
@@ -67,12 +67,12 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 // FindMisplaced reports each TrainJob in the text of a platform document, up to the first syntax error.
 func FindMisplaced(name string, text []byte) problem.List {
 	var found problem.List
-	documents, _ := document.ParseStream(name, text) // the reader of the platform document reports the error
+	documents, _ := document.ParseStream(name, text) // the error is reported when the platform document is read
 	for _, n := range documents {
 		for _, job := range listJobs(n) {
 			found = append(found, problem.Problem{
 				Position: job.Position, Rule: misplacedJob,
-				Message: "a TrainJob is not a platform document: name its file without -f, and the platform document with -f",
+				Message: "a TrainJob is not a platform document: pass this file without -f, and pass the platform document with -f",
 			})
 		}
 	}

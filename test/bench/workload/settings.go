@@ -20,8 +20,8 @@ func imageName(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// runtimeSettings returns the settings of runtime i. The values of each setting repeat after a different number of
-// runtimes, so that few runtimes are equal.
+// runtimeSettings returns the settings of runtime i. Each setting repeats its values after a different number of
+// runtimes, so that few runtimes have equal settings.
 func runtimeSettings(i int) mapping {
 	base := catalogueNames[i%len(catalogueNames)]
 	all := mapping{

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Size is the size of a document. The schema allows at most 256 keys in a mapping and at most 64 items in a list. A
-// tenant's runtimes are a list, so a tenant can have at most 64 runtimes.
+// Size is the size of a document. The schema allows at most 256 keys in a mapping. The schema allows at most 64 items
+// in a list, so a tenant can list at most 64 runtimes.
 type Size struct {
 	Runtimes     int // each runtime has scope: namespace
 	Tenants      int // each tenant lists all runtimes
@@ -59,7 +59,7 @@ func Runtime(i int) string {
 // mapping is a YAML mapping in the document.
 type mapping = map[string]any
 
-// atMost limits the nodes of a TrainJob.
+// atMost returns settings that limit a TrainJob to the given number of nodes.
 func atMost(nodes int) mapping { return mapping{"maxNodes": nodes} }
 
 // Document returns the document as YAML. Revision 0 is the workload itself. Each later revision differs from revision
@@ -98,7 +98,8 @@ type spec struct {
 	Environments map[string]spec          `json:"environments,omitempty"`
 }
 
-// minimalTenant is a tenant with only the required settings, because W measures the generation of TrainingRuntimes.
+// minimalTenant is a tenant with only the required settings. Workload W measures the generation of TrainingRuntimes, so
+// its tenants need no other settings.
 type minimalTenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Quota     mapping  `json:"quota,omitempty"` // a tenant without queues needs a quota

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// smallWorkload is a workload with all 20 runtimes of W, which takes about a second to generate.
+// smallWorkload is a workload with all 20 runtimes of workload W. Generating smallWorkload takes about a second.
 var smallWorkload = Size{Runtimes: 20, Tenants: 2, Environments: 2}
 
 func generate(t *testing.T, s Size, revision int) []generator.Platform {

@@ -23,7 +23,7 @@ spec:
     mpi: {from: openmpi-cpu, image: localhost/mpi}
 `
 
-// generatedLine is a line that the output of a build contains only if the function ran.
+// generatedLine is a line in the output of a build. The output contains this line only if the function ran.
 const generatedLine = "kind: ClusterTrainingRuntime"
 
 const kustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
@@ -36,10 +36,11 @@ const replacements = `replacements:
   targets: [{select: {kind: FunctionRun, name: doctor}, fieldPaths: [function]}]
 `
 
-// guardedFolder is the folder of a kustomization with replacements. The replacements fail if the function does not run.
+// guardedFolder returns the folder of the kustomization that has replacements. The replacements fail if the function
+// does not run.
 func guardedFolder(dir string) string { return filepath.Join(dir, "guarded") }
 
-// plainFolder is the folder of a kustomization without replacements.
+// plainFolder returns the folder of the kustomization that has no replacements.
 func plainFolder(dir string) string { return filepath.Join(dir, "plain") }
 
 func writeFolders(dir string) error {
@@ -74,7 +75,7 @@ func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check 
 		return Check{name, OK, "kustomize refuses to build"}
 	}
 	if _, err := output(ctx, "kustomize", append([]string{"build", guardedFolder(dir)}, flags...)...); err == nil {
-		return Check{name, Missing, "kustomize skips the function without an error, even with replacements: do not apply the output of such a build with pruning"}
+		return Check{name, Missing, "kustomize skips the function without an error, even with replacements: do not use pruning when you apply the output"}
 	}
 	return Check{name, Note, "kustomize skips the function without an error; with the replacements of init --kustomize, it refuses to build"}
 }

@@ -1,0 +1,66 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/test/build"
+)
+
+// manyHostsTimeout is the maximum duration of a job with many hosts. Two cores start about one pod per second.
+const manyHostsTimeout = 12 * time.Minute
+
+// TestManyHosts runs a job with one rank on each of many hosts, for each MPI implementation. The environment variable
+// TRAINYARD_HOSTS is the number of hosts.
+func TestManyHosts(t *testing.T) {
+	count, err := strconv.Atoi(os.Getenv("TRAINYARD_HOSTS"))
+	if err != nil {
+		t.Skip("needs many minutes: run `make hosts`")
+	}
+	s := useCluster(t)
+	for _, mpi := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
+		t.Run(mpi, func(t *testing.T) {
+			small := s.changedRuntime(t, mpi, func(spec *trainer.TrainingRuntimeSpec) {
+				for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
+					findContainer(spec, role, jobs.MainContainer).Resources.Requests = corev1.ResourceList{
+						corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
+					}
+				}
+			})
+			job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime(small).Nodes(int32(count)).ProcPerNode(1)
+			got := s.runWithin(t, manyHostsTimeout, job.Command("mpirun", "python3", "/opt/allreduce.py"))
+			if diff := cmp.Diff(oneRankPerHost(count), got, cmp.AllowUnexported(outcome{})); diff != "" {
+				t.Errorf("outcome: -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// oneRankPerHost returns the outcome of a job with one rank on each host, of which the first host is the launcher.
+func oneRankPerHost(count int) outcome {
+	want := outcome{
+		condition: trainer.TrainJobComplete,
+		verdict:   verdict{Hosts: count, Reached: count, Slots: count, Available: count, Failed: []jobs.HostFailure{}},
+	}
+	for rank := range count {
+		host := "launcher-0-0"
+		if rank > 0 {
+			host = fmt.Sprintf("node-0-%d", rank-1)
+		}
+		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on sum-%s: sum=%d", rank, count, host, count*(count+1)/2))
+	}
+	slices.Sort(want.ranks)
+	return want
+}

@@ -1,0 +1,195 @@
+//go:build linux
+
+package e2e
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/test/bench"
+	"github.com/trainyard/trainyard/test/build"
+)
+
+// speedProgram measures the time of messages between two ranks.
+//
+//go:embed testdata/speed.py
+var speedProgram string
+
+// plainCommands are the commands for plain mpirun, for ranks of one pod and of two pods. Besides the options for hosts,
+// the commands contain only settings without which ranks are bound to one core, or do not run at all. Horovod uses Open
+// MPI, and is not installed here.
+var plainCommands = map[string][2]string{
+	"openmpi": {
+		"mpirun --bind-to none --host localhost:2 -np 2",
+		"mpirun --bind-to none --hostfile /etc/mpi/hostfile --mca orte_keep_fqdn_hostnames 1 -np 2",
+	},
+	"openmpi5": {
+		"mpirun --bind-to none --host localhost:2 -np 2",
+		"mpirun --bind-to none --hostfile /etc/mpi/hostfile -np 2",
+	},
+	"horovod": {
+		"mpirun --bind-to none --host localhost:2 -np 2",
+		"mpirun --bind-to none --hostfile /etc/mpi/hostfile --mca orte_keep_fqdn_hostnames 1 -np 2",
+	},
+	"mpich": {
+		"MPIR_CVAR_CH4_CMA_ENABLE=0 mpirun -np 2",
+		"MPIR_CVAR_CH4_CMA_ENABLE=0 mpirun -f /mpi-run/hostfile -iface eth0 -np 2",
+	},
+	"intel": {
+		"I_MPI_PIN=0 mpirun -np 2",
+		"I_MPI_PIN=0 FI_PROVIDER=tcp I_MPI_PERHOST=1 mpirun -f /mpi-run/hostfile -iface eth0 -np 2",
+	},
+}
+
+// speedRounds is the number of measurements of the TrainJob, and of plain mpirun, which take turns.
+const speedRounds = 5
+
+// BenchmarkMPI measures the speed of MPI in one pod and in two pods, and of two TrainJobs at the same time.
+func BenchmarkMPI(b *testing.B) {
+	if sharedCluster == nil {
+		b.Skip("needs root, images and minutes: run `make bench-mpi`")
+	}
+	s := sharedCluster
+	generated, err := s.generate(b.Context(), "test/e2e/testdata/speed.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if out, err := s.runKubectl(generated, "apply", "--server-side", "-f", "-"); err != nil {
+		b.Fatalf("applying the generated objects: %v: %s", err, out)
+	}
+	for b.Loop() {
+		report := bench.NewMPIReport(s.dir)
+		for _, mpi := range []string{"openmpi", "horovod", "openmpi5", "mpich", "intel"} {
+			report.Figures = append(report.Figures, s.measureMessages(b, mpi, "one pod", mpi+"-speed-separate", 1, 2, plainCommands[mpi][0])...)
+			report.Figures = append(report.Figures, s.measureMessages(b, mpi, "two pods", mpi+"-speed", 2, 1, plainCommands[mpi][1])...)
+			report.Pairs = append(report.Pairs, s.measurePair(b, mpi))
+		}
+		fmt.Print(report.Markdown())
+		if docs := os.Getenv("BENCH_MPI_DOCS"); docs != "" {
+			if err := report.UpdateDocs(docs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// measureMessages runs a TrainJob that measures itself, and plain mpirun in its launcher, in turns. Plain mpirun gets no
+// variable of the runtime.
+func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
+	b.Helper()
+	const script = `
+for round in $(seq "$2"); do
+  echo TrainJob
+  mpirun python3 -c "$0"
+  echo plain
+  env -i PATH="$PATH" HOME="$HOME" I_MPI_ROOT="${I_MPI_ROOT-}" sh -c "$1 python3 -c '$0'"
+done`
+	namespace := s.makeNamespace(b)
+	s.claim(b, namespace)
+	job := build.MakeTrainJob("speed", namespace).Runtime(runtime).Nodes(nodes).ProcPerNode(procs).
+		Command("sh", "-c", script, speedProgram, plain, strconv.Itoa(speedRounds))
+	var figures []bench.MPIFigure
+	index, kind := map[string]int{}, ""
+	for line := range strings.Lines(s.logOf(b, job)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word != "figure" {
+			kind = word
+			continue
+		}
+		number, name, _ := strings.Cut(rest, " ")
+		microseconds, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, known := index[name]; !known {
+			index[name] = len(figures)
+			figures = append(figures, bench.MPIFigure{MPI: mpi, Place: place, Name: name})
+		}
+		f := &figures[index[name]]
+		if kind == "plain" {
+			f.Plain = append(f.Plain, microseconds)
+		} else {
+			f.TrainJob = append(f.TrainJob, microseconds)
+		}
+	}
+	for _, f := range figures {
+		if len(f.TrainJob) != speedRounds || len(f.Plain) != speedRounds {
+			b.Fatalf("%s, %s, %s: %d and %d measurements, want %d each", mpi, place, f.Name, len(f.TrainJob), len(f.Plain), speedRounds)
+		}
+	}
+	return figures
+}
+
+// logOf runs a job, and returns the log of its launcher.
+func (s *sandbox) logOf(b *testing.B, job *build.TrainJob) string {
+	b.Helper()
+	if got := s.run(b, job); got.condition != trainer.TrainJobComplete {
+		b.Fatalf("the job has condition %q, want Complete", got.condition)
+	}
+	obj := job.Obj()
+	log, err := s.jobs.Log(b.Context(), s.findPod(b, obj.Namespace, obj.Name, jobs.Launcher, 0), jobs.MainContainer, 10000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return log
+}
+
+// stepsProgram computes for five milliseconds and adds up a number of all ranks, 400 times. The ranks of all jobs begin
+// together.
+const stepsProgram = `
+import os, sys, time
+from mpi4py import MPI
+world, folder, count = MPI.COMM_WORLD, "/mnt/results", int(sys.argv[2])
+open(f"{folder}/{sys.argv[1]}.{world.rank}", "w").close()
+while len(os.listdir(folder)) < count:
+    time.sleep(0.01)
+world.barrier()
+start = time.perf_counter()
+for _ in range(400):
+    used = time.thread_time()
+    while time.thread_time() - used < 0.005:
+        pass
+    world.allreduce(1.0)
+if world.rank == 0:
+    print(f"figure {time.perf_counter() - start:.3f} seconds", flush=True)
+`
+
+// measurePair runs a TrainJob of two pods with half a CPU each, alone and at the same time as a second TrainJob.
+func (s *sandbox) measurePair(b *testing.B, mpi string) bench.MPIPair {
+	b.Helper()
+	measure := func(names ...string) float64 {
+		namespace := s.makeNamespace(b)
+		s.claim(b, namespace)
+		seconds := make(chan float64, len(names))
+		for _, name := range names {
+			job := build.MakeTrainJob(name, namespace).Runtime(mpi+"-speed").Nodes(2).ProcPerNode(1).
+				Resource(corev1.ResourceCPU, "500m").Command("mpirun", "python3", "-c", stepsProgram, name, strconv.Itoa(2*len(names)))
+			go func() {
+				_, figure, _ := strings.Cut(s.logOf(b, job), "figure ")
+				number, _, _ := strings.Cut(figure, " ")
+				took, _ := strconv.ParseFloat(number, 64)
+				seconds <- took
+			}()
+		}
+		longest := 0.0
+		for range names {
+			select {
+			case took := <-seconds:
+				longest = max(longest, took)
+			case <-time.After(jobTimeout):
+				b.Fatal("a job has not ended")
+			}
+		}
+		return longest
+	}
+	return bench.MPIPair{MPI: mpi, Alone: measure("one"), Together: measure("one", "two")}
+}
