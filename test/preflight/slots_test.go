@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPreflightCountsSlots runs a job with a launcher and one node. The launcher and the node count slots with the
-// same command.
+// TestPreflightCountsSlots runs a job with a launcher and one node. The node counts its slots with a command. Preflight
+// assumes that the launcher has enough, because its init container may have other limits than the launcher.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
@@ -19,8 +19,8 @@ func TestPreflightCountsSlots(t *testing.T) {
 		command       string
 		slots         int
 		oversubscribe string
-		available     int    // per host
-		failure       string // per host, if any
+		available     int    // on the node
+		failure       string // of the node, if any
 	}{
 		"enough":                                          {command: "echo 4", slots: 4, available: 4},
 		"too few":                                         {command: "nproc", slots: 4096, failure: " available for 4096 slots"},
@@ -57,9 +57,9 @@ func TestPreflightCountsSlots(t *testing.T) {
 				t.Errorf("preflight took %s, want at most 20s:\n%s", result.Took, result.Log)
 			}
 			got := read(t, result)
-			want := verdict{Hosts: 2, Slots: 2 * tc.slots, Failed: []failure{}}
+			want := verdict{Hosts: 2, Reached: 1, Slots: 2 * tc.slots, Available: tc.slots, Failed: []failure{}}
 			if tc.failure == "" {
-				want.Reached, want.Available = 2, 2*tc.available
+				want.Reached, want.Available = 2, tc.slots+tc.available
 			}
 			failed := got.Failed
 			got.MS, got.Failed = nil, []failure{}
@@ -72,17 +72,17 @@ func TestPreflightCountsSlots(t *testing.T) {
 }
 
 // TestSlotConfigurationMismatch checks a job with 4 slots for each host, while each host has only 2 GPUs. Preflight
-// must fail before training starts, and report the hosts, the number of slots and the number of GPUs.
+// must fail before training starts, and report the host, the number of slots and the number of GPUs.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})
 	j.slots = 4
 	j.startNodes(j.nodes...)
 	got := read(t, j.runPreflight(map[string]string{"PREFLIGHT_SLOTS_COMMAND": "echo 2"}).Wait())
-	if got.Reached != 0 || got.Slots != 8 {
-		t.Errorf("reached %d hosts for %d slots, want 0 hosts for 8 slots", got.Reached, got.Slots)
+	if got.Reached != 1 || got.Slots != 8 {
+		t.Errorf("reached %d hosts for %d slots, want the launcher only, for 8 slots", got.Reached, got.Slots)
 	}
-	checkFailures(t, got.Failed, 2, "2 available for 4 slots")
+	checkFailures(t, got.Failed, 1, "2 available for 4 slots")
 }
 
 // checkFailures checks that the given number of hosts failed, all for the same reason.
