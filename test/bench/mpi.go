@@ -20,10 +20,12 @@ type MPIFigure struct {
 	TrainJob, Plain  []float64
 }
 
-// MPIPair holds the seconds that a TrainJob takes alone, and at the same time as another TrainJob on the same machine.
+// MPIPair holds the seconds that a TrainJob with some ranks takes alone, and at the same time as another such TrainJob
+// on the same machine.
 type MPIPair struct {
 	MPI             string
-	Alone, Together float64
+	Ranks           int
+	Alone, Together []float64
 }
 
 // NewMPIReport returns a report without figures, with the date and the machine.
@@ -31,13 +33,9 @@ func NewMPIReport(dir string) *MPIReport {
 	return &MPIReport{Date: time.Now().Format(time.DateOnly), Machine: thisMachine(dir)}
 }
 
-// Ratio returns the time of the TrainJob as a multiple of the time of plain mpirun, both as medians.
-func (f MPIFigure) Ratio() float64 { return median(f.TrainJob) / median(f.Plain) }
-
-// median returns the middle value, or the upper one of two middle values.
-func median(values []float64) float64 {
-	return slices.Sorted(slices.Values(values))[len(values)/2]
-}
+// Ratio returns the time of the TrainJob as a multiple of the time of plain mpirun. Ratio compares the shortest times,
+// because other load on the machine can only make a time longer.
+func (f MPIFigure) Ratio() float64 { return slices.Min(f.TrainJob) / slices.Min(f.Plain) }
 
 // UpdateDocs replaces the figures of MPI in a Markdown file.
 func (r *MPIReport) UpdateDocs(file string) error { return mpiFigures.update(file, r.Markdown()) }
@@ -50,11 +48,12 @@ func (r *MPIReport) Markdown() string {
 		lines: []string{fmt.Sprintf("%s, %s, %d cores, %s, %s.", r.Date, m.CPU, m.Cores, m.Memory, m.System)},
 	}
 	for _, f := range r.Figures {
-		speed.rows = append(speed.rows, []string{f.MPI, f.Place, f.Name, formatMicroseconds(median(f.TrainJob)), formatMicroseconds(median(f.Plain)), fmt.Sprintf("%.2f", f.Ratio())})
+		speed.rows = append(speed.rows, []string{f.MPI, f.Place, f.Name, formatMicroseconds(slices.Min(f.TrainJob)), formatMicroseconds(slices.Min(f.Plain)), fmt.Sprintf("%.2f", f.Ratio())})
 	}
-	pairs := section{title: "Two TrainJobs at the same time", header: []string{"MPI", "alone", "at the same time", "ratio"}}
+	pairs := section{title: "Two TrainJobs at the same time", header: []string{"MPI", "ranks of each TrainJob", "alone", "at the same time", "ratio"}}
 	for _, p := range r.Pairs {
-		pairs.rows = append(pairs.rows, []string{p.MPI, fmt.Sprintf("%.1f s", p.Alone), fmt.Sprintf("%.1f s", p.Together), fmt.Sprintf("%.2f", p.Together/p.Alone)})
+		alone, together := slices.Min(p.Alone), slices.Min(p.Together)
+		pairs.rows = append(pairs.rows, []string{p.MPI, fmt.Sprint(p.Ranks), fmt.Sprintf("%.1f s", alone), fmt.Sprintf("%.1f s", together), fmt.Sprintf("%.2f", together/alone)})
 	}
 	return markdown([]section{speed, pairs})
 }

@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/test/build"
@@ -32,13 +30,7 @@ func TestManyHosts(t *testing.T) {
 	s := useCluster(t)
 	for _, mpi := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
 		t.Run(mpi, func(t *testing.T) {
-			small := s.changedRuntime(t, mpi, func(spec *trainer.TrainingRuntimeSpec) {
-				for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
-					findContainer(spec, role, jobs.MainContainer).Resources.Requests = corev1.ResourceList{
-						corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
-					}
-				}
-			})
+			small := s.changedRuntime(t, mpi, requestLittle)
 			job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime(small).Nodes(int32(count)).ProcPerNode(1)
 			got := s.runWithin(t, manyHostsTimeout, job.Command("mpirun", "python3", "/opt/allreduce.py"))
 			if diff := cmp.Diff(oneRankPerHost(count), got, cmp.AllowUnexported(outcome{})); diff != "" {

@@ -10,6 +10,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // changedRuntime creates a changed copy of a runtime, and deletes the copy at the end of the test.
-func (s *sandbox) changedRuntime(t *testing.T, base string, change func(*trainer.TrainingRuntimeSpec)) string {
+func (s *sandbox) changedRuntime(t testing.TB, base string, change func(*trainer.TrainingRuntimeSpec)) string {
 	t.Helper()
 	var original trainer.ClusterTrainingRuntime
 	if err := s.client.Get(t.Context(), client.ObjectKey{Name: base}, &original); err != nil {
@@ -89,4 +90,13 @@ func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	}
 	c.Command = slices.Clone(c.Command)
 	c.Command[2] = strings.Replace(c.Command[2], old, replacement, 1)
+}
+
+// requestLittle reduces what pods request, so that more pods fit on the cluster nodes. The limits stay as they are.
+func requestLittle(spec *trainer.TrainingRuntimeSpec) {
+	for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
+		findContainer(spec, role, jobs.MainContainer).Resources.Requests = corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
+		}
+	}
 }

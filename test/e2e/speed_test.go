@@ -12,7 +12,6 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/test/bench"
@@ -29,16 +28,16 @@ var speedProgram string
 // MPI, and is not installed here.
 var plainCommands = map[string][2]string{
 	"openmpi": {
-		"mpirun --bind-to none --host localhost:2 -np 2",
-		"mpirun --bind-to none --hostfile /etc/mpi/hostfile --mca orte_keep_fqdn_hostnames 1 -np 2",
+		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
+		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --hostfile /etc/mpi/hostfile --mca orte_keep_fqdn_hostnames 1 -np 2",
 	},
 	"openmpi5": {
 		"mpirun --bind-to none --host localhost:2 -np 2",
 		"mpirun --bind-to none --hostfile /etc/mpi/hostfile -np 2",
 	},
 	"horovod": {
-		"mpirun --bind-to none --host localhost:2 -np 2",
-		"mpirun --bind-to none --hostfile /etc/mpi/hostfile --mca orte_keep_fqdn_hostnames 1 -np 2",
+		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
+		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --hostfile /etc/mpi/hostfile --mca orte_keep_fqdn_hostnames 1 -np 2",
 	},
 	"mpich": {
 		"MPIR_CVAR_CH4_CMA_ENABLE=0 mpirun -np 2",
@@ -50,8 +49,12 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// speedRounds is the number of measurements of the TrainJob, and of plain mpirun, which take turns.
-const speedRounds = 5
+// The rounds of measurements. In each round of speedRounds, a TrainJob and plain mpirun are measured. In each round of
+// pairRounds, a TrainJob is measured alone and at the same time as another one.
+const (
+	speedRounds = 7
+	pairRounds  = 3
+)
 
 // BenchmarkMPI measures the speed of MPI in one pod and in two pods, and of two TrainJobs at the same time.
 func BenchmarkMPI(b *testing.B) {
@@ -71,7 +74,9 @@ func BenchmarkMPI(b *testing.B) {
 		for _, mpi := range []string{"openmpi", "horovod", "openmpi5", "mpich", "intel"} {
 			report.Figures = append(report.Figures, s.measureMessages(b, mpi, "one pod", mpi+"-speed-separate", 1, 2, plainCommands[mpi][0])...)
 			report.Figures = append(report.Figures, s.measureMessages(b, mpi, "two pods", mpi+"-speed", 2, 1, plainCommands[mpi][1])...)
-			report.Pairs = append(report.Pairs, s.measurePair(b, mpi))
+			if mpi != "horovod" { // Horovod uses Open MPI
+				report.Pairs = append(report.Pairs, s.measurePairs(b, mpi)...)
+			}
 		}
 		fmt.Print(report.Markdown())
 		if docs := os.Getenv("BENCH_MPI_DOCS"); docs != "" {
@@ -83,7 +88,7 @@ func BenchmarkMPI(b *testing.B) {
 }
 
 // measureMessages runs a TrainJob that measures itself, and plain mpirun in its launcher, in turns. Plain mpirun gets no
-// variable of the runtime.
+// variable of the runtime, only those of the image.
 func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
 	b.Helper()
 	const script = `
@@ -91,11 +96,9 @@ for round in $(seq "$2"); do
   echo TrainJob
   mpirun python3 -c "$0"
   echo plain
-  env -i PATH="$PATH" HOME="$HOME" I_MPI_ROOT="${I_MPI_ROOT-}" sh -c "$1 python3 -c '$0'"
+  env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT" sh -c "$1 python3 -c '$0'"
 done`
-	namespace := s.makeNamespace(b)
-	s.claim(b, namespace)
-	job := build.MakeTrainJob("speed", namespace).Runtime(runtime).Nodes(nodes).ProcPerNode(procs).
+	job := build.MakeTrainJob("speed", s.makeNamespace(b)).Runtime(runtime).Nodes(nodes).ProcPerNode(procs).
 		Command("sh", "-c", script, speedProgram, plain, strconv.Itoa(speedRounds))
 	var figures []bench.MPIFigure
 	index, kind := map[string]int{}, ""
@@ -163,33 +166,51 @@ if world.rank == 0:
     print(f"figure {time.perf_counter() - start:.3f} seconds", flush=True)
 `
 
-// measurePair runs a TrainJob of two pods with half a CPU each, alone and at the same time as a second TrainJob.
-func (s *sandbox) measurePair(b *testing.B, mpi string) bench.MPIPair {
+// measurePairs runs a TrainJob alone, and at the same time as a second TrainJob, on a machine with two cores. First, each
+// TrainJob has one rank, so that each rank has a core. Then each TrainJob has two ranks in two pods, so that two ranks
+// share a core. Ranks that share cores run with "oversubscribe".
+func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
-	measure := func(names ...string) float64 {
-		namespace := s.makeNamespace(b)
-		s.claim(b, namespace)
-		seconds := make(chan float64, len(names))
-		for _, name := range names {
-			job := build.MakeTrainJob(name, namespace).Runtime(mpi+"-speed").Nodes(2).ProcPerNode(1).
-				Resource(corev1.ResourceCPU, "500m").Command("mpirun", "python3", "-c", stepsProgram, name, strconv.Itoa(2*len(names)))
-			go func() {
-				_, figure, _ := strings.Cut(s.logOf(b, job), "figure ")
-				number, _, _ := strings.Cut(figure, " ")
-				took, _ := strconv.ParseFloat(number, 64)
-				seconds <- took
-			}()
+	own, shared := mpi+"-speed-core", s.changedRuntime(b, mpi+"-speed-shared", requestLittle)
+	var pairs []bench.MPIPair
+	for i, runtime := range []string{own, shared} {
+		ranks := int32(i + 1)
+		pair := bench.MPIPair{MPI: mpi, Ranks: i + 1}
+		for range pairRounds {
+			pair.Alone = append(pair.Alone, s.measureSteps(b, runtime, ranks, "one"))
+			pair.Together = append(pair.Together, s.measureSteps(b, runtime, ranks, "one", "two"))
 		}
-		longest := 0.0
-		for range names {
-			select {
-			case took := <-seconds:
-				longest = max(longest, took)
-			case <-time.After(jobTimeout):
-				b.Fatal("a job has not ended")
-			}
-		}
-		return longest
+		pairs = append(pairs, pair)
 	}
-	return bench.MPIPair{MPI: mpi, Alone: measure("one"), Together: measure("one", "two")}
+	return pairs
+}
+
+// measureSteps runs TrainJobs at the same time, each with the given number of ranks, and returns the longest time in
+// seconds.
+func (s *sandbox) measureSteps(b *testing.B, runtime string, ranks int32, names ...string) float64 {
+	b.Helper()
+	namespace := s.makeNamespace(b)
+	s.claim(b, namespace)
+	seconds := make(chan float64, len(names))
+	for _, name := range names {
+		files := strconv.Itoa(int(ranks) * len(names))
+		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(ranks).ProcPerNode(1).
+			Command("mpirun", "python3", "-c", stepsProgram, name, files)
+		go func() {
+			_, figure, _ := strings.Cut(s.logOf(b, job), "figure ")
+			number, _, _ := strings.Cut(figure, " ")
+			took, _ := strconv.ParseFloat(number, 64)
+			seconds <- took
+		}()
+	}
+	longest := 0.0
+	for range names {
+		select {
+		case took := <-seconds:
+			longest = max(longest, took)
+		case <-time.After(jobTimeout):
+			b.Fatal("a job has not ended")
+		}
+	}
+	return longest
 }
