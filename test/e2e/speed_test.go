@@ -53,7 +53,7 @@ var plainCommands = map[string][2]string{
 // pairRounds, a TrainJob is measured alone and at the same time as another one.
 const (
 	speedRounds = 7
-	pairRounds  = 3
+	pairRounds  = 2
 )
 
 // BenchmarkMPI measures the speed of MPI in one pod and in two pods, and of two TrainJobs at the same time.
@@ -167,13 +167,13 @@ if world.rank == 0:
 `
 
 // measurePairs runs a TrainJob alone, and at the same time as a second TrainJob, on a machine with two cores. First, each
-// TrainJob has one rank, so that each rank has a core. Then each TrainJob has two ranks in two pods, so that two ranks
-// share a core. Ranks that share cores run with "oversubscribe".
+// TrainJob has one rank, on its only node, so that each rank has a core. Then each TrainJob has two ranks in two pods,
+// so that two ranks share a core. Ranks that share cores run with "oversubscribe".
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
-	own, shared := mpi+"-speed-core", s.changedRuntime(b, mpi+"-speed-shared", requestLittle)
 	var pairs []bench.MPIPair
-	for i, runtime := range []string{own, shared} {
+	for i, base := range []string{mpi + "-speed-core", mpi + "-speed-shared"} {
+		runtime := s.changedRuntime(b, base, requestLittle)
 		ranks := int32(i + 1)
 		pair := bench.MPIPair{MPI: mpi, Ranks: i + 1}
 		for range pairRounds {
