@@ -125,7 +125,7 @@ func (s *sandbox) evict(ctx context.Context, pod jobs.Pod) error {
 	return s.client.SubResource("eviction").Create(ctx, &corev1.Pod{ObjectMeta: pod.ObjectMeta}, eviction)
 }
 
-// TestRanksSaveBeforeSuspension suspends a TrainJob. All ranks must get SIGTERM, and enough time to write a checkpoint.
+// TestRanksSaveBeforeSuspension suspends a TrainJob. The ranks must get SIGTERM, and enough time to write a checkpoint.
 // The resumed TrainJob must end with the losses of a training without interruptions.
 func TestRanksSaveBeforeSuspension(t *testing.T) {
 	for _, runtime := range restartingRuntimes {
@@ -134,6 +134,46 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 			i := useCluster(t).newTraining(t, runtime)
 			i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
 			i.expectUndisturbedLosses(t, i.run(t, i.job))
+			if _, err := os.Stat(i.outputPath("losses.json.checkpoint")); err != nil {
+				t.Errorf("the ranks saved no work: %v", err)
+			}
+		})
+	}
+}
+
+// waitingRanks wait until each rank has got SIGTERM, because the pods of a job get the signal one after another. After
+// that, the program does nothing.
+const waitingRanks = `
+import json, os, signal, socket, sys, time
+from mpi4py import MPI
+world, out, stopped = MPI.COMM_WORLD, sys.argv[1], False
+if world.bcast(os.path.exists(out + ".signal.0")):
+    sys.exit()
+def stop(*_):
+    global stopped
+    with open(f"{out}.signal.{world.rank}", "w") as file:
+        json.dump(socket.gethostname(), file)
+    stopped = True
+signal.signal(signal.SIGTERM, stop)
+world.barrier()
+print("waiting", flush=True)
+while not stopped:
+    time.sleep(0.1)
+world.barrier()
+sys.exit(143)
+`
+
+// TestSuspensionSignalsEveryRank suspends a TrainJob. All ranks of all pods must get SIGTERM.
+func TestSuspensionSignalsEveryRank(t *testing.T) {
+	for _, runtime := range restartingRuntimes {
+		t.Run(runtime, func(t *testing.T) {
+			t.Parallel()
+			i := useCluster(t).newTraining(t, runtime)
+			i.job.Command("mpirun", "python3", "-m", "mpi4py", "-c", waitingRanks, "/mnt/results/losses.json")
+			i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
+			if got := i.run(t, i.job); got.condition != trainer.TrainJobComplete {
+				t.Errorf("the job has condition %q, want Complete", got.condition)
+			}
 			i.expectSignals(t, map[string]string{"0": "train-launcher-0-0", "1": "train-launcher-0-0", "2": "train-node-0-0", "3": "train-node-0-0"})
 		})
 	}
