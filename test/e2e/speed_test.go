@@ -78,7 +78,7 @@ func BenchmarkMPI(b *testing.B) {
 				report.Pairs = append(report.Pairs, s.measurePairs(b, mpi)...)
 			}
 		}
-		fmt.Print(report.Markdown())
+		_, _ = fmt.Fprint(os.Stdout, report.Markdown())
 		if docs := os.Getenv("BENCH_MPI_DOCS"); docs != "" {
 			if err := report.UpdateDocs(docs); err != nil {
 				b.Fatal(err)
