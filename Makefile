@@ -91,7 +91,7 @@ bench-rules-docs: $(TOOLS_BIN)/rulecost ## Measure also 100,000 TrainJobs, and w
 	go run ./test/bench/cmd/bench rules --jobs 10,100,1000 --docs docs/benchmarks.md
 
 .PHONY: bench-mpi
-bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in pods, beside plain mpirun (as root, about 10 minutes)
+bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in pods, beside plain mpirun (as root)
 	TRAINYARD_E2E=1 go test -count=1 -timeout 30m -run '^$$' -bench MPI -benchtime 1x ./test/e2e
 
 .PHONY: bench-mpi-docs

@@ -51,7 +51,7 @@ func (p *Plan) Check() error {
 }
 
 // belowFile reports whether an unknown file is in a folder that a generated file would replace. If the folder itself
-// is unknown, belowFile returns false, because Check reports the folder instead of its files.
+// is unknown, belowFile returns false: Check then reports the folder, and not each file in it.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

@@ -12,8 +12,8 @@ import (
 
 // Job holds the values of a TrainJob that the rules check. For unset fields, strings are empty and pointers are nil.
 type Job struct {
-	// Name is metadata.name. If the TrainJob sets only generateName, Name is a placeholder that is as long as the name
-	// that the API server will generate.
+	// Name is metadata.name. If the TrainJob sets only generateName, Name is the result of GeneratedName, which is as long
+	// as the name that the API server will generate.
 	Name string
 	// Exists reports whether the TrainJob already exists. Kueue's webhook sets a default queue only on new TrainJobs.
 	Exists bool

@@ -37,8 +37,8 @@ type ControlPlane struct {
 // Config returns the configuration of an administrator's client.
 func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.env.Config) }
 
-// Client returns an administrator's client without a cache. The client supports the kinds of Kubernetes, Trainer and
-// JobSet, and the kind CustomResourceDefinition.
+// Client returns an administrator's client without a cache. The client knows the Go types of Kubernetes, Trainer, JobSet
+// and CustomResourceDefinition.
 func (cp *ControlPlane) Client() client.Client { return cp.client }
 
 // Kubeconfig returns the path of an administrator's kubeconfig file.

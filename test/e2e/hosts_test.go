@@ -25,7 +25,7 @@ const manyHostsTimeout = 12 * time.Minute
 func TestManyHosts(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv("TRAINYARD_HOSTS"))
 	if err != nil {
-		t.Skip("needs many minutes: run `make hosts`")
+		t.Skip("starts as many pods as TRAINYARD_HOSTS says, and TRAINYARD_HOSTS is not set: run `make hosts`")
 	}
 	s := useCluster(t)
 	for _, mpi := range []string{"openmpi", "openmpi5", "mpich", "intel"} {

@@ -59,7 +59,7 @@ const (
 // BenchmarkMPI measures the speed of MPI in one pod and in two pods, and of two TrainJobs at the same time.
 func BenchmarkMPI(b *testing.B) {
 	if sharedCluster == nil {
-		b.Skip("needs root, images and minutes: run `make bench-mpi`")
+		b.Skip("needs a cluster with real pods, which only root can start: run `make bench-mpi`")
 	}
 	s := sharedCluster
 	generated, err := s.generate(b.Context(), "test/e2e/testdata/speed.yaml")

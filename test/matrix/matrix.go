@@ -42,7 +42,7 @@ func Editors(objs []client.Object, tenant string) []string {
 	return groups
 }
 
-// Runtimes selects the MPI runtimes among the given objects.
+// Runtimes returns the given objects that are runtimes with MPI.
 func Runtimes(objs []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool {
 		_, mpi, _ := unstructured.NestedMap(obj.(*unstructured.Unstructured).Object, "spec", "mlPolicy", "mpi")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTemplatesNameTenantsAndJobs checks that each template for the series of a TrainJob contains the placeholder
-// {job}, and that each template for the series of a tenant contains the placeholder {tenant}.
+// TestTemplatesNameTenantsAndJobs checks that each template for the series of a TrainJob contains the text
+// {job}, and that each template for the series of a tenant contains the text {tenant}.
 func TestTemplatesNameTenantsAndJobs(t *testing.T) {
 	all := SeriesTemplates()
 	for name, lines := range map[string][]string{"{job}": all.PerJob, "{tenant}": all.PerTenant} {
