@@ -57,6 +57,9 @@ func markdown(sections []section) string {
 		if s.header == nil {
 			continue
 		}
+		if len(s.lines) > 0 {
+			b.WriteString("\n")
+		}
 		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(s.header, " | "), strings.Repeat("---|", len(s.header)))
 		for _, row := range s.rows {
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
