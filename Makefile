@@ -1,5 +1,4 @@
-# `make test` must pass for every change. Slower suites have their own targets, and docs/ records their last
-# results.
+# `make test` must pass for every change. Slower suites have their own targets, and docs/lanes.md records when each passed.
 
 .DEFAULT_GOAL := help
 
@@ -7,6 +6,9 @@ include tools/tools.mk
 
 # TEST_TOOLS lists the tools that `make test` runs. The list contains only the newest version of Trainer.
 TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
+
+# LANE runs the command of a lane, and records in docs/lanes.json that the lane has passed.
+LANE := go run ./test/lanes/cmd/lanes run
 
 .PHONY: help
 help: ## Show this help
@@ -19,6 +21,10 @@ build: ## Build the trainyard command into bin/
 .PHONY: test
 test: packages ## Run unit tests, script tests, and the suites that use a real API server
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TEST_TOOLS)
+	$(LANE) test $(MAKE) -s --no-print-directory test-suites
+
+.PHONY: test-suites
+test-suites:
 	@# The default limit of go test is ten minutes for each package. On a busy machine, the suites on real
 	@# API servers take longer.
 	go test -timeout 30m $$(go list ./... | grep -v -e /test/layout -e /test/docs -e /test/formats)
@@ -28,7 +34,7 @@ test: packages ## Run unit tests, script tests, and the suites that use a real A
 .PHONY: trainers
 trainers: packages ## Run the suites that use a real API server, with every supported Trainer and Kueue
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TRAINERS_TOOLS)
-	TRAINYARD_TRAINERS=1 go test -count=1 -timeout 30m ./test/controlplane
+	$(LANE) trainers env TRAINYARD_TRAINERS=1 go test -count=1 -timeout 30m ./test/controlplane
 
 .PHONY: sandbox
 sandbox: cluster-packages cluster-tools ## Start a cluster that runs pods on this machine (as root)
@@ -45,42 +51,50 @@ images-horovod: cluster-packages ## Build the image of Horovod, which is compile
 .PHONY: e2e
 e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real pods (as root)
 	@# At most three jobs run at once, because two cores and two cluster nodes have no room for more.
-	TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 30m ./test/images ./test/cluster ./test/e2e
+	$(LANE) e2e env TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 30m ./test/images ./test/cluster ./test/e2e
+
+.PHONY: e2e-horovod
+e2e-horovod: images-horovod cluster-tools packets-tools images ## Train with Horovod in real pods, after compiling Horovod (as root)
+	$(LANE) e2e-horovod env TRAINYARD_E2E=1 TRAINYARD_HOROVOD=1 go test -count=1 -timeout 30m -run TestHorovodTrainsLikeOneProcess ./test/e2e
 
 .PHONY: hosts
 hosts: cluster-packages cluster-tools images ## Run TrainJobs with 100 hosts in real pods, for each MPI implementation (as root)
-	TRAINYARD_E2E=1 TRAINYARD_HOSTS=100 go test -count=1 -timeout 60m -run TestManyHosts ./test/e2e
+	$(LANE) hosts env TRAINYARD_E2E=1 TRAINYARD_HOSTS=100 go test -count=1 -timeout 60m -run TestManyHosts ./test/e2e
 
 .PHONY: scale
 scale: scale-tools ## Run TrainJobs with many nodes on simulated cluster nodes
-	TRAINYARD_SCALE=1 go test -count=1 -timeout 15m ./test/scale
+	$(LANE) scale env TRAINYARD_SCALE=1 go test -count=1 -timeout 15m ./test/scale
 
 .PHONY: kueue
 kueue: kueue-tools ## Run TrainJobs that wait for Kueue's quota, on simulated cluster nodes
-	TRAINYARD_KUEUE=1 go test -count=1 -timeout 15m ./test/scale
+	$(LANE) kueue env TRAINYARD_KUEUE=1 go test -count=1 -timeout 15m ./test/scale
 
 .PHONY: argocd
 argocd: argocd-packages argocd-tools ## Deliver a platform from Git with Argo CD
-	TRAINYARD_ARGOCD=1 go test -count=1 -timeout 60m ./test/argocd
+	$(LANE) argocd env TRAINYARD_ARGOCD=1 go test -count=1 -timeout 60m ./test/argocd
 
 .PHONY: packets
 packets: packages packets-tools ## Test network policies with real connections
-	TRAINYARD_PACKETS=1 go test -count=1 -timeout 15m ./test/packets
+	$(LANE) packets env TRAINYARD_PACKETS=1 go test -count=1 -timeout 15m ./test/packets
+
+.PHONY: crash
+crash: ## Kill the writer of folders, and make it run out of memory and disk space
+	$(LANE) crash env TRAINYARD_CRASH=1 go test -count=1 -timeout 60m ./test/crash
 
 .PHONY: race
 race: ## Run the tests of the product's packages with the race detector
-	go test -race ./bundles/... ./cmd/... ./generator/...
+	$(LANE) race go test -race ./bundles/... ./cmd/... ./generator/...
 
 # BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue
 
 .PHONY: bench
 bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (about 10 minutes)
-	go run ./test/bench/cmd/bench run
+	$(LANE) bench go run ./test/bench/cmd/bench run
 
 .PHONY: bench-docs
 bench-docs: $(BENCH_TOOLS) ## Run bench, and write the figures into docs/benchmarks.md
-	go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
+	$(LANE) bench go run ./test/bench/cmd/bench run --docs docs/benchmarks.md
 
 .PHONY: bench-rules
 bench-rules: $(TOOLS_BIN)/rulecost ## Measure how long Prometheus takes to evaluate the rules
@@ -92,7 +106,7 @@ bench-rules-docs: $(TOOLS_BIN)/rulecost ## Measure also 100,000 TrainJobs, and w
 
 .PHONY: bench-mpi
 bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in pods, beside plain mpirun (as root)
-	TRAINYARD_E2E=1 go test -count=1 -timeout 30m -run '^$$' -bench MPI -benchtime 1x ./test/e2e
+	$(LANE) bench-mpi env TRAINYARD_E2E=1 go test -count=1 -timeout 30m -run '^$$' -bench MPI -benchtime 1x ./test/e2e
 
 .PHONY: bench-mpi-docs
 bench-mpi-docs: ## Run bench-mpi, and write the figures into docs/benchmarks.md
@@ -105,10 +119,22 @@ FUZZTIME ?= 10m
 
 .PHONY: fuzz
 fuzz: ## Run all fuzz targets one after another, each for FUZZTIME (10m)
+	$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets
+
+.PHONY: fuzz-targets
+fuzz-targets:
 	@set -e; for target in $(FUZZ); do \
 		echo "$$target for $(FUZZTIME)"; \
 		go test $${target%:*} -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x; \
 	done
+
+.PHONY: lanes
+lanes: ## List all lanes, when each passed, and whether its inputs have changed since then
+	@go run ./test/lanes/cmd/lanes list
+
+.PHONY: lanes-stale
+lanes-stale: ## Run the lanes whose inputs have changed since they passed
+	@set -e; for lane in $$(go run ./test/lanes/cmd/lanes stale); do $(MAKE) $$lane; done
 
 .PHONY: lint
 lint: $(TOOLS_BIN)/golangci-lint ## Run the linter
@@ -122,7 +148,7 @@ fmt: ## Format Go and CUE
 .PHONY: update
 update: ## Rewrite generated files, such as renderings and the expected output of script tests
 	@# Only the result of the second run counts. The first run can fail because it rewrites a file that another test reads.
-	TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus >/dev/null || TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus
+	TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus ./test/lanes >/dev/null || TRAINYARD_UPDATE=1 go test -count=1 ./cmd/... ./test/layout ./test/formats ./test/docs ./test/dashboards ./test/prometheus ./test/lanes
 
 .PHONY: verify
 verify: update ## Rewrite generated files, and fail if a file changes

@@ -87,7 +87,7 @@ func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string)
 		}
 	}
 	for rank := range size {
-		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on sum-%s: sum=%d", rank, size, hosts[rank/ranksPerHost], size*(size+1)/2))
+		want.ranks = append(want.ranks, fmt.Sprintf("rank %d of %d on %s-%s: sum=%d", rank, size, job.Obj().Name, hosts[rank/ranksPerHost], size*(size+1)/2))
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Errorf("outcome: -want +got:\n%s", diff)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,6 +49,39 @@ func TestNetworkPoliciesIsolatePods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := getsResponse(t, tc.from, tc.to.Status.PodIP, "2222"); got != tc.want {
 				t.Errorf("%s responds to %s: %t, want %t", tc.to.Name, tc.from.Name, got, tc.want)
+			}
+		})
+	}
+}
+
+// portsTenant is the name of the tenant in testdata/ports.yaml, and of its namespace.
+const portsTenant = "ports"
+
+// TestRanksUseOnlyThePinnedPorts runs jobs whose ranks send messages to each other, while network policies allow only the
+// ports of network.mpi.ports and the port of SSH. With a runtime that does not pin the ports of MPI, the ranks must not
+// reach each other. The test is not parallel, because the policies would affect other tests.
+func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
+	s := useCluster(t)
+	if err := s.client.Create(t.Context(), restrictedNamespace(portsTenant)); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+	generated, err := s.generate(t.Context(), "test/e2e/testdata/ports.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.runKubectl(generated, "apply", "--server-side", "-f", "-"); err != nil {
+		t.Fatalf("applying the generated objects: %v: %s", err, out)
+	}
+	s.enforcePolicies(t)
+	for _, mpi := range []string{"openmpi", "openmpi5", "mpich", "intel"} {
+		t.Run(mpi, func(t *testing.T) {
+			s.expectSum(t, build.MakeTrainJob("sum-"+mpi, portsTenant).NamespacedRuntime(mpi).Nodes(3), []string{"launcher-0-0", "node-0-0", "node-0-1"})
+		})
+		t.Run(mpi+" on any port", func(t *testing.T) {
+			job := build.MakeTrainJob("any-"+mpi, portsTenant).Runtime(mpi).Nodes(2).ProcPerNode(1)
+			got := s.run(t, job.Command("timeout", "30", "mpirun", "python3", "/opt/allreduce.py"))
+			if got.condition != trainer.TrainJobFailed || len(got.ranks) > 0 {
+				t.Errorf("the job has condition %q and its ranks print %q, want a failed job without a sum", got.condition, got.ranks)
 			}
 		})
 	}

@@ -92,11 +92,14 @@ func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	c.Command[2] = strings.Replace(c.Command[2], old, replacement, 1)
 }
 
-// requestLittle reduces what pods request, so that more pods fit on the cluster nodes. The limits stay as they are.
+// requestLittle reduces what pods request, so that more pods fit on the cluster nodes. The limits stay as they are. Init
+// containers count too, because a pod requests at least as much as each of them.
 func requestLittle(spec *trainer.TrainingRuntimeSpec) {
-	for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
-		findContainer(spec, role, jobs.MainContainer).Resources.Requests = corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
+	for _, pod := range podSpecs(spec) {
+		for _, container := range listContainers(pod) {
+			container.Resources.Requests = corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
+			}
 		}
 	}
 }

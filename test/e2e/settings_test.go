@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainyard/trainyard/api/jobs"
@@ -53,6 +55,26 @@ func TestRanksAreNotBoundToCores(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// printCapabilities prints the effective capabilities of each rank.
+const printCapabilities = `echo "rank on $(hostname): $(grep CapEff /proc/self/status | cut -f 2)"`
+
+// TestCapabilitiesDoNotReachRanks gives IPC_LOCK to the containers. The ranks must still have no capability, because they
+// do not run as root.
+func TestCapabilitiesDoNotReachRanks(t *testing.T) {
+	t.Parallel()
+	s := useCluster(t)
+	name := s.changedRuntime(t, "openmpi", func(spec *trainer.TrainingRuntimeSpec) {
+		for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
+			findContainer(spec, role, jobs.MainContainer).SecurityContext.Capabilities.Add = []corev1.Capability{"IPC_LOCK"}
+		}
+	})
+	job := build.MakeTrainJob("caps", s.openNamespace(t)).Runtime(name).Nodes(2).ProcPerNode(1).Command("mpirun", "sh", "-c", printCapabilities)
+	want := []string{"rank on caps-launcher-0-0: 0000000000000000", "rank on caps-node-0-0: 0000000000000000"}
+	if got := s.run(t, job); !slices.Equal(got.ranks, want) {
+		t.Errorf("ranks print %q, want %q", got.ranks, want)
 	}
 }
 

@@ -1,0 +1,178 @@
+package lanes
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// newRepository returns a repository with two committed files, a/file and b/file.
+func newRepository(t *testing.T) Repository {
+	t.Helper()
+	r := Repository{Root: t.TempDir()}
+	write(t, r, "a/file", "1")
+	write(t, r, "b/file", "1")
+	write(t, r, Page, "")
+	git(t, r, "init", "-q")
+	commit(t, r)
+	return r
+}
+
+func write(t *testing.T, r Repository, path, content string) {
+	t.Helper()
+	path = filepath.Join(r.Root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read reads a file of this repository.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(repo.Path(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func git(t *testing.T, r Repository, args ...string) {
+	t.Helper()
+	args = append([]string{"-C", r.Root, "-c", "user.name=a", "-c", "user.email=a@acme.example"}, args...)
+	if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+}
+
+func commit(t *testing.T, r Repository) {
+	t.Helper()
+	git(t, r, "add", "-A")
+	git(t, r, "commit", "-q", "-m", "change")
+}
+
+func isStale(t *testing.T, r Repository, lane Lane) bool {
+	t.Helper()
+	records, err := r.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := r.IsStale(t.Context(), lane, records[lane.Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stale
+}
+
+func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
+	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
+	if !isStale(t, r, lane) {
+		t.Error("a lane without a record is not stale")
+	}
+	if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
+		t.Fatal(err)
+	}
+	if isStale(t, r, lane) {
+		t.Error("the lane is stale after it has passed")
+	}
+	write(t, r, "b/file", "2")
+	commit(t, r)
+	if isStale(t, r, lane) {
+		t.Error("the lane is stale after a change of b, which is no input")
+	}
+	write(t, r, "a/file", "2")
+	commit(t, r)
+	if !isStale(t, r, lane) {
+		t.Error("the lane is not stale after a change of its input a")
+	}
+}
+
+func TestFailedRunsAreNotRecorded(t *testing.T) {
+	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
+	if err := r.Run(t.Context(), lane, []string{"false"}); err == nil {
+		t.Error("Run() returns no error for a command that fails")
+	}
+	if !isStale(t, r, lane) {
+		t.Error("a failed run was recorded")
+	}
+}
+
+func TestUncommittedInputsAreNotRecorded(t *testing.T) {
+	for name, command := range map[string][]string{
+		"changed before the run": {"true"},
+		"changed by the run":     {"sh", "-c", "echo 2 >a/new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
+			if command[0] == "true" {
+				write(t, r, "a/file", "2")
+			}
+			if err := r.Run(t.Context(), lane, command); err != nil {
+				t.Fatal(err)
+			}
+			if !isStale(t, r, lane) {
+				t.Error("a run with uncommitted inputs was recorded")
+			}
+		})
+	}
+}
+
+// TestLanesRunWithoutGit checks that a lane also runs in a folder that is no Git repository.
+func TestLanesRunWithoutGit(t *testing.T) {
+	r, lane := Repository{Root: t.TempDir()}, Lane{Name: "e2e", Inputs: []string{"a"}}
+	if err := r.Run(t.Context(), lane, []string{"touch", "ran"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Root, "ran")); err != nil {
+		t.Error("the command did not run")
+	}
+}
+
+// TestRecordsAreNoInput checks that the record of one lane does not make a lane stale whose input is the whole
+// repository.
+func TestRecordsAreNoInput(t *testing.T) {
+	r, lane := newRepository(t), Lane{Name: "test", Inputs: []string{"."}}
+	if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, r)
+	if isStale(t, r, lane) {
+		t.Error("the lane is stale after its record was committed")
+	}
+}
+
+// TestLanesAreTargets checks that each lane is a target of the Makefile that records its result, that each input exists,
+// and that the page shows the records. TRAINYARD_UPDATE=1 writes the page.
+func TestLanesAreTargets(t *testing.T) {
+	makefile := read(t, "Makefile")
+	for _, lane := range All() {
+		if !strings.Contains(makefile, "\n"+lane.Name+":") || !strings.Contains(makefile, "$(LANE) "+lane.Name+" ") {
+			t.Errorf("the Makefile has no target %s that runs $(LANE) %[1]s", lane.Name)
+		}
+		for _, input := range lane.Inputs {
+			if _, err := os.Stat(repo.Path(t, input)); err != nil {
+				t.Errorf("input of %s: %v", lane.Name, err)
+			}
+		}
+	}
+	records, err := Repository{Root: repo.Path(t)}.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("TRAINYARD_UPDATE") != "" {
+		if err := os.WriteFile(repo.Path(t, Page), RenderPage(records), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(string(RenderPage(records)), read(t, Page)); diff != "" {
+		t.Errorf("%s: -want +got:\n%s", Page, diff)
+	}
+}
