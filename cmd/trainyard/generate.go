@@ -96,11 +96,19 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	}
 	switch {
 	case f.output != "-":
-		return f.write(ctx, s, format, platforms)
+		err := f.write(ctx, s, format, platforms)
+		if err == nil {
+			f.input.report.addNeeds(platforms)
+		}
+		return err
 	case f.input.environment == "" && platforms[0].Environment != "":
 		return usageErrorf("the document has environments: name one with --env (%s), or write all of them with -o DIR", strings.Join(environments(platforms), ", "))
 	}
-	return streamer.Stream(ctx, s.out, platforms[0].Objects)
+	if err := streamer.Stream(ctx, s.out, platforms[0].Objects); err != nil {
+		return err
+	}
+	f.input.report.addNeeds(platforms[:1])
+	return nil
 }
 
 // validate refuses flags that contradict each other. No file is read before validate has run.
