@@ -169,14 +169,19 @@ func TestSizeIncludesComponents(t *testing.T) {
 func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
 	base := bases[random.IntN(len(bases))]
+	oversubscribed := false
 	settings := []string{"from: " + base, fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
 	for _, name := range sortedKeys(settingValues) {
 		if name == "numProcPerNode" && base != "openmpi-gpu" {
 			continue // without GPUs, the number of processes depends on the number of CPUs
 		}
-		if random.IntN(4) == 0 {
-			values := settingValues[name]
-			settings = append(settings, name+": "+values[random.IntN(len(values))])
+		if name == "preflight" && oversubscribed || random.IntN(4) > 0 {
+			continue
+		}
+		values := settingValues[name]
+		settings = append(settings, name+": "+values[random.IntN(len(values))])
+		if name == "numProcPerNode" { // these numbers can be higher than the number of GPUs
+			oversubscribed, settings = true, append(settings, "preflight: {oversubscribe: true}")
 		}
 	}
 	return "{" + strings.Join(settings, ", ") + "}"

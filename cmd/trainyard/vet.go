@@ -29,7 +29,8 @@ func newVet(s streams, r *reporter) *cobra.Command {
 
 A platform document is checked in all its environments. Each problem is one line: its position in the
 file, what is wrong, and what is allowed. A note is about valid input with a consequence that you may
-not expect. With --strict, the exit code is 3 if there are notes.
+not expect. With --strict, the exit code is 3 if there are notes. At the end, the command prints what
+the objects need in the cluster, such as namespaces.
 
 A file of ClusterTrainingRuntimes or TrainingRuntimes from any source is checked for the traps of MPI
 on Kubeflow Trainer. --traps lists the traps.

@@ -156,13 +156,18 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 		}
 		c.Jobs[name] = job
 	}
+	// Amounts of a misspelled device would cause more problems with quotas and queues.
+	before := len(c.Problems)
+	if c.checkSpellings(); len(c.Problems) > before {
+		return &c.Result, nil
+	}
 	tenants := values.Mapping(document, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
 		if err := c.compareTenant(name, values.Mapping(tenants, name)); err != nil {
 			return nil, err
 		}
+		c.checkTenantDevices(name, values.Mapping(tenants, name))
 	}
-	c.checkDevices()
 	c.Bounds = c.checkBounds()
 	return &c.Result, nil
 }

@@ -25,8 +25,8 @@ var commonDevices = []string{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i91
 // otherDevices lists names that resemble a common name, and are correct. KubeVirt uses both names for virtual machines.
 var otherDevices = []string{"nvidia.com/pgpu", "nvidia.com/vgpu"}
 
-// checkDevices compares the names of devices in runtimes, quotas and queues with each other, and with common names.
-func (c *comparison) checkDevices() {
+// checkSpellings reports each misspelled device of the document.
+func (c *comparison) checkSpellings() {
 	for _, name := range slices.Sorted(maps.Keys(c.demands)) {
 		for _, field := range [][]string{{"resources"}, {"launcher", "resources"}} {
 			path := slices.Concat([]string{"spec", "runtimes", name}, field)
@@ -35,7 +35,7 @@ func (c *comparison) checkDevices() {
 	}
 	tenants := values.Mapping(c.values, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
-		c.checkTenantDevices(name, values.Mapping(tenants, name))
+		c.checkSpelling(values.Mapping(tenants, name, "quota"), []string{"spec", "tenants", name, "quota"})
 	}
 	queues := values.Mapping(c.values, "spec", "queues", "clusterQueues")
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
@@ -80,11 +80,10 @@ func commonDevice(name string) string {
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}
-	c.checkSpelling(quota, path)
 	requested := c.requestedDevices(tenant)
 	for _, device := range devicesIn(quota) {
 		_, used := requested[device]
-		if used || len(requested) == 0 || fmt.Sprint(quota[device]) == "0" || commonDevice(device) != "" {
+		if used || len(requested) == 0 || fmt.Sprint(quota[device]) == "0" {
 			continue
 		}
 		c.report(&c.Notes, values.Extend(path, device), UnusedQuota, fmt.Sprintf("no runtime of this tenant requests this device; its runtimes request %s", strings.Join(slices.Sorted(maps.Keys(requested)), ", ")))

@@ -173,7 +173,7 @@ func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[st
 	refused := map[string]bool{}
 	for _, p := range checkParameters(t, file, bundle, values) {
 		at := strings.Replace(p.Path, "spec.environments."+bundle.Environment+".", "spec.", 1)
-		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "default-over-limit"}, p.Rule.Name) {
+		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "default-over-limit", "more-processes-than-gpus"}, p.Rule.Name) {
 			for key := range values {
 				refused[key] = refused[key] || key == at || strings.HasPrefix(at, key+".") || strings.HasPrefix(key, at+".")
 			}

@@ -49,7 +49,7 @@ func plural(n int, noun string) string {
 }
 
 // demandOf returns the requests of a TrainJob, and its number of nodes. The result "known" is false if the document has
-// no such runtime, or if amounts of the TrainJob are invalid.
+// no such runtime, or if amounts of the TrainJob or its number of nodes are invalid.
 func demandOf(c *capacity.Result, job guard.Job) (demand sizing.Job, nodes int, known bool) {
 	demand, known = c.Jobs[job.Runtime.Name]
 	if !known || job.UnknownAmounts {
@@ -57,9 +57,12 @@ func demandOf(c *capacity.Result, job guard.Job) (demand sizing.Job, nodes int, 
 	}
 	nodes = demand.DefaultNodes
 	if job.Nodes != nil {
-		nodes = int(min(*job.Nodes, int64(demand.MaxNodes)))
+		if *job.Nodes < 1 || *job.Nodes > int64(demand.MaxNodes) {
+			return demand, 0, false // the rule about limits reports this number
+		}
+		nodes = int(*job.Nodes)
 	}
-	demand.MaxNodes = max(nodes, 1)
+	demand.MaxNodes = nodes
 	if own := requestsOf(job); len(own) > 0 {
 		demand.Launcher = applyRequests(demand.Launcher, own, job.Replaces != "")
 		if demand.LauncherIsNode { // otherwise, Trainer applies the requests of a TrainJob only to the launcher

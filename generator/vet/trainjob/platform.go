@@ -152,8 +152,8 @@ func (e *TenantError) Error() string {
 	if len(e.Known) == 0 {
 		return text + ": want a document with tenants"
 	}
-	if nearest := message.Nearest(e.Tenant, e.Known); nearest != "" && e.Tenant != "" {
-		return fmt.Sprintf("%s: did you mean --tenant %s?", text, nearest)
+	if similar := message.Similar(e.Tenant, e.Known); len(similar) > 0 && e.Tenant != "" {
+		return fmt.Sprintf("%s: did you mean --tenant %s?", text, strings.Join(similar, " or "))
 	}
 	return fmt.Sprintf("%s: want --tenant, one of %s", text, strings.Join(e.Known, ", "))
 }
