@@ -23,7 +23,7 @@ var settingValues = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
 	"runLauncherAsNode":      {"true", "false"},
-	"resources":              {"{cpu: 2}", "{cpu: 500m, memory: 3Gi}", "{memory: 1024Mi, nvidia.com/gpu: 2}", "{cpu: 3, nvidia.com/mig-1g.5gb: 3}"},
+	"resources":              {"{cpu: 2}", "{cpu: 500m, memory: 3Gi}", "{cpu: 2, memory: 1024Mi, nvidia.com/gpu: 2}", "{cpu: 3, nvidia.com/mig-1g.5gb: 3}"},
 	"launcher":               {"{resources: {cpu: 3}}", "{resources: {memory: 5Gi}}"},
 	"sharedMemory":           {"1Gi", "2048Mi"},
 	"ephemeralStorage":       {"8Gi", "1Gi"},
