@@ -47,8 +47,9 @@ type Platform struct {
 	Objects     object.Set
 	Delivery    object.Delivery
 	Position    problem.Position // position of spec.delivery, or of spec if the document does not set spec.delivery
-	Sections    []string         // the runtimes and tenants of the document, such as runtime/mpi and tenant/team-a
-	Notes       problem.List     // remarks about valid input whose effect the author may not expect
+	Capacity    *capacity.Result
+	Sections    []string     // the runtimes and tenants of the document, such as runtime/mpi and tenant/team-a
+	Notes       problem.List // remarks about valid input whose effect the author may not expect
 }
 
 // Pipeline generates objects with one module of CUE definitions.
@@ -102,6 +103,9 @@ func (d *documents) generate(ctx context.Context) ([]Platform, error) {
 	objects, errs, err := compose.Objects(ctx, d.pool, d.runtimes, plans)
 	if err == nil {
 		err = mergeProblems(d.all, errs)
+	}
+	if err == nil {
+		err = checkDestinations(d.all, plans, objects)
 	}
 	if err != nil {
 		return nil, err
@@ -159,7 +163,7 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 		}
 		all = append(all, Platform{
 			Name: p.Name, Environment: p.Document.Environment, Objects: objects[i], Delivery: p.Delivery,
-			Position: p.Document.Root.Locate("spec", "delivery"), Sections: p.Document.Sections(), Notes: p.Notes,
+			Position: p.Document.Root.Locate("spec", "delivery"), Capacity: p.Capacity, Sections: p.Document.Sections(), Notes: p.Notes,
 		})
 	}
 	return all

@@ -23,7 +23,7 @@ var settingValues = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
 	"runLauncherAsNode":      {"true", "false"},
-	"resources":              {"{cpu: 2}", "{cpu: 500m, memory: 3Gi}", "{memory: 1024Mi, nvidia.com/gpu: 2}", "{cpu: 3, nvidia.com/mig-1g.5gb: 3}"},
+	"resources":              {"{cpu: 2}", "{cpu: 500m, memory: 3Gi}", "{cpu: 2, memory: 1024Mi, nvidia.com/gpu: 2}", "{cpu: 3, nvidia.com/mig-1g.5gb: 3}"},
 	"launcher":               {"{resources: {cpu: 3}}", "{resources: {memory: 5Gi}}"},
 	"sharedMemory":           {"1Gi", "2048Mi"},
 	"ephemeralStorage":       {"8Gi", "1Gi"},
@@ -169,14 +169,19 @@ func TestSizeIncludesComponents(t *testing.T) {
 func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
 	base := bases[random.IntN(len(bases))]
+	oversubscribed := false
 	settings := []string{"from: " + base, fmt.Sprintf("image: quay.io/acme/rt:%d", i)}
 	for _, name := range sortedKeys(settingValues) {
 		if name == "numProcPerNode" && base != "openmpi-gpu" {
 			continue // without GPUs, the number of processes depends on the number of CPUs
 		}
-		if random.IntN(4) == 0 {
-			values := settingValues[name]
-			settings = append(settings, name+": "+values[random.IntN(len(values))])
+		if name == "preflight" && oversubscribed || random.IntN(4) > 0 {
+			continue
+		}
+		values := settingValues[name]
+		settings = append(settings, name+": "+values[random.IntN(len(values))])
+		if name == "numProcPerNode" { // these numbers can be higher than the number of GPUs
+			oversubscribed, settings = true, append(settings, "preflight: {oversubscribe: true}")
 		}
 	}
 	return "{" + strings.Join(settings, ", ") + "}"

@@ -2,17 +2,31 @@ package message
 
 import "unicode/utf8"
 
-// Nearest returns the candidate that is most similar to the given word, or "" if none is similar enough. Nearest
-// tolerates one typing error, plus one typing error for every four letters of the word.
+// Nearest returns the candidate that is most similar to the given word. If no candidate is similar enough, or if several
+// candidates are equally similar, Nearest returns "".
 func Nearest(word string, candidates []string) string {
-	best, least := "", len(word)/4+2
+	if similar := Similar(word, candidates); len(similar) == 1 {
+		return similar[0]
+	}
+	return ""
+}
+
+// Similar returns the candidates that are most similar to the given word, in the order of the candidates. Several
+// candidates can be equally similar. The result is empty if no candidate is similar enough. Similar tolerates one typing
+// error, plus one typing error for every four letters of the word.
+func Similar(word string, candidates []string) []string {
+	var best []string
+	least := len(word)/4 + 1
 	for _, candidate := range candidates {
 		// The distance of two words is at least the difference of their lengths.
-		if lengthDifference(word, candidate) >= least {
+		if lengthDifference(word, candidate) > least {
 			continue
 		}
-		if d := countTypos(word, candidate); d < least {
-			best, least = candidate, d
+		switch d := Typos(word, candidate); {
+		case d < least:
+			best, least = []string{candidate}, d
+		case d == least:
+			best = append(best, candidate)
 		}
 	}
 	return best
@@ -23,9 +37,9 @@ func lengthDifference(a, b string) int {
 	return max(n, -n)
 }
 
-// countTypos counts the typing errors between two words: inserted, missing, changed and swapped letters. Lower case and
+// Typos returns the number of typing errors between two words: inserted, missing, changed and swapped letters. Lower case and
 // upper case count as equal, so Nearest always prefers a candidate that differs only in case.
-func countTypos(a, b string) int {
+func Typos(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)
 	for i := range rows {

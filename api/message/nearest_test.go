@@ -3,6 +3,8 @@ package message
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestNearest(t *testing.T) {
@@ -11,14 +13,15 @@ func TestNearest(t *testing.T) {
 		candidates []string
 		want       string
 	}{
-		"an extra letter":                     {"nodez", []string{"image", "nodes"}, "nodes"},
-		"a missing letter":                    {"imag", []string{"image", "imagePullPolicy"}, "image"},
-		"two swapped letters":                 {"openmip-cpu", []string{"openmpi-cpu", "mpich"}, "openmpi-cpu"},
-		"a change of case is free":            {"always", []string{"alwayz", "Always"}, "Always"},
-		"the most similar candidate wins":     {"limit", []string{"limits", "list"}, "limits"},
-		"a different word":                    {"kueue", []string{"image", "from"}, ""},
-		"no candidates":                       {"x", nil, ""},
-		"a short word tolerates fewer errors": {"ab", []string{"xyz"}, ""},
+		"an extra letter":                         {"nodez", []string{"image", "nodes"}, "nodes"},
+		"a missing letter":                        {"imag", []string{"image", "imagePullPolicy"}, "image"},
+		"two swapped letters":                     {"openmip-cpu", []string{"openmpi-cpu", "mpich"}, "openmpi-cpu"},
+		"a change of case is free":                {"always", []string{"alwayz", "Always"}, "Always"},
+		"the most similar candidate wins":         {"limit", []string{"limits", "list"}, "limits"},
+		"a different word":                        {"kueue", []string{"image", "from"}, ""},
+		"two candidates that are equally similar": {"team-c", []string{"team-a", "team-b"}, ""},
+		"no candidates":                           {"x", nil, ""},
+		"a short word tolerates fewer errors":     {"ab", []string{"xyz"}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -26,6 +29,13 @@ func TestNearest(t *testing.T) {
 				t.Errorf("Nearest(%q, %q) = %q, want %q", tc.word, tc.candidates, got, tc.want)
 			}
 		})
+	}
+}
+
+func TestSimilarKeepsAllEqualCandidates(t *testing.T) {
+	candidates := []string{"team-a", "team-red", "team-b"}
+	if diff := cmp.Diff([]string{"team-a", "team-b"}, Similar("team-c", candidates)); diff != "" {
+		t.Errorf("Similar(): -want +got:\n%s", diff)
 	}
 }
 

@@ -32,7 +32,8 @@ Formats:
 ` + bundleFormats().help() + `
 
 With -o DIR, the folder becomes exactly the bundle: files of an earlier bundle that are no longer
-generated are deleted, and a folder that is up to date is not changed. Each environment of the
+generated are deleted, and a folder that is up to date is not changed. If a folder changes, the
+command prints what the objects need in the cluster, such as namespaces. Each environment of the
 document has its own folder, DIR/ENVIRONMENT. With --env, that environment is written to DIR itself.
 
 The command refuses with exit code 6
@@ -100,7 +101,13 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	case f.input.environment == "" && platforms[0].Environment != "":
 		return usageErrorf("the document has environments: name one with --env (%s), or write all of them with -o DIR", strings.Join(environments(platforms), ", "))
 	}
-	return streamer.Stream(ctx, s.out, platforms[0].Objects)
+	if err := streamer.Stream(ctx, s.out, platforms[0].Objects); err != nil {
+		return err
+	}
+	if !f.input.report.isText() { // a stream has no other text on standard error
+		f.input.report.addNeeds(platforms[:1])
+	}
+	return nil
 }
 
 // validate refuses flags that contradict each other. No file is read before validate has run.

@@ -18,6 +18,7 @@ type reporter struct {
 	onStdout func() bool // whether the report goes to standard output; nil means never
 	started  bool        // whether a command has started; help texts and invalid command lines have no report
 	notes    problem.List
+	needs    []report.Need
 }
 
 func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
@@ -37,6 +38,15 @@ func (r *reporter) addNotes(notes problem.List) {
 	}
 }
 
+// addNeeds adds the prerequisites of all platforms to the report. If the format is text, addNeeds also prints them
+// immediately.
+func (r *reporter) addNeeds(platforms []generator.Platform) {
+	r.needs = combineNeeds(platforms)
+	if r.isText() {
+		_ = report.Text.Write(r.err, report.Report{Needs: r.needs}) // if writing to standard error fails, the message is lost
+	}
+}
+
 // finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout
 // returns true. In all other cases, the report goes to standard error, without other messages.
 func (r *reporter) finish(err error) int {
@@ -50,7 +60,7 @@ func (r *reporter) finish(err error) int {
 	if r.onStdout != nil && r.onStdout() {
 		w = r.out
 	}
-	result.Version, result.Notes = currentVersion().Version, r.notes
+	result.Version, result.Notes, result.Needs = currentVersion().Version, r.notes, r.needs
 	if e := format.Write(w, result); e != nil {
 		result.Failures = append(result.Failures, fmt.Sprintf("trainyard: writing the report: %v", e))
 		_ = report.Text.Write(r.err, result)
@@ -75,4 +85,25 @@ func combineNotes(platforms []generator.Platform) problem.List {
 	}
 	_ = all.Err() // sorts the list
 	return all.Fold()
+}
+
+// combineNeeds returns the prerequisites of all environments, and merges equal prerequisites. If all environments have a
+// prerequisite, its list of environments is empty.
+func combineNeeds(platforms []generator.Platform) []report.Need {
+	var all []report.Need
+	for _, p := range platforms {
+		for _, need := range p.Prerequisites() {
+			i := slices.IndexFunc(all, func(n report.Need) bool { return n.Need == need.Need && n.Reason == need.Reason })
+			if i < 0 {
+				i, all = len(all), append(all, report.Need{Need: need.Need, Reason: need.Reason, Environments: []string{}})
+			}
+			all[i].Environments = append(all[i].Environments, p.Environment)
+		}
+	}
+	for i := range all {
+		if len(all[i].Environments) == len(platforms) {
+			all[i].Environments = []string{}
+		}
+	}
+	return all
 }

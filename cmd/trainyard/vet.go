@@ -21,7 +21,7 @@ func newVet(s streams, r *reporter) *cobra.Command {
 	var f inputFlags
 	var capacity capacityFlags
 	var jobs trainJobFlags
-	var traps, schema bool
+	var traps, schema, strict bool
 	cmd := &cobra.Command{
 		Use:   "vet [TRAINJOBS...]",
 		Short: "Check a platform document, training runtimes or TrainJobs",
@@ -29,7 +29,8 @@ func newVet(s streams, r *reporter) *cobra.Command {
 
 A platform document is checked in all its environments. Each problem is one line: its position in the
 file, what is wrong, and what is allowed. A note is about valid input with a consequence that you may
-not expect.
+not expect. With --strict, the exit code is 3 if there are notes. At the end, the command prints what
+the objects need in the cluster, such as namespaces.
 
 A file of ClusterTrainingRuntimes or TrainingRuntimes from any source is checked for the traps of MPI
 on Kubeflow Trainer. --traps lists the traps.
@@ -57,6 +58,9 @@ Formats other than text go to standard output.`,
   # For GitHub code scanning: write a file for github/codeql-action/upload-sarif
   trainyard vet -f platform.yaml --report sarif > trainyard.sarif
 
+  # In CI: also fail if there are notes
+  trainyard vet -f platform.yaml --strict
+
   # List the positions of all problems
   trainyard vet -f platform.yaml --report json | jq -r '.problems[] | "\(.file):\(.line)"'
 
@@ -73,7 +77,7 @@ Formats other than text go to standard output.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			switch {
 			case len(files) > 0:
-				return jobs.vet(cmd.Context(), s, f, files)
+				return refuseNotes(strict, r, jobs.vet(cmd.Context(), s, f, files))
 			case (traps || schema) && !r.isText():
 				return usageErrorf("--traps and --report-schema print no report: leave --report out")
 			case traps:
@@ -88,15 +92,24 @@ Formats other than text go to standard output.`,
 			if capacity.enabled {
 				return capacity.print(cmd.Context(), s, f)
 			}
-			return vet(cmd.Context(), s, f)
+			return refuseNotes(strict, r, vet(cmd.Context(), s, f))
 		},
 	}
 	f.add(cmd, r, func() bool { return true })
 	capacity.add(cmd)
 	jobs.add(cmd, &f)
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with code 3 if there are notes")
 	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps for which runtimes are checked")
 	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd
+}
+
+// refuseNotes returns an error if the flag --strict is set, a run found no problems, and the report contains notes.
+func refuseNotes(strict bool, r *reporter, err error) error {
+	if n := len(r.notes); err == nil && strict && n > 0 {
+		return exitErrorf(exitInvalid, "found %s, and --strict allows none", count(n, "note"))
+	}
+	return err
 }
 
 func vet(ctx context.Context, s streams, f inputFlags) error {
@@ -121,6 +134,9 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 	f.report.addNotes(combineNotes(platforms))
 	if err == nil && f.report.isText() {
 		fmt.Fprintf(s.err, "%s: no problems, generates %s\n", names(request), objectCounts(platforms))
+	}
+	if err == nil {
+		f.report.addNeeds(platforms)
 	}
 	return err
 }

@@ -42,6 +42,7 @@ func (f *generateFlags) write(ctx context.Context, s streams, format bundles.For
 	if err := f.checkRemovals(targets); err != nil {
 		return err
 	}
+	changes := false
 	for _, t := range targets {
 		changed, err := t.plan.Write(ctx)
 		if err != nil {
@@ -49,9 +50,12 @@ func (f *generateFlags) write(ctx context.Context, s streams, format bundles.For
 		}
 		verb := "is up to date with"
 		if changed {
-			verb = "now holds"
+			verb, changes = "now holds", true
 		}
 		fmt.Fprintf(s.err, "%s %s %s\n", t.dir, verb, t)
+	}
+	if changes || !f.input.report.isText() {
+		f.input.report.addNeeds(platforms)
 	}
 	return nil
 }

@@ -105,8 +105,22 @@ func newVerdict(nodes int, job sizing.Job) Verdict {
 	return Default
 }
 
+// Limits holds the resources that the TrainJobs of a tenant can use if nothing else runs.
+type Limits struct {
+	Quota  sizing.Amounts
+	Queues map[string]Queue // by the name of the LocalQueue, with the ClusterQueues of the document only
+}
+
+// Queue holds the resources that a ClusterQueue could admit.
+type Queue struct {
+	ClusterQueue string
+	Resources    sizing.Queue
+}
+
 // Result is the capacity of a document.
 type Result struct {
+	Jobs     map[string]sizing.Job // the default requests of TrainJobs, by runtime
+	Tenants  map[string]Limits
 	Records  []Record
 	Bounds   []object.Bound // comparisons for a Helm chart, whose users can change the compared values
 	Problems problem.List   // TrainJobs that can never run
@@ -118,7 +132,6 @@ type comparison struct {
 	document  *load.Document
 	values    map[string]any // the document as plain data
 	demands   map[string]demand
-	jobs      map[string]sizing.Job
 	queues    map[string]clusterQueue // empty if Kueue does not admit jobs
 	lending   cohortLending
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
@@ -127,7 +140,7 @@ type comparison struct {
 // Compare returns the capacity of a valid document. The argument "filled" is trainyard's CUE package, and contains the
 // document.
 func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
-	c := &comparison{document: d, values: document, jobs: map[string]sizing.Job{}}
+	c := &comparison{document: d, values: document, Result: Result{Jobs: map[string]sizing.Job{}, Tenants: map[string]Limits{}}}
 	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
 		if err := c.readQueues(); err != nil {
 			return nil, err
@@ -141,13 +154,19 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 		if err != nil {
 			return nil, problem.Fault("reading the demand of "+name, err)
 		}
-		c.jobs[name] = job
+		c.Jobs[name] = job
+	}
+	// Amounts of a misspelled device would cause more problems with quotas and queues.
+	before := len(c.Problems)
+	if c.checkSpellings(); len(c.Problems) > before {
+		return &c.Result, nil
 	}
 	tenants := values.Mapping(document, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
 		if err := c.compareTenant(name, values.Mapping(tenants, name)); err != nil {
 			return nil, err
 		}
+		c.checkTenantDevices(name, values.Mapping(tenants, name))
 	}
 	c.Bounds = c.checkBounds()
 	return &c.Result, nil
@@ -161,10 +180,11 @@ func (c *comparison) compareTenant(name string, tenant map[string]any) error {
 		return problem.Fault("reading the quota of "+name, err)
 	}
 	c.queuedQuota(name, values.Mapping(tenant, "queues"), given, quota)
+	c.Tenants[name] = Limits{quota, c.queuesOf(tenant)}
 	runtimes, _ := tenant["runtimes"].([]any)
 	for i, item := range runtimes {
 		runtime, _ := item.(string)
-		job, known := c.jobs[runtime]
+		job, known := c.Jobs[runtime]
 		if !known {
 			continue
 		}

@@ -148,20 +148,26 @@ func (c *comparison) checkLending(path []string, q flavorQuota) {
 	}
 }
 
+// queuesOf returns the ClusterQueues of a tenant that the document declares, by the name of the LocalQueue.
+func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
+	queues := map[string]Queue{}
+	for name, queue := range values.Texts(tenant, "queues") {
+		if available, known := c.available[queue]; known {
+			queues[name] = Queue{queue, available}
+		}
+	}
+	return queues
+}
+
 // sizesInQueues returns the largest TrainJob in each queue of a tenant, and reports jobs that no queue could admit.
 func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
 	sizes := map[string]sizing.Size{}
 	best, bestQueue := sizing.Size{Nodes: -1}, ""
-	given := values.Mapping(tenant, "queues")
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		queue, _ := given[name].(string)
-		available, known := c.available[queue]
-		if !known {
-			continue
-		}
-		sizes[name] = job.SizeInQueue(available)
+	queues := c.queuesOf(tenant)
+	for _, name := range slices.Sorted(maps.Keys(queues)) {
+		sizes[name] = job.SizeInQueue(queues[name].Resources)
 		if sizes[name].Nodes > best.Nodes {
-			best, bestQueue = sizes[name], queue
+			best, bestQueue = sizes[name], queues[name].ClusterQueue
 		}
 	}
 	switch {

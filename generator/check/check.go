@@ -127,6 +127,7 @@ type finding struct {
 	Message string   `json:"message"`
 	Given   string   `json:"given"`
 	Allowed []string `json:"allowed"`
+	Meant   []string `json:"meant"`
 }
 
 // evaluate returns the problems that rules report. The argument "path" is problemsPath or notesPath.
@@ -149,6 +150,8 @@ func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 func (r *rules) problem(rule problem.Rule, f finding) problem.Problem {
 	text := f.Message
 	switch {
+	case len(f.Meant) > 0:
+		text += " " + message.Quote(f.Given) + ": " + wording.Suggestion(f.Meant)
 	case len(f.Allowed) > 0:
 		text = wording.Choice(f.Message+" "+message.Quote(f.Given), f.Given, f.Allowed)
 	case f.Given != "":

@@ -156,6 +156,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 	fields := c.listFields(schema, n)
 	n, corrected := c.respell(schema, n, fields, path)
 	c.checkNotEmpty(schema, n, key, path)
+	unknown := len(corrected) > 0
 	for i, f := range n.Fields {
 		field, known, below := fields[i], fields[i].Exists(), values.Extend(path, f.Key)
 		if corrected[f.Key] {
@@ -164,7 +165,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 		}
 		if !known {
 			c.breaks(problem.UnknownKey, f.Position, below, "%s", c.describeUnknown(schema, f.Key))
-			field = evaluate.AnyField(schema)
+			field, unknown = evaluate.AnyField(schema), true
 		}
 		if !field.Exists() {
 			continue
@@ -176,7 +177,11 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 			c.refused = append(c.refused, below)
 		}
 	}
-	c.relate(schema, n, path)
+	// An unknown key may be meant as a key that the relations need, and a relation would then report a consequence of
+	// the same mistake.
+	if !unknown {
+		c.relate(schema, n, path)
+	}
 	c.checkRequired(keys, n, key, path)
 	return valid, !slices.ContainsFunc(keys.required, func(key string) bool { return valid[key] == nil })
 }

@@ -37,7 +37,8 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey returns the nearest known key that the mapping does not contain yet, or "".
+// correctKey returns the known key that the mapping does not contain yet, and that the author probably meant. If there is
+// no such key, or if there are several, correctKey returns "".
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -46,6 +47,12 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 		}
 	}
 	slices.Sort(free)
+	if meant := c.schemas.keysOf(schema).aliases[key]; len(meant) > 0 {
+		if len(meant) == 1 && slices.Contains(free, meant[0]) {
+			return meant[0]
+		}
+		return ""
+	}
 	nearest := message.Nearest(key, free)
 	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // gpu is probably not a misspelled cpu
 		return ""
@@ -59,9 +66,17 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	for fields := evaluate.Fields(schema); fields.Next(); {
 		known = append(known, fields.Selector().Unquoted())
 	}
+	if meant := c.schemas.keysOf(schema).aliases[key]; len(meant) > 0 {
+		return "unknown key: " + wording.Suggestion(meant)
+	}
 	keys, ok := evaluate.Mark(schema, "keys")
 	if !ok {
 		return wording.Choice("unknown key", key, known)
+	}
+	for _, prefix := range []string{"requests.", "limits."} { // the names of a ResourceQuota
+		if name, ok := strings.CutPrefix(key, prefix); ok && evaluate.Descend(schema, name).Exists() {
+			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{name}))
+		}
 	}
 	form, _ := keys.String(0) // each attribute @keys begins with the name of a definition
 	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))

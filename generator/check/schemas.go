@@ -20,7 +20,8 @@ func newSchemas() *schemas {
 
 type keys struct {
 	known    map[string]cue.Value
-	required []string // in the schema's order
+	required []string            // in the schema's order
+	aliases  map[string][]string // known keys by other names that authors use for them, from the attribute @alias(NAME,...)
 }
 
 func (s *schemas) keysOf(schema cue.Value) keys {
@@ -28,12 +29,17 @@ func (s *schemas) keysOf(schema cue.Value) keys {
 	if found, ok := s.mappings[name]; ok {
 		return found
 	}
-	read := keys{known: map[string]cue.Value{}}
+	read := keys{known: map[string]cue.Value{}, aliases: map[string][]string{}}
 	for fields := evaluate.Fields(schema); fields.Next(); {
 		key := fields.Selector().Unquoted()
 		read.known[key] = fields.Value()
 		if fields.Selector().ConstraintType() == cue.RequiredConstraint {
 			read.required = append(read.required, key)
+		}
+		mark := fields.Value().Attribute("alias")
+		for i := range mark.NumArgs() {
+			alias, _ := mark.Arg(i)
+			read.aliases[alias] = append(read.aliases[alias], key)
 		}
 	}
 	if name != "" {

@@ -129,6 +129,7 @@ func (s *Source) environment(unpatched *document.Node, f document.Field) *Docume
 		})
 		patch = patch.Without("environments")
 	}
+	patch = s.checkAdditions(d, patch)
 	layer := &document.Node{Kind: document.Mapping, Fields: []document.Field{{Key: "spec", Position: f.Position, Value: patch}}}
 	merged, notes := document.Merge(unpatched, layer)
 	d.Root, d.Notes = merged, append(d.Notes, notes.WithRule(problem.IdleNull)...)

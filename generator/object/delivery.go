@@ -12,6 +12,8 @@ type Delivery struct {
 	Access  []map[string]any  // the objects that give Argo CD its rights; empty if Argo CD has all rights
 	Bounds  []Bound           // limits on values that a chart checks again at installation
 
+	Controller bool // spec.controller.enabled
+
 	Annotations map[string]string // the document's annotations org.opencontainers.image.* for OCI images
 }
 
@@ -22,6 +24,7 @@ type ArgoCD struct {
 	Revision  string `json:"revision"`  // HEAD by default, or the bundle's tag if RepoURL is an OCI artifact
 	Namespace string `json:"namespace"` // the namespace of Argo CD
 	Cluster   string `json:"cluster"`   // the cluster's address or name; by default, the cluster that runs Argo CD
+	Instance  string `json:"instance"`  // tells apart the Argo CDs of several environments; in no object
 	Automated *bool  `json:"automated"` // true by default
 
 	// Clusters lists several clusters that get the same objects, by their names in the document. If Clusters is set,

@@ -27,6 +27,7 @@ func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	if err := convert(values.Mapping(spec, "target"), &d.Target); err != nil {
 		return err
 	}
+	d.Controller, _ = values.Mapping(spec, "controller")["enabled"].(bool)
 	d.Annotations = imageAnnotations(values.Mapping(p.Values, "metadata", "annotations"))
 	d.Bounds = p.Capacity.Bounds
 	if _, set := values.Mapping(spec, "target")["argocd"]; set || d.ArgoCD != nil {

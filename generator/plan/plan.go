@@ -8,6 +8,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/trainyard/trainyard/generator/capacity"
 	"github.com/trainyard/trainyard/generator/check"
 	"github.com/trainyard/trainyard/generator/evaluate"
 	"github.com/trainyard/trainyard/generator/internal/values"
@@ -37,6 +38,7 @@ type Plan struct {
 	Name     string // the document's metadata.name
 	Requests []Request
 	Delivery object.Delivery
+	Capacity *capacity.Result
 	Notes    problem.List
 }
 
@@ -63,7 +65,7 @@ type planner struct {
 // New returns the plan of a checked document. The argument "e" must be the evaluator that checked this document.
 func New(e *evaluate.Evaluator, c *check.Checked) (*Plan, error) {
 	name, _ := values.Mapping(c.Values, "metadata")["name"].(string)
-	p := planner{c, &Plan{Document: c.Document, Name: name, Notes: c.Notes}}
+	p := planner{c, &Plan{Document: c.Document, Name: name, Capacity: c.Capacity, Notes: c.Notes}}
 	for _, add := range []func(*evaluate.Evaluator) error{p.addListed, p.addDashboards, p.addMonitoring, p.addTenants, p.readDelivery} {
 		if err := add(e); err != nil {
 			return nil, err

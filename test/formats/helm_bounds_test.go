@@ -18,7 +18,7 @@ import (
 
 // boundRules lists the rules that compare several fields of a document, and that charts also check.
 var boundRules = []string{
-	"default-over-limit", "one-process-many-gpus", "job-over-quota",
+	"default-over-limit", "more-processes-than-gpus", "one-process-many-gpus", "job-over-quota",
 }
 
 // keepsBounds reports whether a document with the given values satisfies all rules in boundRules.

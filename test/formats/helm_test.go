@@ -173,7 +173,7 @@ func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[st
 	refused := map[string]bool{}
 	for _, p := range checkParameters(t, file, bundle, values) {
 		at := strings.Replace(p.Path, "spec.environments."+bundle.Environment+".", "spec.", 1)
-		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "default-over-limit"}, p.Rule.Name) {
+		if slices.Contains([]string{"wrong-value", "unknown-key", "missing-key", "default-over-limit", "more-processes-than-gpus"}, p.Rule.Name) {
 			for key := range values {
 				refused[key] = refused[key] || key == at || strings.HasPrefix(at, key+".") || strings.HasPrefix(key, at+".")
 			}
@@ -329,7 +329,7 @@ var wrongValues = map[string]struct{ set, message string }{
 	"an unknown runtime":          {"runtimes.other.image=a", "other"},
 	"a removed value":             {"runtimes.mpi-horovod-gpu.image=null", "image"},
 	"a removed runtime":           {"runtimes.mpi-horovod-gpu=null", "mpi-horovod-gpu"},
-	"a number that is too large":  {"runtimes.mpi-horovod-gpu.numProcPerNode=9", "want 8"},
+	"a number that is too large":  {"runtimes.mpi-horovod-gpu.numProcPerNode=9", "want 2"},
 	"no image":                    {"runtimes.mpi-horovod-gpu.image=UPPER/case:x", "image"},
 	"an unknown component":        {"components.others=false", "others"},
 	"all components removed":      {"components=null", "components"},

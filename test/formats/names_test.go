@@ -24,7 +24,7 @@ spec:
     eu: {runtimes: [mpi], repositories: ["https://git.acme.example/eu.git"], applications: {folders: [jobs/*]}}
     vision: {runtimes: [mpi], repositories: ["https://git.acme.example/vision.git"], applications: {folders: [jobs/*]}}
     eu-vision: {runtimes: [mpi], repositories: ["https://git.acme.example/eu-vision.git"], applications: {folders: [jobs/*]}}
-  environments: {prod: {}, prod-eu: {}}
+  environments: {prod: {}, prod-eu: {delivery: {argocd: {cluster: prod-eu}}}}
 `
 
 // TestNamesForArgoCDAreOfOneEnvironment checks that the resources of all environments have different names, because

@@ -27,6 +27,7 @@ var asJSON = Format{
 			ExitCode:   r.ExitCode,
 			Problems:   entries("error", r.Problems),
 			Notes:      entries("note", r.Notes),
+			Needs:      append([]Need{}, r.Needs...),
 			Failures:   append([]string{}, r.Failures...),
 		})
 	},
@@ -40,6 +41,7 @@ type document struct {
 	ExitCode   int      `json:"exitCode"`
 	Problems   []entry  `json:"problems"`
 	Notes      []entry  `json:"notes"`
+	Needs      []Need   `json:"needs"`
 	Failures   []string `json:"failures"`
 }
 

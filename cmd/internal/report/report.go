@@ -15,7 +15,15 @@ type Report struct {
 	ExitCode int          // of the run
 	Problems problem.List // mistakes in the input
 	Notes    problem.List // remarks that valid input has an effect that the author may not expect
+	Needs    []Need       // parts of the cluster that the generated objects need
 	Failures []string     // other causes that ended the run, such as a missing file
+}
+
+// Need is a part of the cluster that generated objects need, and that they do not contain.
+type Need struct {
+	Need         string   `json:"need"`         // such as: namespace team-a
+	Reason       string   `json:"reason"`       // the objects that need it, or the task of the admin
+	Environments []string `json:"environments"` // empty if all environments need it
 }
 
 // Format writes a report for one group of readers, such as code scanners.

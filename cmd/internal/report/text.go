@@ -10,7 +10,7 @@ import (
 // problems before they run the command again, and the first problems can be the cause of later problems.
 const maxProblems = 100
 
-// Text writes one line for each note, problem and failure. Notes can be written before the run ends.
+// Text writes one line for each note, problem, need and failure. Notes can be written before the run ends.
 var Text = Format{
 	Name: "text",
 	Doc:  "for people: one line per problem on standard error, at most 100",
@@ -25,6 +25,13 @@ var Text = Format{
 				break
 			}
 			b.WriteString(p.String() + "\n")
+		}
+		for _, need := range r.Needs {
+			b.WriteString("needs: " + need.Need + ": " + need.Reason)
+			if len(need.Environments) > 0 {
+				b.WriteString(" (in environment " + strings.Join(need.Environments, ", ") + ")")
+			}
+			b.WriteString("\n")
 		}
 		for _, failure := range r.Failures {
 			b.WriteString(failure + "\n")

@@ -13,20 +13,33 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// Choice completes a message about a word that is not allowed. The message suggests the nearest allowed word, or lists
-// all allowed words if none is similar.
+// maxSuggested is the maximum number of words that one message suggests.
+const maxSuggested = 3
+
+// Choice completes a message about a word that is not allowed. The message suggests the most similar allowed words, or
+// lists all allowed words if none is similar.
 func Choice(text, word string, allowed []string) string {
-	if nearest := message.Nearest(word, allowed); nearest != "" {
-		return fmt.Sprintf("%s: did you mean %s?%s", text, message.Quote(nearest), Lookalike(word))
-	}
-	if len(allowed) == 0 {
+	similar := message.Similar(word, allowed)
+	switch n := len(similar); {
+	case n > 0 && n <= maxSuggested:
+		return text + ": " + Suggestion(similar) + Lookalike(word)
+	case len(allowed) == 0:
 		return text + ": there is none"
 	}
-	quoted := make([]string, len(allowed))
-	for i, a := range allowed {
-		quoted[i] = message.Quote(a)
+	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoteAll(allowed), ", "))
+}
+
+// Suggestion asks whether the author meant one of the given words.
+func Suggestion(words []string) string {
+	return "did you mean " + strings.Join(quoteAll(words), " or ") + "?"
+}
+
+func quoteAll(words []string) []string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = message.Quote(word)
 	}
-	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoted, ", "))
+	return quoted
 }
 
 // Lookalike returns a remark about the first character outside of ASCII in a word, because this character may look

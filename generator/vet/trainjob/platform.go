@@ -11,6 +11,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/generator/capacity"
 	"github.com/trainyard/trainyard/generator/object"
 	"github.com/trainyard/trainyard/policies/guard"
 )
@@ -19,7 +20,8 @@ import (
 type Platform struct {
 	environment string
 	tenants     map[string]tenantRules
-	unenforced  bool // whether the cluster has no rules, because spec.admission.enforce is none
+	capacity    *capacity.Result // nil if the platform was read from a cluster
+	unenforced  bool             // whether the cluster has no rules, because spec.admission.enforce is none
 }
 
 type tenantRules struct {
@@ -70,6 +72,7 @@ func readAll(generated []generator.Platform) ([]Platform, error) {
 		if platforms[i], err = NewPlatform(g.Environment, g.Objects); err != nil {
 			return nil, err
 		}
+		platforms[i].capacity = g.Capacity
 	}
 	return platforms, nil
 }
@@ -149,8 +152,8 @@ func (e *TenantError) Error() string {
 	if len(e.Known) == 0 {
 		return text + ": want a document with tenants"
 	}
-	if nearest := message.Nearest(e.Tenant, e.Known); nearest != "" && e.Tenant != "" {
-		return fmt.Sprintf("%s: did you mean --tenant %s?", text, nearest)
+	if similar := message.Similar(e.Tenant, e.Known); len(similar) > 0 && e.Tenant != "" {
+		return fmt.Sprintf("%s: did you mean --tenant %s?", text, strings.Join(similar, " or "))
 	}
 	return fmt.Sprintf("%s: want --tenant, one of %s", text, strings.Join(e.Known, ", "))
 }

@@ -150,5 +150,11 @@ func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *fin
 	for _, d := range guard.Check(read, rules.Parameters) {
 		forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 	}
+	if p.capacity == nil {
+		return nil
+	}
+	if shortage := describeShortage(tenant, p.capacity, read); shortage != "" {
+		forbidden.add(p.environment, newProblem(job, "spec.trainer.numNodes", overCapacity, shortage))
+	}
 	return nil
 }

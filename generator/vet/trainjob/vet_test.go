@@ -136,7 +136,7 @@ func TestTenantsWithoutRules(t *testing.T) {
 	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
 	cases := map[string]struct{ text, tenant, want string }{
 		"no tenant":            {nameless, "", "a TrainJob names no namespace: want --tenant, one of team-a, team-b"},
-		"a typing error":       {nameless, "team-c", `namespace "team-c" has no rules for TrainJobs: did you mean --tenant team-a?`},
+		"a typing error":       {nameless, "team-c", `namespace "team-c" has no rules for TrainJobs: did you mean --tenant team-a or team-b?`},
 		"an unknown tenant":    {nameless, "physics", `namespace "physics" has no rules for TrainJobs: want --tenant, one of team-a, team-b`},
 		"an unknown namespace": {strings.Replace(good, "team-a", "physics", 1), "", `namespace "physics" has no rules`},
 	}

@@ -1,0 +1,78 @@
+package generator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/trainyard/trainyard/generator/load"
+	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/plan"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+var sharedDestination = problem.Rule{Name: "shared-destination", Doc: "One Argo CD does not apply the same object of two environments to the same cluster"}
+
+// checkDestinations reports each environment with an object that Argo CD would also apply for an earlier environment, to
+// the same cluster. The two Applications would overwrite each other's object again and again.
+func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects []object.Set) error {
+	errs := make([]error, len(plans))
+	for i, later := range plans {
+		for j, earlier := range plans[:i] {
+			cluster, shared := sharedCluster(earlier.Delivery.ArgoCD, later.Delivery.ArgoCD)
+			if !shared || errs[i] != nil {
+				continue
+			}
+			if id, ok := firstCommon(objects[j], objects[i]); ok {
+				path := []string{"spec", "delivery", "argocd", "cluster"}
+				errs[i] = problem.List{{
+					Position: documents[i].Root.Locate(path...), Rule: sharedDestination, Path: problem.Path(path),
+					Message: fmt.Sprintf("want another cluster than environment %s: Argo CD would apply %s %s of both environments to %s; if each environment has an Argo CD of its own, set different values of delivery.argocd.instance",
+						documents[j].Environment, id.Kind, id.Name, cmp.Or(cluster, "the cluster in which it runs")),
+				}}
+			}
+		}
+	}
+	return mergeProblems(documents, errs)
+}
+
+// sharedCluster returns a cluster to which one Argo CD delivers both environments. An empty name is the cluster in which
+// Argo CD runs. The result "ok" is false if there is no such cluster.
+func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
+	if a == nil || b == nil || a.Instance != b.Instance {
+		return "", false
+	}
+	of := clustersOf(b)
+	for _, cluster := range clustersOf(a) {
+		if slices.Contains(of, cluster) {
+			return cluster, true
+		}
+	}
+	return "", false
+}
+
+func clustersOf(a *object.ArgoCD) []string {
+	if len(a.Clusters) == 0 {
+		return []string{a.Cluster}
+	}
+	var all []string
+	for _, c := range a.Clusters {
+		all = append(all, c.Cluster)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// firstCommon returns the first object of a set that is also in another set.
+func firstCommon(a, b object.Set) (object.ID, bool) {
+	in := map[object.ID]bool{}
+	for o := range a.All() {
+		in[o.ID()] = true
+	}
+	for o := range b.All() {
+		if in[o.ID()] {
+			return o.ID(), true
+		}
+	}
+	return object.ID{}, false
+}

@@ -1,0 +1,161 @@
+package generator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/values"
+)
+
+// Prerequisite is a part of the cluster that the objects of a platform need, and that the objects do not contain.
+type Prerequisite struct {
+	Need   string `json:"need"`   // such as: namespace team-a
+	Reason string `json:"reason"` // the objects that need it, and the task of the admin
+}
+
+// apiProvider maps API groups to the programs that define their kinds. Kubernetes and OpenShift define all other kinds.
+var apiProvider = map[string]string{
+	"trainer.kubeflow.org":    "Kubeflow Trainer",
+	"kueue.x-k8s.io":          "Kueue",
+	"monitoring.coreos.com":   "the Prometheus operator",
+	"grafana.integreatly.org": "the Grafana operator",
+	"perses.dev":              "the Perses operator",
+}
+
+// Prerequisites lists what the objects need in the cluster, in the order in which an admin provides it.
+func (p Platform) Prerequisites() []Prerequisite {
+	return slices.Concat(p.needPrograms(), p.needNamespaces(), p.needReferences(), p.needRights())
+}
+
+// needPrograms lists the programs that define the kinds of the objects.
+func (p Platform) needPrograms() []Prerequisite {
+	kinds := map[string]map[string]bool{}
+	for o := range p.Objects.All() {
+		if id := o.ID(); apiProvider[id.Group] != "" {
+			addTo(kinds, id.Group, id.Kind)
+		}
+	}
+	var needs []Prerequisite
+	for _, group := range slices.Sorted(maps.Keys(kinds)) {
+		name := apiProvider[group]
+		if version := p.Delivery.Target.Trainer; group == "trainer.kubeflow.org" && version != "" {
+			name += " " + version
+		}
+		needs = append(needs, Prerequisite{name, "its CRDs define " + join(kinds[group])})
+	}
+	return needs
+}
+
+func (p Platform) needNamespaces() []Prerequisite {
+	created, used := map[string]bool{}, map[string]bool{}
+	for o := range p.Objects.All() {
+		id := o.ID()
+		if id.Kind == "Namespace" {
+			created[id.Name] = true
+		}
+		used[id.Namespace] = true
+	}
+	maps.DeleteFunc(used, func(name string, _ bool) bool { return name == "" || created[name] })
+	if len(used) == 0 {
+		return nil
+	}
+	noun := "namespace "
+	if len(used) > 1 {
+		noun = "namespaces "
+	}
+	return []Prerequisite{{noun + join(used), "generated objects belong there, and trainyard creates a namespace only for a tenant with namespace.create"}}
+}
+
+// referenceKeys maps keys of pod specs to the kind of the object whose name they hold.
+var referenceKeys = map[string]string{"claimName": "PersistentVolumeClaim", "secretName": "Secret", "secretRef": "Secret", "secretKeyRef": "Secret", "imagePullSecrets": "Secret"}
+
+// needReferences lists the claims and Secrets to which runtimes refer. They must exist in the namespace of each TrainJob.
+func (p Platform) needReferences() []Prerequisite {
+	users := map[string]map[string]bool{} // names of runtimes, by claim or Secret
+	for o := range p.Objects.All() {
+		if id := o.ID(); id.Group == "trainer.kubeflow.org" {
+			walkReferences(o.Fields(), func(reference string) { addTo(users, reference, id.Name) })
+		}
+	}
+	var needs []Prerequisite
+	for _, reference := range slices.Sorted(maps.Keys(users)) {
+		needs = append(needs, Prerequisite{reference, "in each namespace with TrainJobs of " + join(users[reference])})
+	}
+	return needs
+}
+
+func walkReferences(node any, found func(reference string)) {
+	switch node := node.(type) {
+	case map[string]any:
+		for key, value := range node {
+			for _, name := range namesIn(value) {
+				if kind := referenceKeys[key]; kind != "" {
+					found(kind + " " + name)
+				}
+			}
+			walkReferences(value, found)
+		}
+	case []any:
+		for _, item := range node {
+			walkReferences(item, found)
+		}
+	}
+}
+
+// namesIn returns a name, the field "name" of a mapping, or the fields "name" of a list of mappings.
+func namesIn(value any) []string {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case map[string]any:
+		if name, ok := value["name"].(string); ok {
+			return []string{name}
+		}
+	case []any:
+		var names []string
+		for _, item := range values.Mappings(map[string]any{"": value}, "") {
+			names = append(names, namesIn(item)...)
+		}
+		return names
+	}
+	return nil
+}
+
+// needRights lists programs, rights and settings that only an admin of the cluster can provide.
+func (p Platform) needRights() []Prerequisite {
+	var needs []Prerequisite
+	if p.Delivery.Controller {
+		needs = append(needs, Prerequisite{"trainyard's controller", "spec.controller.enabled is true, and no bundle contains the controller yet"})
+	}
+	if len(p.Delivery.Access) > 0 {
+		needs = append(needs, Prerequisite{"rights of Argo CD", "an admin of the cluster applies the folder argocd of the bundle, because OpenShift GitOps cannot apply these objects with its own rights"})
+	}
+	for o := range p.Objects.All() {
+		if id := o.ID(); p.Delivery.Target.OpenShift && id.Kind == "PrometheusRule" {
+			return append(needs, Prerequisite{"namespacesWithoutLabelEnforcement: [" + id.Namespace + "]",
+				"without this setting of OpenShift's user workload monitoring, rules see no series of tenants (docs/monitoring.md)"})
+		}
+	}
+	return needs
+}
+
+func addTo(sets map[string]map[string]bool, key, item string) {
+	if sets[key] == nil {
+		sets[key] = map[string]bool{}
+	}
+	sets[key][item] = true
+}
+
+// maxListed is the maximum number of names in one line.
+const maxListed = 4
+
+func join(set map[string]bool) string {
+	names := slices.Sorted(maps.Keys(set))
+	text := strings.Join(names[:min(len(names), maxListed)], ", ")
+	if more := len(names) - maxListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

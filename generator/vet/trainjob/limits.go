@@ -1,0 +1,100 @@
+package trainjob
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainyard/trainyard/generator/capacity"
+	"github.com/trainyard/trainyard/generator/capacity/sizing"
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/policies/guard"
+)
+
+var overCapacity = problem.Rule{Name: "trainjob-over-capacity", Doc: "A TrainJob requests at most the quota of its tenant, and at most the resources that its queue can admit"}
+
+// defaultQueue is the LocalQueue of TrainJobs that name no queue. Source: Kueue, LocalQueue defaulting.
+const defaultQueue = "default"
+
+// describeShortage describes the first limit of the tenant that a TrainJob exceeds, even if nothing else runs. The result
+// is empty if the TrainJob fits, or if its runtime is unknown.
+func describeShortage(tenant string, c *capacity.Result, job guard.Job) string {
+	demand, nodes, known := demandOf(c, job)
+	if !known {
+		return ""
+	}
+	limits := c.Tenants[tenant]
+	for _, s := range demand.Shortages(limits.Quota, nodes) {
+		return fmt.Sprintf("asks for %s, and the quota of tenant %s has %s, so the TrainJob would wait forever",
+			sizing.Format(s.Resource, s.Requested), tenant, sizing.Format(s.Resource, s.Available))
+	}
+	queue, ok := limits.Queues[cmp.Or(job.Queue, defaultQueue)]
+	if !ok {
+		return ""
+	}
+	if size := demand.SizeInQueue(queue.Resources); size.Nodes < nodes {
+		return fmt.Sprintf("asks for %s, and ClusterQueue %s can admit at most %d of this TrainJob, so the TrainJob would wait forever",
+			plural(nodes, "node"), queue.ClusterQueue, size.Nodes)
+	}
+	return ""
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// demandOf returns the requests of a TrainJob, and its number of nodes. The result "known" is false if the document has
+// no such runtime, or if amounts of the TrainJob or its number of nodes are invalid.
+func demandOf(c *capacity.Result, job guard.Job) (demand sizing.Job, nodes int, known bool) {
+	demand, known = c.Jobs[job.Runtime.Name]
+	if !known || job.UnknownAmounts {
+		return demand, 0, false
+	}
+	nodes = demand.DefaultNodes
+	if job.Nodes != nil {
+		if *job.Nodes < 1 || *job.Nodes > int64(demand.MaxNodes) {
+			return demand, 0, false // the rule about limits reports this number
+		}
+		nodes = int(*job.Nodes)
+	}
+	demand.MaxNodes = nodes
+	if own := requestsOf(job); len(own) > 0 {
+		demand.Launcher = applyRequests(demand.Launcher, own, job.Replaces != "")
+		if demand.LauncherIsNode { // otherwise, Trainer applies the requests of a TrainJob only to the launcher
+			demand.Node = applyRequests(demand.Node, own, job.Replaces != "")
+		}
+	}
+	return demand, nodes, true
+}
+
+// requestsOf returns the requests that a TrainJob sets. Kubernetes uses a limit as the request if there is no request.
+func requestsOf(job guard.Job) map[string]resource.Quantity {
+	requests := maps.Clone(job.Limits)
+	if requests == nil {
+		requests = map[string]resource.Quantity{}
+	}
+	maps.Copy(requests, job.Requests)
+	return requests
+}
+
+// applyRequests returns the requests of a pod whose container gets the requests of a TrainJob. They replace either all
+// requests of the runtime or only the requests for the same resources.
+func applyRequests(of sizing.Amounts, own map[string]resource.Quantity, replaceAll bool) sizing.Amounts {
+	amounts := maps.Clone(of)
+	if replaceAll {
+		amounts = sizing.Amounts{"pods": of["pods"]}
+	}
+	for name, quantity := range own {
+		if name == "cpu" {
+			amounts[name] = quantity.MilliValue()
+		} else {
+			amounts[name] = quantity.Value()
+		}
+	}
+	return amounts
+}
