@@ -69,7 +69,9 @@ func (p Platform) needNamespaces() []Prerequisite {
 }
 
 // referenceKeys maps keys of pod specs to the kind of the object whose name they hold.
-var referenceKeys = map[string]string{"claimName": "PersistentVolumeClaim", "secretName": "Secret", "secretRef": "Secret", "secretKeyRef": "Secret", "imagePullSecrets": "Secret"}
+var referenceKeys = map[string]string{"claimName": "PersistentVolumeClaim", "secretName": secret, "secretRef": secret, "secretKeyRef": secret, "imagePullSecrets": secret}
+
+const secret = "Secret"
 
 // needReferences lists the claims and Secrets to which runtimes refer. They must exist in the namespace of each TrainJob.
 func (p Platform) needReferences() []Prerequisite {

@@ -17,11 +17,16 @@ import (
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
 )
 
+// vetFlags holds the flags of vet.
+type vetFlags struct {
+	input                 inputFlags
+	capacity              capacityFlags
+	jobs                  trainJobFlags
+	traps, schema, strict bool
+}
+
 func newVet(s streams, r *reporter) *cobra.Command {
-	var f inputFlags
-	var capacity capacityFlags
-	var jobs trainJobFlags
-	var traps, schema, strict bool
+	var v vetFlags
 	cmd := &cobra.Command{
 		Use:   "vet [TRAINJOBS...]",
 		Short: "Check a platform document, training runtimes or TrainJobs",
@@ -73,35 +78,37 @@ Formats other than text go to standard output.`,
 
   # Check the runtimes of a cluster
   kubectl get clustertrainingruntimes -o yaml | trainyard vet -f -`,
-		Args: jobs.checkArgs(&f),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			switch {
-			case len(files) > 0:
-				return refuseNotes(strict, r, jobs.vet(cmd.Context(), s, f, files))
-			case (traps || schema) && !r.isText():
-				return usageErrorf("--traps and --report-schema print no report: leave --report out")
-			case traps:
-				return printTraps(s.out)
-			case schema:
-				_, err := io.WriteString(s.out, report.Schema)
-				return err
-			}
-			if err := capacity.check(cmd, r); err != nil {
-				return err
-			}
-			if capacity.enabled {
-				return capacity.print(cmd.Context(), s, f)
-			}
-			return refuseNotes(strict, r, vet(cmd.Context(), s, f))
-		},
+		Args: v.jobs.checkArgs(&v.input),
+		RunE: func(cmd *cobra.Command, files []string) error { return v.run(cmd, s, r, files) },
 	}
-	f.add(cmd, r, func() bool { return true })
-	capacity.add(cmd)
-	jobs.add(cmd, &f)
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with code 3 if there are notes")
-	cmd.Flags().BoolVar(&traps, "traps", false, "list the traps for which runtimes are checked")
-	cmd.Flags().BoolVar(&schema, "report-schema", false, "print the JSON Schema of --report json")
+	v.input.add(cmd, r, func() bool { return true })
+	v.capacity.add(cmd)
+	v.jobs.add(cmd, &v.input)
+	cmd.Flags().BoolVar(&v.strict, "strict", false, "exit with code 3 if there are notes")
+	cmd.Flags().BoolVar(&v.traps, "traps", false, "list the traps for which runtimes are checked")
+	cmd.Flags().BoolVar(&v.schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd
+}
+
+func (v *vetFlags) run(cmd *cobra.Command, s streams, r *reporter, files []string) error {
+	switch {
+	case len(files) > 0:
+		return refuseNotes(v.strict, r, v.jobs.vet(cmd.Context(), s, v.input, files))
+	case (v.traps || v.schema) && !r.isText():
+		return usageErrorf("--traps and --report-schema print no report: leave --report out")
+	case v.traps:
+		return printTraps(s.out)
+	case v.schema:
+		_, err := io.WriteString(s.out, report.Schema)
+		return err
+	}
+	if err := v.capacity.check(cmd, r); err != nil {
+		return err
+	}
+	if v.capacity.enabled {
+		return v.capacity.print(cmd.Context(), s, v.input)
+	}
+	return refuseNotes(v.strict, r, vet(cmd.Context(), s, v.input))
 }
 
 // refuseNotes returns an error if the flag --strict is set, a run found no problems, and the report contains notes.
