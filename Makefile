@@ -105,7 +105,7 @@ bench-rules-docs: $(TOOLS_BIN)/rulecost ## Measure also 100,000 TrainJobs, and w
 	go run ./test/bench/cmd/bench rules --jobs 10,100,1000 --docs docs/benchmarks.md
 
 .PHONY: bench-mpi
-bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in pods, beside plain mpirun (as root)
+bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in pods, compared with plain mpirun (as root)
 	$(LANE) bench-mpi env TRAINYARD_E2E=1 go test -count=1 -timeout 30m -run '^$$' -bench MPI -benchtime 1x ./test/e2e
 
 .PHONY: bench-mpi-docs

@@ -27,7 +27,7 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 				path := []string{"spec", "delivery", "argocd", "cluster"}
 				errs[i] = problem.List{{
 					Position: documents[i].Root.Locate(path...), Rule: sharedDestination, Path: problem.Path(path),
-					Message: fmt.Sprintf("want another cluster than environment %s: Argo CD would apply %s %s of both environments to %s; if each environment has an Argo CD of its own, set different values of delivery.argocd.instance",
+					Message: fmt.Sprintf("want a cluster that differs from the cluster of environment %s: Argo CD would apply %s %s of both environments to %s; if each environment has an Argo CD of its own, set different values of delivery.argocd.instance",
 						documents[j].Environment, id.Kind, id.Name, cmp.Or(cluster, "the cluster in which it runs")),
 				}}
 			}
@@ -36,7 +36,7 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 	return mergeProblems(documents, errs)
 }
 
-// sharedCluster returns a cluster to which one Argo CD delivers both environments. An empty name is the cluster in which
+// sharedCluster returns a cluster that gets both environments from the same Argo CD. An empty name is the cluster in which
 // Argo CD runs. The result "ok" is false if there is no such cluster.
 func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	if a == nil || b == nil || a.Instance != b.Instance {

@@ -137,7 +137,7 @@ func (p Platform) needRights() []Prerequisite {
 	for o := range p.Objects.All() {
 		if id := o.ID(); p.Delivery.Target.OpenShift && id.Kind == "PrometheusRule" {
 			return append(needs, Prerequisite{"namespacesWithoutLabelEnforcement: [" + id.Namespace + "]",
-				"without this setting of OpenShift's user workload monitoring, rules see no series of tenants (docs/monitoring.md)"})
+				"without this setting of OpenShift's user workload monitoring, rules cannot read the metrics of tenants (docs/monitoring.md)"})
 		}
 	}
 	return needs

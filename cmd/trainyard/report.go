@@ -87,8 +87,8 @@ func combineNotes(platforms []generator.Platform) problem.List {
 	return all.Fold()
 }
 
-// combineNeeds returns the prerequisites of all environments, and merges equal prerequisites. If all environments have a
-// prerequisite, its list of environments is empty.
+// combineNeeds returns the prerequisites of all environments, and merges equal prerequisites. A prerequisite of all
+// environments has an empty list of environments.
 func combineNeeds(platforms []generator.Platform) []report.Need {
 	var all []report.Need
 	for _, p := range platforms {

@@ -111,7 +111,7 @@ type Limits struct {
 	Queues map[string]Queue // by the name of the LocalQueue, with the ClusterQueues of the document only
 }
 
-// Queue holds the resources that a ClusterQueue could admit.
+// Queue holds the resources that a ClusterQueue can give to a TrainJob if nothing else runs.
 type Queue struct {
 	ClusterQueue string
 	Resources    sizing.Queue

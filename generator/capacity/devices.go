@@ -75,8 +75,8 @@ func commonDevice(name string) string {
 	return meant
 }
 
-// checkTenantDevices reports a device of the quota that no runtime of the tenant requests, and a device of a runtime that
-// the quota does not limit. If the tenant has queues, the queues limit its devices.
+// checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a runtime
+// requests but the quota does not limit. If the tenant has queues, the queues limit its devices.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}
@@ -108,7 +108,7 @@ func limitsPods(quota map[string]any) bool {
 	return false
 }
 
-// requestedDevices maps each device that the tenant's runtimes request to the first of these runtimes.
+// requestedDevices returns, for each device that runtimes of the tenant request, the first runtime that requests it.
 func (c *comparison) requestedDevices(tenant map[string]any) map[string]string {
 	requested := map[string]string{}
 	runtimes, _ := tenant["runtimes"].([]any)

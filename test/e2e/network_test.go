@@ -79,7 +79,7 @@ func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 		})
 		t.Run(mpi+" on any port", func(t *testing.T) {
 			job := build.MakeTrainJob("any-"+mpi, portsTenant).Runtime(mpi).Nodes(2).ProcPerNode(1)
-			got := s.run(t, job.Command("timeout", "30", "mpirun", "python3", "/opt/allreduce.py"))
+			got := s.run(t, job.Command("timeout", "-s", "KILL", "30", "mpirun", "python3", "/opt/allreduce.py"))
 			if got.condition != trainer.TrainJobFailed || len(got.ranks) > 0 {
 				t.Errorf("the job has condition %q and its ranks print %q, want a failed job without a sum", got.condition, got.ranks)
 			}

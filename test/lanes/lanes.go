@@ -10,8 +10,8 @@ type Lane struct {
 	Inputs []string // files and folders of the repository whose change can change the result
 }
 
-// objects lists the inputs of lanes that apply generated objects. Generated objects count through bundles/rendered,
-// because `make test` compares bundles/rendered with the output of the generator.
+// objects lists the inputs of lanes that apply generated objects. The files in bundles/rendered stand for the generator,
+// because `make test` checks that they equal its output.
 var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "test/build", "test/poll", "test/process", "tools", "go.mod"}
 
 // pods lists the inputs of lanes that run pods.
@@ -23,7 +23,7 @@ func All() []Lane {
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}},
 		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/upstream", "test/matrix", "test/attack"}, objects...)},
 		{"e2e", "MPI jobs in real pods", "root", append([]string{"test/e2e"}, pods...)},
-		{"hosts", "MPI jobs with 100 hosts in real pods", "root", append([]string{"test/e2e/hosts_test.go", "test/e2e/testdata"}, pods...)},
+		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{"test/e2e/hosts_test.go", "test/e2e/testdata"}, pods...)},
 		{"e2e-horovod", "Horovod in real pods", "root, and an hour to compile Horovod", append([]string{"test/e2e"}, pods...)},
 		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/upstream", "examples"}, objects...)},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale"}, objects...)},
@@ -32,7 +32,7 @@ func All() []Lane {
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root for full disks", []string{"bundles", "cmd/trainyard", "test/crash"}},
 		{"race", "the tests of the product's packages, with the race detector", "", []string{"bundles", "cmd", "generator"}},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", []string{"generator", "bundles", "policies/guard", "cmd/trainyard-fn"}},
-		{"bench", "the speed of trainyard, beside kustomize and cue", "a quiet machine", []string{"generator", "bundles", "runtimes", "policies", "schemas", "cmd/trainyard", "test/bench"}},
-		{"bench-mpi", "the speed of MPI in pods, beside plain mpirun", "root and a quiet machine", append([]string{"test/e2e/speed_test.go", "test/e2e/testdata"}, pods...)},
+		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", []string{"generator", "bundles", "runtimes", "policies", "schemas", "cmd/trainyard", "test/bench"}},
+		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{"test/e2e/speed_test.go", "test/e2e/testdata"}, pods...)},
 	}
 }

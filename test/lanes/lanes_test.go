@@ -81,7 +81,7 @@ func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	if isStale(t, r, lane) {
-		t.Error("the lane is stale after it has passed")
+		t.Error("the lane has just passed, but is reported as stale")
 	}
 	write(t, r, "b/file", "2")
 	commit(t, r)

@@ -16,8 +16,8 @@ import (
 // maxSuggested is the maximum number of words that one message suggests.
 const maxSuggested = 3
 
-// Choice completes a message about a word that is not allowed. The message suggests the most similar allowed words, or
-// lists all allowed words if none is similar.
+// Choice adds a suggestion to a message about a forbidden word: the most similar allowed words, or all allowed words if
+// none is similar.
 func Choice(text, word string, allowed []string) string {
 	similar := message.Similar(word, allowed)
 	switch n := len(similar); {

@@ -18,8 +18,8 @@ var overCapacity = problem.Rule{Name: "trainjob-over-capacity", Doc: "A TrainJob
 // defaultQueue is the LocalQueue of TrainJobs that name no queue. Source: Kueue, LocalQueue defaulting.
 const defaultQueue = "default"
 
-// describeShortage describes the first limit of the tenant that a TrainJob exceeds, even if nothing else runs. The result
-// is empty if the TrainJob fits, or if its runtime is unknown.
+// describeShortage describes the first of the tenant's limits that a TrainJob would exceed even if no other job ran. The
+// result is empty if the TrainJob fits, or if its runtime is unknown.
 func describeShortage(tenant string, c *capacity.Result, job guard.Job) string {
 	demand, nodes, known := demandOf(c, job)
 	if !known {

@@ -39,7 +39,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	case len(args) > 2 && args[0] == "run":
 		return runLane(ctx, repository, args[1], args[2:])
 	}
-	return fmt.Errorf("want list, list -o json, stale, or run LANE COMMAND, got %q", args)
+	return fmt.Errorf("unknown command %q: use list, list -o json, stale, or run LANE COMMAND", args)
 }
 
 func runLane(ctx context.Context, r lanes.Repository, name string, command []string) error {
