@@ -56,16 +56,23 @@ func exitCodeHelp() string {
 type exitError struct {
 	error
 	result report.Report
+	input  bool // whether the command line is right, and an input such as a file is wrong
 }
 
 func (e *exitError) Unwrap() error { return e.error }
 
 func exitErrorf(code int, format string, args ...any) error {
-	return &exitError{fmt.Errorf(format, args...), report.Report{ExitCode: code}}
+	return &exitError{error: fmt.Errorf(format, args...), result: report.Report{ExitCode: code}}
 }
 
 // usageErrorf returns an error about a command line that is invalid or cannot be carried out.
 func usageErrorf(format string, args ...any) error { return exitErrorf(exitUsage, format, args...) }
+
+// inputErrorf returns an error about an input that the command line names, such as a missing file. The help text of the
+// command would not help.
+func inputErrorf(format string, args ...any) error {
+	return &exitError{error: fmt.Errorf(format, args...), result: report.Report{ExitCode: exitUsage}, input: true}
+}
 
 // interpretError returns the exit code, the problems and the failures of a run that ended with the given error, which
 // can be nil.
@@ -105,7 +112,7 @@ func classify(err error) (code int, hint string) {
 	)
 	switch {
 	case errors.As(err, &exit):
-		if exit.result.ExitCode == exitUsage {
+		if exit.result.ExitCode == exitUsage && !exit.input {
 			hint = usage
 		}
 		return exit.result.ExitCode, hint
@@ -114,7 +121,7 @@ func classify(err error) (code int, hint string) {
 	case errors.As(err, &taken):
 		return exitRefused, ""
 	case errors.As(err, &environment), errors.As(err, &ambiguous), errors.As(err, &unfit):
-		return exitUsage, usage
+		return exitUsage, ""
 	case jobs.IsDenied(err), errors.As(err, &denied):
 		return exitDenied, ""
 	case errors.Is(err, context.DeadlineExceeded):

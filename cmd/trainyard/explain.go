@@ -30,6 +30,9 @@ and line.`,
 		Example: `  # Describe a runtime and its fields
   trainyard explain spec.runtimes.NAME
 
+  # The first part, spec, can be left out
+  trainyard explain runtimes
+
   # Describe one field. Any runtime name works in the path
   trainyard explain spec.runtimes.mpi-openmpi-cpu.preflight.timeout
 
@@ -80,15 +83,9 @@ func (f *explainFlags) fields(s streams, path string, steps []string) error {
 	if err != nil {
 		return err
 	}
-	steps = nearestField(all, withoutEnvironment(steps))
-	var exact, below []field
-	for _, one := range all {
-		switch depth, ok := one.depthBelow(steps); {
-		case ok && depth == 0:
-			exact = append(exact, one)
-		case ok && depth == 1:
-			below = append(below, one)
-		}
+	exact, below := findFields(all, withoutEnvironment(steps))
+	if len(exact)+len(below) == 0 { // a path such as runtimes may leave out spec
+		exact, below = findFields(all, withoutEnvironment(append([]string{"spec"}, steps...)))
 	}
 	found := slices.Concat(exact, below)
 	if len(found) == 0 {
@@ -105,6 +102,20 @@ func (f *explainFlags) fields(s streams, path string, steps []string) error {
 		fmt.Fprintf(s.out, "  %s%s: %s\n", one.Path, required(one), strings.TrimSuffix(first, "."))
 	}
 	return nil
+}
+
+// findFields returns the fields at a path, and the fields directly below it.
+func findFields(all []field, path []string) (exact, below []field) {
+	path = nearestField(all, path)
+	for _, one := range all {
+		switch depth, ok := one.depthBelow(path); {
+		case ok && depth == 0:
+			exact = append(exact, one)
+		case ok && depth == 1:
+			below = append(below, one)
+		}
+	}
+	return exact, below
 }
 
 func required(one field) string {

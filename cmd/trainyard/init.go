@@ -45,7 +45,7 @@ FILE is platform.yaml by default. The command never overwrites a file (exit code
 With --kustomize, it also creates a kustomization.yaml in the same folder. kustomize then generates the
 objects with the function trainyard-fn; "trainyard doctor" checks whether it can on this machine.`,
 		Example: `  # Create platform.yaml for OpenShift AI
-  trainyard init --name acme --openshift --trainer 2.1
+  trainyard init --name acme --openshift
 
   # Create a folder that kustomize builds, without generated files
   trainyard init --kustomize clusters/acme/platform.yaml
@@ -60,7 +60,7 @@ objects with the function trainyard-fn; "trainyard doctor" checks whether it can
 	cmd.Flags().StringVar(&document.Name, "name", "", "name of the platform (default the name of the folder)")
 	cmd.Flags().BoolVar(&document.OpenShift, "openshift", false, "the cluster is OpenShift")
 	cmd.Flags().BoolVar(&document.Kustomize, "kustomize", false, "also create a kustomization.yaml, so that kustomize generates the objects")
-	namedChoices(trainerVersions...).addFlag(cmd, &document.Trainer, "trainer", "", "2.3", "minor version of Kubeflow Trainer in the cluster")
+	namedChoices(trainerVersions...).addFlag(cmd, &document.Trainer, "trainer", "", "", "minor version of Kubeflow Trainer in the cluster (default 2.3, or 2.1 with --openshift)")
 	return cmd
 }
 
@@ -70,6 +70,10 @@ func (d scaffold) write(ctx context.Context, s streams, file string) error {
 		return usageErrorf("file %s: want a YAML file with the extension .yaml", file)
 	}
 	d.Name = cmp.Or(d.Name, nameOfFolder(file))
+	if d.OpenShift { // OpenShift AI 3.5 and earlier contain Trainer 2.1
+		d.Trainer = cmp.Or(d.Trainer, "2.1")
+	}
+	d.Trainer = cmp.Or(d.Trainer, "2.3")
 	pipeline := newPipeline()
 	names, err := pipeline.Catalogue()
 	if err != nil {

@@ -120,7 +120,7 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	}
 	file, err := open(name)
 	if err != nil {
-		return generator.Input{}, usageErrorf("%w", err)
+		return generator.Input{}, inputErrorf("%w", err)
 	}
 	defer file.Close()
 	return readFrom(name, file)
@@ -159,7 +159,7 @@ func open(name string) (*os.File, error) {
 func readFrom(name string, r io.Reader) (generator.Input, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxInput))
 	if err != nil {
-		return generator.Input{}, usageErrorf("reading %s: %w", name, err)
+		return generator.Input{}, inputErrorf("reading %s: %w", name, err)
 	}
 	return generator.Input{Name: name, Text: text}, nil
 }

@@ -162,7 +162,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	}
 	program, err := findEvaluator()
 	if err != nil {
-		return nil, usageErrorf("finding %s: %w; install it in the folder of trainyard or in PATH", evaluatorProgram, err)
+		return nil, inputErrorf("finding %s: %w; in a clone of trainyard, build it into the folder of trainyard or a folder in PATH: go build -o DIR ./cmd/%[1]s", evaluatorProgram, err)
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdin = bytes.NewReader(text)

@@ -65,7 +65,7 @@ func failedCases(all []caseResult, printed bool) error {
 	if _ = failed.Err(); !printed { // Err sorts the list
 		result.Problems = failed
 	}
-	return &exitError{errors.New(summary), result}
+	return &exitError{error: errors.New(summary), result: result}
 }
 
 var resultFormats = choices{

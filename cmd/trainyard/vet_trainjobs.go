@@ -96,7 +96,7 @@ func (j *trainJobFlags) vetFiles(s streams, f inputFlags, files []string, platfo
 	case len(wrong) > 0:
 		return append(wrong, denied...).Err()
 	case len(denied) > 0:
-		return &exitError{denied.Err(), report.Report{ExitCode: exitDenied, Problems: denied}}
+		return &exitError{error: denied.Err(), result: report.Report{ExitCode: exitDenied, Problems: denied}}
 	case f.report.isText():
 		suffix := ""
 		if trainjob.AnyUnenforced(platforms) {

@@ -117,7 +117,7 @@ func reportDifferences(s streams, targets []target) error {
 		}
 	}
 	if len(differences) > 0 {
-		return &exitError{errors.New("not up to date"), report.Report{ExitCode: exitDiffers, Failures: differences}}
+		return &exitError{error: errors.New("not up to date"), result: report.Report{ExitCode: exitDiffers, Failures: differences}}
 	}
 	for _, t := range targets {
 		fmt.Fprintf(s.err, "%s is up to date with %s\n", t.dir, t)

@@ -74,7 +74,9 @@ func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool
 // Run runs the command of a lane. If the command succeeds, Run writes the record of the lane. Run writes no record if the
 // inputs of the lane are not committed, because the commit would not describe the run.
 func (r Repository) Run(ctx context.Context, lane Lane, command []string) error {
-	before, _ := r.Digest(ctx, lane) // without a commit, the lane runs, and describeObstacle reports the error
+	// Without a commit, the lane runs nevertheless, and describeObstacle reports the error.
+	before, _ := r.Digest(ctx, lane)
+	commit, _ := r.git(ctx, "rev-parse", "--short=8", "HEAD")
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.Root, os.Stdout, os.Stderr
@@ -85,10 +87,6 @@ func (r Repository) Run(ctx context.Context, lane Lane, command []string) error 
 	if obstacle := r.describeObstacle(ctx, lane, before); obstacle != "" {
 		_, _ = fmt.Fprintf(os.Stderr, "lane %s passed, and is not recorded: %s\n", lane.Name, obstacle)
 		return nil
-	}
-	commit, err := r.git(ctx, "rev-parse", "--short=8", "HEAD")
-	if err != nil {
-		return err
 	}
 	return r.write(lane, Record{strings.TrimSpace(commit), start.Format(time.DateOnly), int(duration.Seconds()), before})
 }
