@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/trainyard/trainyard/generator/load"
 	"github.com/trainyard/trainyard/generator/object"
@@ -53,14 +54,24 @@ func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 
 func clustersOf(a *object.ArgoCD) []string {
 	if len(a.Clusters) == 0 {
-		return []string{a.Cluster}
+		return []string{canonicalCluster(a.Cluster)}
 	}
 	var all []string
 	for _, c := range a.Clusters {
-		all = append(all, c.Cluster)
+		all = append(all, canonicalCluster(c.Cluster))
 	}
 	slices.Sort(all)
 	return all
+}
+
+// canonicalCluster returns the same text for all spellings of a cluster. For the cluster in which Argo CD runs, the text is
+// empty.
+func canonicalCluster(cluster string) string {
+	cluster = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(cluster), "/"), ":443")
+	if cluster == "in-cluster" || cluster == "https://kubernetes.default.svc" {
+		return ""
+	}
+	return cluster
 }
 
 // firstCommon returns the first object of a set that is also in another set.

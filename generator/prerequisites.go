@@ -26,17 +26,23 @@ var apiProvider = map[string]string{
 
 // Prerequisites lists what the objects need in the cluster, in the order in which an admin provides it.
 func (p Platform) Prerequisites() []Prerequisite {
-	return slices.Concat(p.needPrograms(), p.needNamespaces(), p.needReferences(), p.needRights())
+	return slices.Concat(p.needPrograms(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needRights())
 }
 
-// needPrograms lists the programs that define the kinds of the objects.
-func (p Platform) needPrograms() []Prerequisite {
+// kindsByGroup returns the kinds of the objects that other programs define, by API group.
+func (p Platform) kindsByGroup() map[string]map[string]bool {
 	kinds := map[string]map[string]bool{}
 	for o := range p.Objects.All() {
 		if id := o.ID(); apiProvider[id.Group] != "" {
 			addTo(kinds, id.Group, id.Kind)
 		}
 	}
+	return kinds
+}
+
+// needPrograms lists the programs that define the kinds of the objects.
+func (p Platform) needPrograms() []Prerequisite {
+	kinds := p.kindsByGroup()
 	var needs []Prerequisite
 	for _, group := range slices.Sorted(maps.Keys(kinds)) {
 		name := apiProvider[group]
@@ -44,6 +50,22 @@ func (p Platform) needPrograms() []Prerequisite {
 			name += " " + version
 		}
 		needs = append(needs, Prerequisite{name, "its CRDs define " + join(kinds[group])})
+	}
+	return needs
+}
+
+// schedulers maps values of target.gang to the programs that schedule the pods of a job together.
+var schedulers = map[string]string{"volcano": "Volcano", "coscheduling": "the scheduler plugin Coscheduling", "kueue": "Kueue"}
+
+// needSchedulers lists the gang scheduler, and Argo CD, if no object has a kind of these programs.
+func (p Platform) needSchedulers() []Prerequisite {
+	var needs []Prerequisite
+	_, listed := p.kindsByGroup()["kueue.x-k8s.io"]
+	if name := schedulers[p.Delivery.Target.Gang]; name != "" && !listed {
+		needs = append(needs, Prerequisite{name, "target.gang is " + p.Delivery.Target.Gang})
+	}
+	if p.Delivery.ArgoCD != nil {
+		needs = append(needs, Prerequisite{"Argo CD", "delivery.argocd is set"})
 	}
 	return needs
 }

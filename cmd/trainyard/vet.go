@@ -106,6 +106,9 @@ func (v *vetFlags) run(cmd *cobra.Command, s streams, r *reporter, files []strin
 		return err
 	}
 	if v.capacity.enabled {
+		if v.strict {
+			return usageErrorf("--strict does not apply to --fit: leave one of them out")
+		}
 		return v.capacity.print(cmd.Context(), s, v.input)
 	}
 	return refuseNotes(v.strict, r, vet(cmd.Context(), s, v.input))

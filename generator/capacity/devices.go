@@ -22,9 +22,6 @@ var (
 // commonDevices lists the names that the device plugins of the large vendors register.
 var commonDevices = []string{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "aws.amazon.com/neuron"}
 
-// otherDevices lists names that resemble a common name, and are correct. KubeVirt uses both names for virtual machines.
-var otherDevices = []string{"nvidia.com/pgpu", "nvidia.com/vgpu"}
-
 // checkSpellings reports each misspelled device of the document.
 func (c *comparison) checkSpellings() {
 	for _, name := range slices.Sorted(maps.Keys(c.demands)) {
@@ -61,18 +58,38 @@ func (c *comparison) checkSpelling(amounts map[string]any, path []string) {
 	}
 }
 
-// commonDevice returns the common name that an author has probably misspelled, or "".
+// commonDevice returns the common name that an author has probably misspelled, or "". Vendors have many names that differ
+// by a few letters, such as gpu and npu, so commonDevice accepts only the errors below as misspellings.
 func commonDevice(name string) string {
-	if slices.Contains(commonDevices, name) || slices.Contains(otherDevices, name) {
-		return ""
+	domain, device, _ := strings.Cut(name, "/")
+	for _, common := range commonDevices {
+		ownDomain, own, _ := strings.Cut(common, "/")
+		switch {
+		case name == common:
+			return ""
+		case domain == ownDomain && isMisspelled(device, own),
+			device == own && len(ownDomain) >= minDomain && message.Typos(domain, ownDomain) == 1:
+			return common
+		}
 	}
-	vendor, _, _ := strings.Cut(name, "/")
-	meant := message.Nearest(name, commonDevices)
-	own, _, _ := strings.Cut(meant, "/")
-	if message.Nearest(vendor, []string{own}) == "" {
-		return ""
-	}
-	return meant
+	return ""
+}
+
+// minDomain is the minimum length of a domain in which one typing error counts as a misspelling. Shorter domains, such
+// as amd.com, differ by one letter from domains of other vendors.
+const minDomain = 8
+
+// isMisspelled reports whether a word has the letters of another word in another order or in another case, repeats one of
+// them, or has an additional s at the end.
+func isMisspelled(word, meant string) bool {
+	word = strings.ToLower(word)
+	return word == meant+"s" || sortLetters(word) == sortLetters(meant) || string(slices.Compact([]byte(word))) == meant
+}
+
+func sortLetters(word string) string {
+	letters := []byte(word)
+	slices.Sort(letters)
+	return string(letters)
 }
 
 // checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a runtime

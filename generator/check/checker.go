@@ -165,7 +165,11 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 		}
 		if !known {
 			c.breaks(problem.UnknownKey, f.Position, below, "%s", c.describeUnknown(schema, f.Key))
-			field, unknown = evaluate.AnyField(schema), true
+			unknown = true
+			if f.Value.Kind == document.Scalar { // its type may be wrong only because of the key
+				continue
+			}
+			field = evaluate.AnyField(schema)
 		}
 		if !field.Exists() {
 			continue

@@ -37,21 +37,17 @@ var sections = []section{
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
 	for _, section := range sections {
-		known := entryNames(getPath(spec, section.path))
-		for _, other := range spec.Get("environments").Fields {
-			if other.Key != d.Environment {
-				known = append(known, entryNames(getPath(other.Value, section.path))...)
-			}
-		}
-		for _, f := range fieldsOf(getPath(patch, section.path)) {
-			if slices.Contains(known, f.Key) || f.Value.Empty() {
+		base, changes := entryNames(getPath(spec, section.path)), getPath(patch, section.path)
+		others := section.addedElsewhere(spec.Get("environments"), d.Environment)
+		for _, f := range fieldsOf(changes) {
+			if slices.Contains(base, f.Key) || f.Value.Empty() {
 				continue
 			}
 			path := append([]string{"spec"}, values.Extend(section.path, f.Key)...)
-			if text := section.describeMistake(f, known); text != "" {
+			if text := section.describeMistake(f, changes, base, others); text != "" {
 				d.Problems = append(d.Problems, problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(path), Message: text})
 				patch = replaceAt(patch, values.Extend(section.path, f.Key), section.replacement(f.Value))
-			} else if len(spec.Get("environments").Fields) > 1 {
+			} else if !slices.Contains(others, f.Key) && len(spec.Get("environments").Fields) > 1 {
 				d.Notes = append(d.Notes, problem.Problem{Position: f.Position, Rule: onlyInEnvironment, Path: problem.Path(path),
 					Message: fmt.Sprintf("this %s exists only in environment %s", section.noun, d.Environment)})
 			}
@@ -60,13 +56,33 @@ func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Nod
 	return patch
 }
 
-// describeMistake returns a message about an entry that is probably a patch of an existing entry, or "".
-func (s section) describeMistake(f document.Field, known []string) string {
-	if meant := misspelledName(f.Key, known); meant != "" {
-		return fmt.Sprintf("unknown %[1]s %[2]s (if you want another %[1]s with this name, add it to spec.%[3]s): %[4]s",
+// addedElsewhere returns the names that other environments add to a section. A runtime without the key from is only a
+// patch, and adds no name.
+func (s section) addedElsewhere(environments *document.Node, environment string) []string {
+	var names []string
+	for _, other := range fieldsOf(environments) {
+		for _, f := range fieldsOf(getPath(other.Value, s.path)) {
+			if other.Key != environment && !s.isPatch(f.Value) {
+				names = append(names, f.Key)
+			}
+		}
+	}
+	return names
+}
+
+// isPatch reports whether a value can only change an existing entry.
+func (s section) isPatch(value *document.Node) bool {
+	return value.Empty() || s.noun == "runtime" && value.Kind == document.Mapping && value.Get("from").Empty() && !value.Incomplete
+}
+
+// describeMistake returns a message about an entry that is probably a patch of an existing entry, or "". If the environment
+// removes the entry with the similar name, the new entry is its replacement.
+func (s section) describeMistake(f document.Field, changes *document.Node, base, others []string) string {
+	if meant := misspelledName(f.Key, base); meant != "" && (changes.Field(meant) == nil || !changes.Get(meant).Empty()) {
+		return fmt.Sprintf("unknown %[1]s %[2]s (if you want another %[1]s with this name, add it to spec.%[3]s, and set it to null in the other environments): %[4]s",
 			s.noun, message.Quote(f.Key), strings.Join(s.path, "."), wording.Suggestion([]string{meant}))
 	}
-	if s.noun == "runtime" && f.Value.Kind == document.Mapping && f.Value.Get("from") == nil && !f.Value.Incomplete {
+	if known := slices.Concat(base, others); s.isPatch(f.Value) && !slices.Contains(known, f.Key) {
 		return wording.Choice("unknown runtime "+message.Quote(f.Key)+", and a new runtime needs the key from", f.Key, known)
 	}
 	return ""
@@ -77,29 +93,35 @@ func (s section) describeMistake(f document.Field, known []string) string {
 const minWord = 4
 
 // misspelledName returns the name that differs from the given name by one typing error in one word, or "". Words are
-// separated by "-". A word with digits is not compared, because numbers often differ on purpose.
+// separated by "-". Words with digits, and words with different first letters, often differ on purpose.
 func misspelledName(name string, known []string) string {
 	words := strings.Split(name, "-")
 	for _, candidate := range known {
 		others := strings.Split(candidate, "-")
-		if len(words) != len(others) {
-			continue
-		}
-		var different, misspelled int
-		for i, word := range words {
-			if word == others[i] {
-				continue
-			}
-			different++
-			if min(len(word), len(others[i])) >= minWord && !strings.ContainsFunc(word+others[i], unicode.IsDigit) && message.Typos(word, others[i]) == 1 {
-				misspelled++
-			}
-		}
-		if different == 1 && misspelled == 1 {
+		if len(words) == len(others) && countDifferences(words, others) == 1 && countMisspellings(words, others) == 1 {
 			return candidate
 		}
 	}
 	return ""
+}
+
+func countDifferences(words, others []string) (n int) {
+	for i, word := range words {
+		if word != others[i] {
+			n++
+		}
+	}
+	return n
+}
+
+func countMisspellings(words, others []string) (n int) {
+	for i, word := range words {
+		long := min(len(word), len(others[i])) >= minWord
+		if long && word[0] == others[i][0] && !strings.ContainsFunc(word+others[i], unicode.IsDigit) && message.Typos(word, others[i]) == 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // replacement returns the value that replaces an entry with a problem, or nil to remove the entry. A runtime stays,

@@ -53,6 +53,7 @@ type Target struct {
 	Kubernetes string `json:"kubernetes"` // a minor version, such as 1.33
 	OpenShift  bool   `json:"openshift"`
 	Trainer    string `json:"trainer"` // a minor version, such as 2.3
+	Gang       string `json:"gang"`    // the gang scheduler, such as kueue; empty or none if there is none
 }
 
 // Kind describes a kind of Kubernetes objects, such as ClusterRole.

@@ -35,10 +35,21 @@ func describeShortage(tenant string, c *capacity.Result, job guard.Job) string {
 		return ""
 	}
 	if size := demand.SizeInQueue(queue.Resources); size.Nodes < nodes {
-		return fmt.Sprintf("asks for %s, and ClusterQueue %s can admit at most %d of this TrainJob, so the TrainJob would wait forever",
-			plural(nodes, "node"), queue.ClusterQueue, size.Nodes)
+		return fmt.Sprintf("asks for %s, and ClusterQueue %s can admit at most %d of this TrainJob, because %s, so the TrainJob would wait forever",
+			plural(nodes, "node"), queue.ClusterQueue, size.Nodes, describeLimit(size.Limit))
 	}
 	return ""
+}
+
+// describeLimit describes the limit of a ClusterQueue that a larger TrainJob would exceed.
+func describeLimit(s sizing.Shortage) string {
+	switch {
+	case s.Missing && s.Resource == "":
+		return "no flavor has the labels that the runtime selects"
+	case s.Missing:
+		return "it has no quota for " + s.Resource
+	}
+	return fmt.Sprintf("its flavor %s has %s", s.Flavor, sizing.Format(s.Resource, s.Available))
 }
 
 func plural(n int, noun string) string {
@@ -72,11 +83,12 @@ func demandOf(c *capacity.Result, job guard.Job) (demand sizing.Job, nodes int, 
 	return demand, nodes, true
 }
 
-// requestsOf returns the requests that a TrainJob sets. Kubernetes uses a limit as the request if there is no request.
+// requestsOf returns the requests that a TrainJob sets. If its resources replace all resources of the runtime, a limit
+// without a request is also the request, as in every pod. Otherwise, the request of the runtime stays.
 func requestsOf(job guard.Job) map[string]resource.Quantity {
-	requests := maps.Clone(job.Limits)
-	if requests == nil {
-		requests = map[string]resource.Quantity{}
+	requests := map[string]resource.Quantity{}
+	if job.Replaces != "" {
+		maps.Copy(requests, job.Limits)
 	}
 	maps.Copy(requests, job.Requests)
 	return requests

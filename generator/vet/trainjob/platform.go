@@ -133,11 +133,23 @@ func listTenants(platforms []Platform) []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
+// environmentsWith returns the environments in which a tenant has rules.
+func environmentsWith(tenant string, platforms []Platform) []string {
+	var names []string
+	for _, p := range platforms {
+		if _, ok := p.tenants[tenant]; ok {
+			names = append(names, p.environment)
+		}
+	}
+	return names
+}
+
 // TenantError reports that a TrainJob has no namespace, or that its namespace has no rules.
 type TenantError struct {
 	Tenant      string   // empty if neither the TrainJob nor the user names a tenant
 	Environment string   // empty if the document has no environments
 	Known       []string // tenants with rules
+	FoundIn     []string // other environments in which the tenant has rules
 }
 
 // Error describes the error, and suggests a tenant.
@@ -148,6 +160,9 @@ func (e *TenantError) Error() string {
 	}
 	if e.Environment != "" {
 		text += " in environment " + e.Environment
+	}
+	if len(e.FoundIn) > 0 {
+		return text + ", but in environment " + strings.Join(e.FoundIn, ", ") + ": want --env"
 	}
 	if len(e.Known) == 0 {
 		return text + ": want a document with tenants"

@@ -116,7 +116,11 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 		if p.unenforced {
 			forbidden = &unenforced
 		}
-		if err := p.vet(job, tenant, &invalid, forbidden); err != nil {
+		err := p.vet(job, tenant, &invalid, forbidden)
+		if unknown := (*TenantError)(nil); errors.As(err, &unknown) {
+			unknown.FoundIn = environmentsWith(tenant, platforms)
+		}
+		if err != nil {
 			return err
 		}
 	}
