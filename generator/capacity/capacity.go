@@ -156,7 +156,7 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 		}
 		c.Jobs[name] = job
 	}
-	// Amounts of a misspelled device would cause more problems with quotas and queues.
+	// If a device is misspelled, quotas and queues often lack it. Each of them would be a second problem with the same cause.
 	before := len(c.Problems)
 	if c.checkSpellings(); len(c.Problems) > before {
 		return &c.Result, nil

@@ -93,7 +93,7 @@ func sortLetters(word string) string {
 }
 
 // checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a runtime
-// requests but the quota does not limit. If the tenant has queues, the queues limit its devices.
+// requests but the quota does not limit. A tenant with queues needs no quota for devices, because Kueue limits them.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}

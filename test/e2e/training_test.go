@@ -29,7 +29,7 @@ func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
 	if os.Getenv("TRAINYARD_HOROVOD") == "" {
-		t.Skip("Horovod takes ten minutes to compile: run `make e2e-horovod`")
+		t.Skip("needs an image with Horovod, which takes ten minutes to compile: run `make e2e-horovod`")
 	}
 	s.expectEqualTraining(t, "horovod", "/opt/train_horovod.py")
 }

@@ -50,7 +50,8 @@ func (r Repository) Records() (map[string]Record, error) {
 	return records, nil
 }
 
-// Digest returns a digest of the inputs of a lane in the last commit. The records themselves are no input.
+// Digest returns a digest of a lane's inputs, as they are in the last commit. It leaves out the files that contain the
+// records, because each recorded run changes them.
 func (r Repository) Digest(ctx context.Context, lane Lane) (string, error) {
 	text, err := r.git(ctx, append([]string{"ls-tree", "-r", "HEAD", "--"}, lane.Inputs...)...)
 	if err != nil {
@@ -71,8 +72,8 @@ func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool
 	return digest != record.Inputs, err
 }
 
-// Run runs the command of a lane. If the command succeeds, Run writes the record of the lane. Run writes no record if the
-// inputs of the lane are not committed, because the commit would not describe the run.
+// Run executes the command of a lane, and writes a record if the command succeeds. If an input of the lane is not committed,
+// Run writes no record, because the recorded commit would not contain the tested files.
 func (r Repository) Run(ctx context.Context, lane Lane, command []string) error {
 	// Without a commit, the lane runs nevertheless, and describeObstacle reports the error.
 	before, _ := r.Digest(ctx, lane)
@@ -133,8 +134,8 @@ func RenderPage(records map[string]Record) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Lanes
 
-A lane is a make target that needs real pods, packets, Argo CD or much time, so it does not run for every change. This page shows
-the last commit at which each lane passed. Only a lane that passed writes its row. ` + "`make lanes`" + ` also shows whether the
+A lane is a make target that runs a group of tests. Most lanes need real pods, network packets, Argo CD or much time, so they do not run
+for every change. This page shows the last commit at which each lane passed. Only a lane that passed writes its row. ` + "`make lanes`" + ` also shows whether the
 inputs of a lane have changed since that commit, and ` + "`make lanes-stale`" + ` runs the lanes whose inputs have changed. If a row has
 no commit, the lane has not passed since these records exist.
 
