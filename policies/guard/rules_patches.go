@@ -12,7 +12,7 @@ import (
 
 // runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. If a patch could add a volume with
 // one of these names, the added volume would replace the runtime's volume.
-var runtimeVolumes = []string{"initializer", "mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
+var runtimeVolumes = []string{"home", "initializer", "mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
 
 // storagePrefix is the prefix of the names of all storage volumes in runtimes.
 const storagePrefix = "storage-"

@@ -52,6 +52,7 @@ var imageFiles = map[string]string{
 		"mpiuser:x:1000:1000::/home/mpiuser:/bin/bash\n" +
 		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 	"/etc/ssh/ssh_config": "# Part of the image.\n",
+	"/home/mpiuser/notes": "# Part of the image.\n",
 }
 
 // newPlan returns the plan of a container. On this machine, the container's files are in the folder "dir".

@@ -69,6 +69,25 @@ func TestIdentityAddsThePasswdEntry(t *testing.T) {
 	}
 }
 
+// TestHomeFolderIsWritable checks that the main containers can write to their home folder, and that this folder contains the
+// files of the image's home folder.
+func TestHomeFolderIsWritable(t *testing.T) {
+	t.Parallel()
+	for name, on := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 0, on)
+			j.runIdentity("launcher", j.launcher)
+			main := j.mainContainer("launcher")
+			main.Command = []string{"sh", "-c", "cat ~/notes && cp ~/notes ~/copy && cat /home/mpiuser/copy"}
+			result := j.launcher.pod.Run(main)
+			if want := "# Part of the image.\n# Part of the image.\n"; result.Code != 0 || result.Log != want {
+				t.Errorf("exit code %d, want 0; output: -want +got:\n%s", result.Code, cmp.Diff(want, result.Log))
+			}
+		})
+	}
+}
+
 func TestNodeScriptFindsSSHD(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
