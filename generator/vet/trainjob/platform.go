@@ -22,6 +22,8 @@ type Platform struct {
 	tenants     map[string]tenantRules
 	capacity    *capacity.Result // nil if the platform was read from a cluster
 	unenforced  bool             // whether the cluster has no rules, because spec.admission.enforce is none
+
+	needsConversion map[string]bool // the names of runtimes whose mpirun cannot read Trainer's hostfile
 }
 
 type tenantRules struct {
@@ -107,8 +109,11 @@ const (
 
 // NewPlatform reads the rules of all tenants from the objects of a platform.
 func NewPlatform(environment string, objects object.Set) (Platform, error) {
-	p := Platform{environment: environment, tenants: map[string]tenantRules{}}
+	p := Platform{environment: environment, tenants: map[string]tenantRules{}, needsConversion: map[string]bool{}}
 	for o := range objects.All() {
+		if needsConversion(o) {
+			p.needsConversion[o.ID().Name] = true
+		}
 		tenant := o.Label(tenantLabel)
 		if id := o.ID(); id.Kind != "ConfigMap" || id.Namespace != parameterNamespace || tenant == "" {
 			continue
