@@ -60,11 +60,15 @@ type Record struct {
 	Stage                                     int
 	Controller                                bool // whether the rule needs trainyard's controller
 	Labels                                    []string
-	Tests                                     map[string]struct {
-		Series map[string]string
-		At     string
-		Want   map[string]float64
-	}
+	Tests                                     map[string]Sample // the keys are descriptions
+}
+
+// Sample is a test case of a recording rule: input series in promtool's notation, the time of evaluation, and the expected
+// values by their labels.
+type Sample struct {
+	Series map[string]string
+	At     string
+	Want   map[string]float64
 }
 
 // Alert is an alerting rule.

@@ -93,19 +93,27 @@ func TestRecords(t *testing.T) {
 func expectRecords(t *testing.T, o grafanadata.Grafana) {
 	t.Helper()
 	files := caseFiles{Grafana: o, folder: t.TempDir()}
+	values := readValues(t)
 	for _, name := range grafanadata.Sorted(o.Records) {
-		for _, sentence := range grafanadata.Sorted(o.Records[name].Tests) {
-			tc := o.Records[name].Tests[sentence]
-			var samples []any
-			for labels, value := range tc.Want {
-				samples = append(samples, map[string]any{"labels": name + "{" + labels + "}", "value": value})
+		for _, tests := range []map[string]grafanadata.Sample{o.Records[name].Tests, values[name].Tests} {
+			for _, sentence := range grafanadata.Sorted(tests) {
+				files.addRecord(t, name, sentence, tests[sentence])
 			}
-			files.write(t, name, sentence, tc.Series, map[string]any{
-				"promql_expr_test": []any{map[string]any{"expr": name, "eval_time": tc.At, "exp_samples": samples}},
-			})
 		}
 	}
 	files.run(t)
+}
+
+// addRecord adds a test case of a recording rule.
+func (c *caseFiles) addRecord(t *testing.T, name, sentence string, tc grafanadata.Sample) {
+	t.Helper()
+	var samples []any
+	for labels, value := range tc.Want {
+		samples = append(samples, map[string]any{"labels": name + "{" + labels + "}", "value": value})
+	}
+	c.write(t, name, sentence, tc.Series, map[string]any{
+		"promql_expr_test": []any{map[string]any{"expr": name, "eval_time": tc.At, "exp_samples": samples}},
+	})
 }
 
 // runbookBase is the base address that tests use for runbooks.
