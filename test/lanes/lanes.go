@@ -26,7 +26,7 @@ func All() []Lane {
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}},
 		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/matrix", "test/attack", "test/guardtest"}, objects...)},
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...)},
-		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, "cmd/trainyard", "docs/trying.md"}, pods...)},
+		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, "cmd/trainyard", "docs/trying.md", "examples/images"}, pods...)},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...)},
 		{"sdk", "the Kubeflow SDK, against MPI runtimes in real pods", "root", append([]string{e2e}, pods...)},
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...)},
