@@ -1,0 +1,92 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// objectName is the kind and the name of an object. If each object of the kind has a name from the document, the name is NAME.
+type objectName struct{ kind, name string }
+
+// TestObjectsPageListsAllObjects checks that docs/objects.md has a row for each object of the examples, and that each row
+// matches an object.
+func TestObjectsPageListsAllObjects(t *testing.T) {
+	rows, used := listedObjects(t), map[objectName]bool{}
+	for object := range generatedObjects(t) {
+		row := slices.IndexFunc(rows, object.matches)
+		if row < 0 {
+			t.Errorf("docs/objects.md has no row for %s %s", object.kind, object.name)
+			continue
+		}
+		used[rows[row]] = true
+	}
+	for _, row := range rows {
+		if !used[row] {
+			t.Errorf("docs/objects.md has a row for %s %s, and no example has such an object", row.kind, row.name)
+		}
+	}
+}
+
+// matches reports whether a row of the page is about this object.
+func (o objectName) matches(row objectName) bool {
+	prefix, isPattern := strings.CutSuffix(row.name, "NAME")
+	return o.kind == row.kind && (o.name == row.name || isPattern && strings.HasPrefix(o.name, prefix))
+}
+
+// rowPattern matches a row of a table in docs/objects.md, and captures the kinds and the name.
+var rowPattern = regexp.MustCompile(`(?m)^\| ([A-Z][A-Za-z, ]*) \| ([A-Za-z.-]+) \|`)
+
+// listedObjects returns the rows of docs/objects.md. Exact names come before patterns, because an object belongs to the
+// row with its exact name.
+func listedObjects(t *testing.T) []objectName {
+	t.Helper()
+	page, err := os.ReadFile(repo.Path(t, "docs/objects.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exact, patterns []objectName
+	for _, row := range rowPattern.FindAllStringSubmatch(string(page), -1) {
+		for kind := range strings.SplitSeq(row[1], ", ") {
+			if strings.HasSuffix(row[2], "NAME") {
+				patterns = append(patterns, objectName{kind, row[2]})
+			} else {
+				exact = append(exact, objectName{kind, row[2]})
+			}
+		}
+	}
+	return append(exact, patterns...)
+}
+
+// generatedObjects returns the objects of the rendered examples.
+func generatedObjects(t *testing.T) map[objectName]bool {
+	t.Helper()
+	objects := map[objectName]bool{}
+	for _, file := range repo.Files(t) {
+		if !strings.HasPrefix(file, "bundles/rendered/") || !strings.Contains(file, "/plain/") || filepath.Base(file) != "manifests.yaml" {
+			continue
+		}
+		text, err := os.ReadFile(repo.Path(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			var object struct {
+				Kind     string
+				Metadata struct{ Name string }
+			}
+			if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			objects[objectName{object.Kind, object.Metadata.Name}] = true
+		}
+	}
+	return objects
+}
