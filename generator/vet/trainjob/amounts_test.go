@@ -1,0 +1,41 @@
+package trainjob
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainyard/trainyard/policies/guard"
+)
+
+func TestRequestsOverLimitsAreReported(t *testing.T) {
+	runtime := guard.Runtime{Resources: map[string]string{"cpu": "4", "memory": "8Gi"}, GPUs: map[string]int64{"nvidia.com/gpu": 2}}
+	type amounts = map[string]resource.Quantity
+	cpu := func(text string) amounts { return amounts{"cpu": resource.MustParse(text)} }
+	const resources = "spec.trainer.resourcesPerNode."
+	cases := map[string]struct {
+		limits, requests amounts
+		replaces         string
+		path             string
+	}{
+		"no amounts":     {},
+		"a higher limit": {limits: cpu("8")},
+		"a limit below the request of the runtime":      {limits: cpu("2"), path: resources + "limits[cpu]"},
+		"a lower request":                               {requests: cpu("500m")},
+		"a request above the limit of the runtime":      {requests: cpu("4100m"), path: resources + "requests[cpu]"},
+		"equal amounts":                                 {limits: cpu("8"), requests: cpu("8000m")},
+		"a request above the own limit":                 {limits: cpu("8"), requests: cpu("9"), path: resources + "requests[cpu]"},
+		"fewer GPUs as a limit only":                    {limits: amounts{"nvidia.com/gpu": resource.MustParse("1")}, path: resources + "limits[nvidia.com/gpu]"},
+		"a resource that the runtime does not have":     {requests: amounts{"acme.example/fpga": resource.MustParse("1")}},
+		"a low limit, with resources that are replaced": {limits: cpu("2"), replaces: "2.2"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			job := guard.Job{Limits: tc.limits, Requests: tc.requests, Replaces: tc.replaces}
+			path, text := describeOverLimit(job, runtime)
+			if path != tc.path || (text == "") != (path == "") {
+				t.Errorf("describeOverLimit() = %q, %q, want the path %q", path, text, tc.path)
+			}
+		})
+	}
+}
