@@ -63,7 +63,7 @@ e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real
 e2e-horovod: images-horovod cluster-tools packets-tools images ## Train with Horovod in real pods, after compiling Horovod (as root)
 	$(LANE) e2e-horovod env TRAINYARD_E2E=1 TRAINYARD_HOROVOD=1 go test -count=1 -timeout 30m -run TestHorovodTrainsLikeOneProcess ./test/e2e
 
-# The Python environment with the Kubeflow SDK. The name contains the version, so that a new version is installed again.
+# The Python environment with the Kubeflow SDK. The name of the folder contains the version, so a new version is installed in another folder.
 SDK := .tools/kubeflow-0.5.0
 
 $(SDK):
@@ -75,7 +75,7 @@ $(SDK):
 sdk: cluster-packages cluster-tools images $(SDK) ## Train in real pods with the Kubeflow SDK (as root)
 	$(LANE) sdk env TRAINYARD_E2E=1 TRAINYARD_SDK=$(CURDIR)/$(SDK)/bin/python go test -count=1 -timeout 30m -run TestSDK ./test/e2e
 
-# SMOKE_TESTS select one job of each MPI implementation, one job of the Kubeflow SDK, and the isolation of tenants.
+# SMOKE_TESTS selects these tests: one job of each MPI implementation, one job of the Kubeflow SDK, and the isolation of tenants.
 SMOKE_TESTS := TestRanksReachEachOther/ranks_on_the_launcher|TestSDKTrainsAFunction/openmpi$$|TestNetworkPoliciesIsolatePods
 
 .PHONY: smoke
