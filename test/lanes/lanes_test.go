@@ -95,6 +95,32 @@ func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
 	}
 }
 
+func TestExceptedFoldersAreNoInputs(t *testing.T) {
+	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a", "b"}, Except: []string{"b"}}
+	if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, r, "b/file", "2")
+	commit(t, r)
+	if isStale(t, r, lane) {
+		t.Error("the lane is stale after a change of the excepted folder b")
+	}
+	write(t, r, "a/file", "2")
+	commit(t, r)
+	if !isStale(t, r, lane) {
+		t.Error("the lane is not stale after a change of its input a")
+	}
+}
+
+// TestRecordsOfUnknownCommitsAreStale checks a record of a commit that the clone does not contain.
+func TestRecordsOfUnknownCommitsAreStale(t *testing.T) {
+	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
+	stale, err := r.IsStale(t.Context(), lane, Record{Commit: "0123abcd"})
+	if err != nil || !stale {
+		t.Errorf("IsStale() = %t, %v, want true", stale, err)
+	}
+}
+
 func TestFailedRunsAreNotRecorded(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
 	if err := r.Run(t.Context(), lane, []string{"false"}); err == nil {

@@ -22,7 +22,6 @@ type Record struct {
 	Commit  string `json:"commit"`
 	Date    string `json:"date"`    // such as 2026-11-25
 	Seconds int    `json:"seconds"` // duration of the run
-	Inputs  string `json:"inputs"`  // digest of the lane's inputs
 }
 
 // Repository is a Git work tree with the records of its lanes.
@@ -50,33 +49,40 @@ func (r Repository) Records() (map[string]Record, error) {
 	return records, nil
 }
 
-// Digest returns a digest of a lane's inputs, as they are in the last commit. It leaves out the files that contain the
-// records, because each recorded run changes them.
-func (r Repository) Digest(ctx context.Context, lane Lane) (string, error) {
-	text, err := r.git(ctx, append([]string{"ls-tree", "-r", "HEAD", "--"}, lane.Inputs...)...)
+// Digest returns a digest of a lane's inputs in a commit. It leaves out the files that contain the records, because each
+// recorded run changes them.
+func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (string, error) {
+	text, err := r.git(ctx, append([]string{"ls-tree", "-r", commit, "--"}, lane.Inputs...)...)
 	if err != nil {
 		return "", err
 	}
 	hash := sha256.New()
 	for line := range strings.Lines(text) {
-		if path := strings.TrimSpace(line[strings.IndexByte(line, '\t')+1:]); path != RecordFile && path != Page {
+		path := strings.TrimSpace(line[strings.IndexByte(line, '\t')+1:])
+		isExcepted := func(folder string) bool { return strings.HasPrefix(path, folder+"/") }
+		if path != RecordFile && path != Page && !slices.ContainsFunc(lane.Except, isExcepted) {
 			_, _ = hash.Write([]byte(line)) // a hash accepts any input
 		}
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// IsStale reports whether the inputs of a lane have changed since its record. A lane without a record is stale.
+// IsStale reports whether the inputs of a lane differ between the recorded commit and the last commit. A lane is also stale
+// if it has no record, or if this clone does not contain the recorded commit.
 func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool, error) {
-	digest, err := r.Digest(ctx, lane)
-	return digest != record.Inputs, err
+	digest, err := r.Digest(ctx, lane, "HEAD")
+	if err != nil || record.Commit == "" {
+		return true, err
+	}
+	recorded, err := r.Digest(ctx, lane, record.Commit)
+	return err != nil || digest != recorded, nil //nolint:nilerr // a shallow clone does not contain old commits
 }
 
 // Run executes the command of a lane, and writes a record if the command succeeds. If an input of the lane is not committed,
 // Run writes no record, because the recorded commit would not contain the tested files.
 func (r Repository) Run(ctx context.Context, lane Lane, command []string) error {
 	// Without a commit, the lane runs nevertheless, and describeObstacle reports the error.
-	before, _ := r.Digest(ctx, lane)
+	before, _ := r.Digest(ctx, lane, "HEAD")
 	commit, _ := r.git(ctx, "rev-parse", "--short=8", "HEAD")
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
@@ -89,13 +95,13 @@ func (r Repository) Run(ctx context.Context, lane Lane, command []string) error 
 		_, _ = fmt.Fprintf(os.Stderr, "lane %s passed, and is not recorded: %s\n", lane.Name, obstacle)
 		return nil
 	}
-	return r.write(lane, Record{strings.TrimSpace(commit), start.Format(time.DateOnly), int(duration.Seconds()), before})
+	return r.write(lane, Record{strings.TrimSpace(commit), start.Format(time.DateOnly), int(duration.Seconds())})
 }
 
 // describeObstacle returns the reason why a run cannot be recorded, or "". The argument "before" is the digest at the start
 // of the run.
 func (r Repository) describeObstacle(ctx context.Context, lane Lane, before string) string {
-	after, err := r.Digest(ctx, lane)
+	after, err := r.Digest(ctx, lane, "HEAD")
 	if err != nil {
 		return err.Error()
 	}
