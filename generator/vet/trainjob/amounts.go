@@ -13,9 +13,9 @@ import (
 
 var requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "The resources of a TrainJob and its runtime together do not request more than their limit"}
 
-// describeOverLimit describes the first resource whose request is larger than its limit, and returns the path of the
-// TrainJob's value. Kubernetes refuses such pods. Trainer 2.3 merges limits and requests separately, so that a TrainJob with
-// only a limit keeps the request of the runtime. The text is empty if there is no such resource.
+// describeOverLimit finds the first resource that pods of the TrainJob would request above its limit, and returns the path
+// of the value in the TrainJob and a message. Both are empty if there is no such resource. Kubernetes refuses such pods.
+// Trainer 2.3 merges limits and requests separately. A TrainJob that sets only a limit therefore keeps the runtime's request.
 func describeOverLimit(job guard.Job, runtime guard.Runtime) (path, text string) {
 	if job.UnknownAmounts {
 		return "", ""

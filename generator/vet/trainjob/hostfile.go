@@ -17,7 +17,8 @@ var unreadableHostfile = problem.Rule{Name: "unreadable-hostfile", Doc: "A Train
 // trainerHostfile is the path of the hostfile that Trainer writes, in the format of Open MPI.
 const trainerHostfile = "/etc/mpi/hostfile"
 
-// convertingPath is the start of a PATH with the mpirun of trainyard, which drops the option --hostfile (runtimes/threads.cue).
+// convertingPath is the first folder of PATH if ranks start with trainyard's own mpirun. This mpirun drops the option
+// --hostfile (runtimes/threads.cue).
 const convertingPath = "/mpi-run/bin:"
 
 // describeHostfile describes the problem of a TrainJob that passes Trainer's hostfile to mpirun, as each TrainJob of the
