@@ -23,7 +23,8 @@ import (
 )
 
 // waysPlatform is a platform with a different way of delivery in each environment. Argo CD compares the objects with
-// the cluster but does not apply them, because the field "automated" is false.
+// the cluster but does not apply them, because the field "automated" is false. The field "instance" claims that each
+// environment has an Argo CD of its own, because two environments in one cluster are refused otherwise.
 const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -34,9 +35,9 @@ spec:
   tenants: {team-a: {runtimes: [mpi], namespace: {create: true}, editors: {groups: [a]}, repositories: [%[2]s]}}
   delivery: {argocd: {repoURL: %[1]s, path: deploy, automated: false}}
   environments:
-    folders: {tenants: {team-a: {applications: {folders: [jobs/*]}}}}
-    clusters: {delivery: {argocd: {clusters: {here: {cluster: "https://kubernetes.default.svc"}, there: {cluster: elsewhere, revision: next}}}}}
-    artifact: {delivery: {argocd: {repoURL: "oci://%[3]s", path: null}}}
+    folders: {delivery: {argocd: {instance: folders}}, tenants: {team-a: {applications: {folders: [jobs/*]}}}}
+    clusters: {delivery: {argocd: {instance: clusters, clusters: {here: {cluster: "https://kubernetes.default.svc"}, there: {cluster: elsewhere, revision: next}}}}}
+    artifact: {delivery: {argocd: {instance: artifact, repoURL: "oci://%[3]s", path: null}}}
     prod: {}
 `
 
