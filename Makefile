@@ -111,7 +111,7 @@ race: ## Run the tests of the product's packages with the race detector
 	$(LANE) race go test -race ./bundles/... ./cmd/... ./generator/...
 
 # BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
-BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue
+BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue $(TOOLS_BIN)/helm-4
 
 .PHONY: bench
 bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (about 10 minutes)

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -10,13 +11,20 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // mutationCount is the number of changes that the test tries. A failure reports the seed and the number of the change.
-const mutationCount = 2000
+// One change may cause at most maxProblems problems, so that the user can find it. A document with a change may take
+// at most changeTimeout, which is far longer than a valid document takes.
+const (
+	mutationCount = 2000
+	maxProblems   = 15
+	changeTimeout = time.Minute
+)
 
 // mutant is a document with one change. A problem refers to the change if the problem names a line in the field "at"
 // or a word in the field "words".
@@ -26,9 +34,9 @@ type mutant struct {
 	words []string // old and new keys and values of the changed lines
 }
 
-// TestMutationsAreReported makes one random change in a valid document. The pipeline must not panic, and a problem must
-// refer to the change. The problem can name the changed line, the line of the mapping or list around the change, or a
-// changed word. A change that causes no problem is ignored.
+// TestMutationsAreReported makes one random change in a valid document. The pipeline must not panic, a problem must refer
+// to the change, and there must be few problems. The problem can name the changed line, the line of the mapping or list
+// around the change, or a changed word. A change that causes no problem is ignored.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -48,6 +56,9 @@ func TestMutationsAreReported(t *testing.T) {
 		}
 		if problems := tryMutant(t, &shared, layers); len(problems) > 0 {
 			reported++
+			if len(problems) > maxProblems && kind != "truncate" { // a truncated document lacks many names to which others refer
+				t.Errorf("one change causes %d problems, want at most %d:\n%v", len(problems), maxProblems, problems)
+			}
 			if !m.isNamed(layers[which].Name, problems) {
 				t.Errorf("no problem refers to the change:\n%v", problems)
 			}
@@ -77,7 +88,9 @@ func readSeed(t *testing.T) uint64 {
 
 func tryMutant(t *testing.T, shared *sharedPool, layers []Input) problem.List {
 	t.Helper()
-	err := shared.generate(t.Context(), t, layers...)
+	ctx, cancel := context.WithTimeout(t.Context(), changeTimeout)
+	defer cancel()
+	err := shared.generate(ctx, t, layers...)
 	return wellFormed(t, err, layers...)
 }
 

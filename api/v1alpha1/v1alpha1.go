@@ -35,6 +35,8 @@ const (
 const (
 	// LimitsAnnotation holds a runtime's limits for TrainJobs, as JSON.
 	LimitsAnnotation = Group + "/limits"
+	// NotesAnnotation explains fields of a runtime that look like mistakes, for people who review the runtime.
+	NotesAnnotation = Group + "/notes"
 	// GangAnnotation holds a runtime's settings for gang scheduling, as JSON.
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.

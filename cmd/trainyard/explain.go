@@ -95,13 +95,21 @@ func (f *explainFlags) fields(s streams, path string, steps []string) error {
 		return printJSON(s.out, found)
 	}
 	for _, one := range exact {
-		fmt.Fprintf(s.out, "%s%s\n  want %s\n  %s Source: %s.\n", one.Path, required(one), one.Want, one.Doc, one.Source)
+		fmt.Fprintf(s.out, "%s%s\n  want %s\n  %s%s\n", one.Path, required(one), one.Want, one.Doc, sourceText(one))
 	}
 	for _, one := range below {
 		first, _, _ := strings.Cut(one.Doc, ". ")
 		fmt.Fprintf(s.out, "  %s%s: %s\n", one.Path, required(one), strings.TrimSuffix(first, "."))
 	}
 	return nil
+}
+
+// sourceText returns the source of a field as a sentence, or an empty string if the field has no source.
+func sourceText(one field) string {
+	if one.Source == "" {
+		return ""
+	}
+	return " Source: " + one.Source + "."
 }
 
 // findFields returns the fields at a path, and the fields directly below it.

@@ -64,7 +64,7 @@ contains() {
 check_shell() {
 	[ -x /bin/sh ]
 	report $? "/bin/sh" "install a POSIX shell; sshd starts ranks with it"
-	program "install coreutils" cat cp cut env head id mkdir nproc sleep tail test timeout tr
+	program "install coreutils" cat chmod cp cut env head id mkdir nproc sleep tail tee test timeout tr
 	program "install grep" grep
 	program "install libc-bin (Debian), glibc-common (Red Hat)" getent
 }

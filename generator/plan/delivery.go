@@ -88,7 +88,7 @@ func (p *planner) readArgoCD(e *evaluate.Evaluator) error {
 	}
 	d := &p.plan.Delivery
 	settings := values.Mapping(p.Values, "spec", "delivery", "argocd")
-	argocd = argocd.FillPath(cue.ParsePath("in"), map[string]any{"openshift": d.Target.OpenShift, "argocd": settings})
+	argocd = argocd.FillPath(cue.ParsePath("in"), map[string]any{"openshift": d.Target.OpenShift, "controller": d.Controller, "argocd": settings})
 	if err := evaluate.Decode(argocd.LookupPath(cue.ParsePath("kinds")), &d.Kinds, "the list of kinds"); err != nil {
 		return err
 	}

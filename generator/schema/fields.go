@@ -15,7 +15,7 @@ type Field struct {
 	Path     string `json:"path"`     // such as spec.runtimes.NAME.image; NAME stands for a key that the author chooses, [] for an item of a list
 	Want     string `json:"want"`     // the allowed values, in words
 	Doc      string `json:"doc"`      // the meaning, unit and default of the field
-	Source   string `json:"source"`   // the document or code on which the limits of the field are based
+	Source   string `json:"source"`   // the rule of another project on which the limits of the field are based, if any
 	Required bool   `json:"required"` // whether the parent mapping must set this field
 
 	// Default is nil if the field has no default, or if its default depends on other values of the document.
@@ -79,9 +79,10 @@ func describeAllowed(v cue.Value) string {
 }
 
 // splitSource splits a comment into its text and its source. The source of the rule is the part of the comment after
-// "Source:".
+// "Source:". The numbers of trainyard's own requirements, which follow "Requirement:", are only for developers.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
+	text, _, _ = strings.Cut(text, "Requirement: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 

@@ -16,7 +16,7 @@ you type. This page is the output of ` + "`trainyard schema --format markdown`" 
 
 In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. Fields in **bold** are
 required in their mapping. If another field changes a default, the column "meaning" explains how. The column "source" names
-a requirement of trainyard, such as FR-RT-001, or a rule of another project.
+the rule of another project on which the limits of the field are based, if there is one.
 
 | field | value | default | meaning | source |
 |---|---|---|---|---|

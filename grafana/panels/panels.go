@@ -25,24 +25,26 @@ type Dashboard struct {
 
 // Panel is a panel with its Prometheus queries.
 type Panel struct {
-	Key         string   `json:"key"` // the permanent keys of row and panel, joined by a slash, such as gpus/tensor
-	Row         string   `json:"row"` // the title of the panel's row
-	Title       string   `json:"title"`
-	Description string   `json:"description"`
-	Kind        string   `json:"kind"` // timeseries, stat, gauge, bargauge, table or heatmap
-	Unit        string   `json:"unit"` // Grafana's name of the unit, such as s or percentunit
-	X           int      `json:"x"`    // position in the row's grid, which has 24 columns
-	Y           int      `json:"y"`
-	Width       int      `json:"width"`
-	Height      int      `json:"height"`
-	Min         *float64 `json:"min,omitempty"` // smallest and largest value of the scale, if known
-	Max         *float64 `json:"max,omitempty"`
-	Stacked     bool     `json:"stacked,omitempty"`    // whether the series add up to a total
-	Steps       []Step   `json:"steps,omitempty"`      // meanings of ranges of values, lowest range first
-	Controller  bool     `json:"controller,omitempty"` // whether the queries need metrics of trainyard's controller
-	Interval    string   `json:"interval,omitempty"`   // lower limit of $__rate_interval and of the time between two points, such as 1h
-	Columns     []Column `json:"columns,omitempty"`    // labels that a table shows in front of the values
-	Queries     []Query  `json:"queries"`
+	Key         string            `json:"key"` // the permanent keys of row and panel, joined by a slash, such as gpus/tensor
+	Row         string            `json:"row"` // the title of the panel's row
+	Title       string            `json:"title"`
+	Description string            `json:"description"`
+	Kind        string            `json:"kind"` // timeseries, stat, gauge, bargauge, table or heatmap
+	Unit        string            `json:"unit"` // Grafana's name of the unit, such as s or percentunit
+	X           int               `json:"x"`    // position in the row's grid, which has 24 columns
+	Y           int               `json:"y"`
+	Width       int               `json:"width"`
+	Height      int               `json:"height"`
+	Min         *float64          `json:"min,omitempty"` // smallest and largest value of the scale, if known
+	Max         *float64          `json:"max,omitempty"`
+	Decimals    *int              `json:"decimals,omitempty"`   // decimal places of numbers, if fixed
+	Stacked     bool              `json:"stacked,omitempty"`    // whether the series add up to a total
+	Levels      map[string]string `json:"levels,omitempty"`     // levels of series (good, notice, bad or neutral), keyed by legend
+	Steps       []Step            `json:"steps,omitempty"`      // meanings of ranges of values, lowest range first
+	Controller  bool              `json:"controller,omitempty"` // whether the queries need metrics of trainyard's controller
+	Interval    string            `json:"interval,omitempty"`   // lower limit of $__rate_interval and of the time between two points, such as 1h
+	Columns     []Column          `json:"columns,omitempty"`    // labels that a table shows in front of the values
+	Queries     []Query           `json:"queries"`
 }
 
 // Step describes the values that are at least the number in the field From. The first step has no lower bound.

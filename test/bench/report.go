@@ -111,6 +111,7 @@ func (r *Report) Ratios() []Ratio {
 	best := -1 // the index of kustomize's faster layout in the list "found"
 	for _, pair := range []struct{ other, trainyard string }{
 		{caseFlat, casePlain}, {caseOverlays, casePlain}, {caseCUE, casePlain}, {caseCUETenant, caseTenant},
+		{caseAcmeKustomize, caseAcme}, {caseAcmeHelm, caseAcme}, {caseTypicalKustomize, caseTypical},
 	} {
 		other, ok := r.findResult(pair.other)
 		own, measured := r.findResult(pair.trainyard)

@@ -71,8 +71,8 @@ func (b *bench) findPrograms() (map[string]string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building trainyard: %w\n%s", err, out)
 	}
-	for _, name := range []string{"kustomize", "cue"} {
-		found[name] = filepath.Join(root, ".tools", "bin", name)
+	for name, tool := range map[string]string{"kustomize": "kustomize", "cue": "cue", "helm": "helm-4"} {
+		found[name] = filepath.Join(root, ".tools", "bin", tool)
 		if _, err := os.Stat(found[name]); err != nil {
 			return nil, fmt.Errorf("%w: run `make bench` to build it", err)
 		}
@@ -100,6 +100,9 @@ func (b *bench) prepare() error {
 	if err := b.writeModule(); err != nil {
 		return err
 	}
+	if err := b.writeTypical(); err != nil {
+		return err
+	}
 	var err error
 	if b.acme, err = acmeObjects(); err != nil {
 		return err
@@ -109,8 +112,12 @@ func (b *bench) prepare() error {
 
 // check runs each case once and verifies its output.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
+	typical, err := b.typicalCases()
+	if err != nil {
+		return nil, err
+	}
 	var cases []Case
-	for _, group := range [][]Case{b.startCases(), b.workloadCases(), b.scaleCases(), b.kustomizeCases(), b.functionCase(), b.cueCases()} {
+	for _, group := range [][]Case{b.startCases(), typical, b.workloadCases(), b.scaleCases(), b.kustomizeCases(), b.functionCase(), b.cueCases()} {
 		for _, c := range group {
 			if !wanted.MatchString(c.ID) {
 				continue

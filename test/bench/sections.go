@@ -54,6 +54,11 @@ func (r *Report) compareWithTargets() section {
 	if v, ok := r.findResult(caseVersion); ok {
 		add("CPU for `trainyard version`", "at most 20 ms", formatDuration(v.CPU.Median), v.CPU.Median <= 20*time.Millisecond)
 	}
+	own, measured := r.findResult(caseAcme)
+	if other, ok := r.findResult(caseAcmeKustomize); ok && measured {
+		ratio := float64(own.CPU.Median) / float64(other.CPU.Median)
+		add("CPU for one environment of `examples/acme`, as a multiple of kustomize's", "at most 1", fmt.Sprintf("%.1f", ratio), ratio <= 1)
+	}
 	for _, e := range r.Exponents() {
 		worst := max(e.Whole, e.WithoutStart)
 		add("exponent, "+e.Title, "at most 1.1", fmt.Sprintf("%.2f", worst), worst <= 1.1)

@@ -22,6 +22,9 @@ func MakeTrainJob(name, namespace string) *TrainJob {
 	}}
 }
 
+// CopyTrainJob returns a builder that changes a copy of a TrainJob.
+func CopyTrainJob(obj *trainer.TrainJob) *TrainJob { return &TrainJob{*obj.DeepCopy()} }
+
 // Runtime refers to a ClusterTrainingRuntime by name.
 func (j *TrainJob) Runtime(name string) *TrainJob {
 	j.obj.Spec.RuntimeRef = trainer.RuntimeRef{Name: name}

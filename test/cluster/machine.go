@@ -66,11 +66,17 @@ func (c *cluster) requireKueue() error {
 	return upstream.RequireBuilt("kueue-tools", tools.ManagerPath(upstream.Kueue))
 }
 
-// requireMachine fails if this machine cannot run pods. The error lists every reason.
+// requireMachine fails if this machine cannot run a cluster of the chosen level.
 func (c *cluster) requireMachine() error {
 	if c.Level != Pods {
 		return nil
 	}
+	return RequirePods()
+}
+
+// RequirePods fails if this machine cannot run pods. The error lists every reason. RequirePods does not check whether the
+// programs of a cluster are installed.
+func RequirePods() error {
 	if os.Geteuid() != 0 {
 		return errors.New("level pods needs root: run as root, or choose another level")
 	}

@@ -150,9 +150,11 @@ func runPod(t *testing.T, c client.Client, node string) string {
 	return pod.Status.PodIP
 }
 
-// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach.
+// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach. It also fails if ss
+// shows no servers, for example because ss is not installed.
 func expectLocalAddressesOnly(t *testing.T) {
 	t.Helper()
+	servers := 0
 	for _, line := range outputLines("ss", "-Hltnp") {
 		fields := strings.Fields(line)
 		isServer := false
@@ -162,9 +164,15 @@ func expectLocalAddressesOnly(t *testing.T) {
 			// The kernel truncates process names to 15 bytes.
 			isServer = isServer || strings.Contains(line, fmt.Sprintf("((%q,", name[:min(15, len(name))]))
 		}
+		if isServer {
+			servers++
+		}
 		address := fields[3]
 		if isServer && !strings.HasPrefix(address, "127.") && !strings.HasPrefix(address, "198.18.0.") {
 			t.Errorf("%s listens on %s, want an address of this machine only", filepath.Base(line), address)
 		}
+	}
+	if servers < 5 {
+		t.Errorf("ss shows %d listening servers of the cluster, want at least 5", servers)
 	}
 }

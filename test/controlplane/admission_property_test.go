@@ -62,11 +62,21 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 	})
 }
 
+// testsOfOtherRequests names the test of each rule about updates and deletions. New TrainJobs cannot violate these rules.
+// The tests send the updates and deletions to the API server.
+var testsOfOtherRequests = map[guard.Rule]func(*testing.T){
+	guard.RuleRemovedQueuePatch: TestTrainJobsAreAdmittedOrRefused, // the cases with the key "before" in policies/testdata
+	guard.RuleManualResume:      TestTenantsCannotResumeQueuedTrainJobs,
+	guard.RuleOrphaningDeletion: TestTenantsCannotOrphanPods,
+	guard.RuleOwnedJobSet:       TestTenantsCannotOrphanPods,
+}
+
 // neverViolates reports whether every new TrainJob of a version of Trainer satisfies a rule.
 func (v version) neverViolates(rule guard.Rule) bool {
-	switch rule {
-	case guard.RuleRemovedQueuePatch, guard.RuleManualResume, guard.RuleOrphaningDeletion, guard.RuleOwnedJobSet: // rules about updates and deletions
+	if testsOfOtherRequests[rule] != nil {
 		return true
+	}
+	switch rule {
 	case guard.RuleMissingResources: // since Trainer 2.3, a TrainJob keeps the resources of its runtime
 		return v.trainer == "trainer-2.3"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,7 @@ var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name
 const byOpenShiftGitOps = `
 spec:
   target: {gang: kueue, kueue: "0.19"}
+  controller: {enabled: true}
   delivery: {argocd: {repoURL: https://git.acme.example/platform.git%s}}
   queues: {clusterQueues: {research: {groups: [{flavors: [{flavor: any, quota: {cpu: 4, memory: 8Gi, pods: 8}}]}]}}}
   tenants:
@@ -75,6 +77,23 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestArgoCDCannotImpersonateWithoutTheController checks that Argo CD gets the right to impersonate accounts only if the
+// document sets controller.enabled. Without this right, Argo CD could not create the roles of the controller.
+func TestArgoCDCannotImpersonateWithoutTheController(t *testing.T) {
+	for _, enabled := range []bool{false, true} {
+		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
+			{Name: "fixed.yaml", Text: []byte(fixedUsers)}, {Name: "argocd.yaml", Text: fmt.Appendf(nil, byOpenShiftGitOps, "")},
+			{Name: "controller.yaml", Text: fmt.Appendf(nil, "spec: {controller: {enabled: %t}}", enabled)},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(fmt.Sprint(platforms[0].Delivery.Access), "impersonate"); got != enabled {
+			t.Errorf("with controller.enabled %t, the rights of Argo CD contain impersonate: %t", enabled, got)
+		}
 	}
 }
 

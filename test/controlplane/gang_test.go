@@ -2,14 +2,18 @@ package controlplane_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/repo"
 )
 
 // TestCoschedulingWaitsForAllPods checks that Trainer creates a PodGroup for all pods of the job and labels the pods.
@@ -31,6 +35,35 @@ func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 		scheduler: "volcano",
 		spec:      map[string]any{"minMember": int64(4)},
 		podGroup:  func(_, annotations map[string]string) string { return annotations["scheduling.k8s.io/group-name"] },
+	})
+}
+
+// TestVolcanoExampleJob submits examples/jobs/volcano.yaml, and checks the queue of its PodGroup. The API server has a
+// stub of Volcano's CRD.
+func TestVolcanoExampleJob(t *testing.T) {
+	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
+		if v.trainer == "trainer-2.1" {
+			t.Skip("the job sets runtimePatches, which Trainer 2.1 does not have")
+		}
+		installRuntime(t, cp, generateExample(t, "minimal", v, "volcano.yaml")[""][0])
+		text, err := os.ReadFile(repo.Path(t, "examples/jobs/volcano.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := &trainer.TrainJob{}
+		if err := yaml.UnmarshalStrict(text, job); err != nil {
+			t.Fatal(err)
+		}
+		job.Namespace = cp.Namespace(t)
+		apply(t, cp, job)
+		group := &unstructured.Unstructured{}
+		group.SetGroupVersionKind(schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"})
+		controlplane.Eventually(t, func(ctx context.Context) error {
+			return cp.Client().Get(ctx, client.ObjectKeyFromObject(job), group)
+		})
+		if queue, _, _ := unstructured.NestedString(group.Object, "spec", "queue"); queue != "training" {
+			t.Errorf("the PodGroup has the queue %q, want training", queue)
+		}
 	})
 }
 

@@ -12,7 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard"
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
@@ -110,10 +112,16 @@ func TestJobsAccountOnlySubmitsTrainJobs(t *testing.T) {
 	}
 }
 
-// applyAcme applies the example acme, which has several teams.
+// applyAcme applies the example acme, which has several teams, for a cluster with trainyard's controller.
 func applyAcme(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
-	objs := readObjects(t, "../../bundles/rendered/acme/plain/prod/manifests.yaml")
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
+		layer(t, "acme/platform.yaml"), {Name: "controller.yaml", Text: []byte("spec: {controller: {enabled: true}}")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objs := byEnvironment(platforms)["prod"]
 	createNamespaces(t, cp, objs)
 	apply(t, cp, objs...)
 }

@@ -10,6 +10,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
@@ -65,7 +67,8 @@ func listedObjects(t *testing.T) []objectName {
 	return append(exact, patterns...)
 }
 
-// generatedObjects returns the objects of the rendered examples.
+// generatedObjects returns the objects of the rendered examples, and the additional objects of a cluster with trainyard's
+// controller.
 func generatedObjects(t *testing.T) map[objectName]bool {
 	t.Helper()
 	objects := map[objectName]bool{}
@@ -88,5 +91,25 @@ func generatedObjects(t *testing.T) map[objectName]bool {
 			objects[objectName{object.Kind, object.Metadata.Name}] = true
 		}
 	}
+	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
+		{Name: "minimal.yaml", Text: []byte(withController)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for object := range platforms[0].Objects.All() {
+		objects[objectName{object.ID().Kind, object.ID().Name}] = true
+	}
 	return objects
 }
+
+// withController is a document for a cluster with trainyard's controller.
+const withController = `
+apiVersion: trainyard.dev/v1alpha1
+kind: Platform
+metadata: {name: controller}
+spec:
+  controller: {enabled: true}
+  runtimes: {mpi: {from: openmpi-cpu, image: "quay.io/acme/openmpi:4.1.6"}}
+  tenants: {team-a: {runtimes: [mpi], quota: {pods: 10}}}
+`

@@ -151,7 +151,7 @@ func (s *sandbox) logOf(b *testing.B, job *build.TrainJob) string {
 const stepsProgram = `
 import os, sys, time
 from mpi4py import MPI
-world, folder, count = MPI.COMM_WORLD, "/mnt/results", int(sys.argv[2])
+world, folder, count = MPI.COMM_WORLD, sys.argv[3], int(sys.argv[2])
 open(f"{folder}/{sys.argv[1]}.{world.rank}", "w").close()
 while len(os.listdir(folder)) < count:
     time.sleep(0.01)
@@ -179,10 +179,49 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 		for range pairRounds {
 			pair.Alone = append(pair.Alone, s.measureSteps(b, runtime, ranks, "one"))
 			pair.Together = append(pair.Together, s.measureSteps(b, runtime, ranks, "one", "two"))
+			pair.PlainAlone = append(pair.PlainAlone, s.measurePlainSteps(b, mpi, i+1, 1))
+			pair.PlainTogether = append(pair.PlainTogether, s.measurePlainSteps(b, mpi, i+1, 2))
 		}
 		pairs = append(pairs, pair)
 	}
 	return pairs
+}
+
+// yieldVariables are the variables that "oversubscribe" sets, so that waiting ranks give up their core.
+const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
+
+// measurePlainSteps runs commands of plain mpirun at the same time in one pod, each with the given number of ranks, and
+// returns the longest time in seconds. The result shows the part of a slowdown that is not due to TrainJobs.
+func (s *sandbox) measurePlainSteps(b *testing.B, mpi string, ranks, commands int) float64 {
+	b.Helper()
+	const script = `
+folder=$(mktemp -d)
+for i in $(seq "$2"); do
+  env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT" sh -c "$1 python3 -c '$0' $i $3 $folder" &
+done
+wait`
+	plain := strings.TrimSuffix(plainCommands[mpi][0], "2") + strconv.Itoa(ranks)
+	if ranks > 1 {
+		plain = yieldVariables + plain
+	}
+	job := build.MakeTrainJob("plain", s.makeNamespace(b)).Runtime(mpi+"-speed-separate").Nodes(1).ProcPerNode(1).
+		Command("sh", "-c", script, stepsProgram, plain, strconv.Itoa(commands), strconv.Itoa(ranks*commands))
+	log := s.logOf(b, job)
+	longest, found := 0.0, 0
+	for line := range strings.Lines(log) {
+		if figure, ok := strings.CutPrefix(line, "figure "); ok {
+			number, _, _ := strings.Cut(figure, " ")
+			took, err := strconv.ParseFloat(number, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			longest, found = max(longest, took), found+1
+		}
+	}
+	if found != commands {
+		b.Fatalf("%s: %d of %d commands printed a time:\n%s", mpi, found, commands, log)
+	}
+	return longest
 }
 
 // measureSteps runs TrainJobs at the same time, each with the given number of ranks, and returns the longest time in
@@ -195,7 +234,7 @@ func (s *sandbox) measureSteps(b *testing.B, runtime string, ranks int32, names 
 	for _, name := range names {
 		files := strconv.Itoa(int(ranks) * len(names))
 		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(ranks).ProcPerNode(1).
-			Command("mpirun", "python3", "-c", stepsProgram, name, files)
+			Command("mpirun", "python3", "-c", stepsProgram, name, files, "/mnt/results")
 		go func() {
 			_, figure, _ := strings.Cut(s.logOf(b, job), "figure ")
 			number, _, _ := strings.Cut(figure, " ")

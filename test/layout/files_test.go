@@ -102,8 +102,9 @@ func TestCUEFieldsAreDocumented(t *testing.T) {
 			if (definition || schema && err == nil) && len(ast.Comments(field)) == 0 {
 				t.Errorf("%s: %s has no comment", field.Pos(), name)
 			}
-			if schema && err == nil && !definition && !strings.Contains(comment(field), "Source: ") {
-				t.Errorf("%s: the comment of %s has no source of its rule: add a sentence \"Source: ...\"", field.Pos(), name)
+			text := comment(field)
+			if schema && err == nil && !definition && !strings.Contains(text, "Source: ") && !strings.Contains(text, "Requirement: ") {
+				t.Errorf("%s: the comment of %s has no source of its rule: add a sentence \"Source: ...\" or \"Requirement: ...\"", field.Pos(), name)
 			}
 			return schema || !definition
 		}, nil)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,13 +55,39 @@ func TestAnswersForPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"dashboards": dashboards, "answers": answers, "times": times, "source": hashSources(t)})
+	text, err := json.Marshal(map[string]any{
+		"dashboards": dashboards, "answers": answers, "times": times, "source": hashSources(t), "selected": selectedValues(dashboards),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// selectedValues returns, for each dashboard, the values of its variables in the pictures, such as "trainjob: bert".
+func selectedValues(dashboards []panels.Dashboard) map[string]string {
+	selected := map[string]string{}
+	for _, d := range dashboards {
+		var values []string
+		for _, variable := range d.Variables {
+			value := variableValues.Replace("$" + variable)
+			if multiple := `=~"$` + variable + `"`; variableValues.Replace(multiple) != `=~"`+value+`"` && uses(d, multiple) {
+				value = "team-speech, team-vision" // the namespaces of recorded.txt that variableValues selects
+			}
+			values = append(values, variable+": "+value)
+		}
+		selected[d.Name] = strings.Join(values, "    ")
+	}
+	return selected
+}
+
+// uses reports whether a query of the dashboard contains a text.
+func uses(d panels.Dashboard, text string) bool {
+	return slices.ContainsFunc(d.Panels, func(p panels.Panel) bool {
+		return slices.ContainsFunc(p.Queries, func(q panels.Query) bool { return strings.Contains(q.Expr, text) })
+	})
 }
 
 // hashSources returns a hash of the files from which `make pictures` draws the pictures.

@@ -5,6 +5,7 @@ their queries. The first argument is the folder for the pictures, one for each d
 """
 
 import datetime
+import itertools
 import json
 import math
 import re
@@ -21,6 +22,8 @@ from PIL.PngImagePlugin import PngInfo  # noqa: E402
 COLUMN, LINE, DPI = 0.62, 0.36, 100  # cells of Grafana's grid in inches, and dots per inch
 GAP, TITLE = 0.05, 0.3  # space between panels, and height of a title, in inches
 COLOURS = {"good": "#2d8a3e", "notice": "#d9730d", "bad": "#c4162a", "neutral": "#1f60c4"}
+COMMON = [f"C{i}" for i in range(10)]
+PALETTE = ["C4", "C1", "C5", "C6", "C8", "C9", "C7"]  # colours that differ from those of the levels
 UNITS = {"percentunit": (100, " %"), "celsius": (1, " °C"), "watt": (1, " W"), "ops": (1, "/s"), "short": (1, "")}
 SIZES = {"bytes": ["B", "KiB", "MiB", "GiB", "TiB"], "Bps": ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]}
 
@@ -32,10 +35,13 @@ def legend(text, labels):
     return re.sub(r"{{\s*(\w+)\s*}}", lambda m: labels.get(m[1], ""), text)
 
 
-def format_value(value, unit):
-    """Formats a value with its unit for people."""
+def format_value(value, unit, decimals=None):
+    """Formats a value with its unit for people, with a fixed number of decimal places if given."""
     if math.isnan(value):
         return "–"
+    if decimals is not None and unit in UNITS:
+        factor, word = UNITS[unit]
+        return f"{value * factor:,.{decimals}f}{word}"
     if unit in SIZES:
         base = 1024 if unit == "bytes" else 1000
         power = min(int(math.log(value, base)), len(SIZES[unit]) - 1) if value >= 1 else 0
@@ -87,22 +93,23 @@ def timeseries(figure, box, panel, answers):
     series = sorted(answers.over_time())
     lines = math.ceil(min(len(series), 8) / 2)
     axes = inside(figure, box, left=0.68, right=0.15, bottom=0.3 + 0.16 * lines)
-    x, below = clock(answers.times), [0.0] * len(answers.times)
+    x, below, palette = clock(answers.times), [0.0] * len(answers.times), itertools.cycle(PALETTE if "levels" in panel else COMMON)
     for i, (name, values) in enumerate(series):
-        colour = f"C{i % 10}"
+        level = panel.get("levels", {}).get(name)
+        colour, bad = COLOURS[level] if level else next(palette), level == "bad"
         if panel.get("stacked"):
             above = [b + (0 if math.isnan(v) else v) for b, v in zip(below, values)]
-            axes.fill_between(x, below, above, step="post", color=colour, alpha=0.45, linewidth=0)
-            axes.step(x, above, where="post", color=colour, linewidth=1)
+            axes.fill_between(x, below, above, step="post", color=colour, alpha=0.45, linewidth=0, hatch="//" if bad else None)
+            axes.step(x, above, where="post", color=colour, linewidth=2 if bad else 1, linestyle="--" if bad else "-")
             below = above
         else:
             axes.plot(x, values, color=colour, linewidth=1.3)
             axes.fill_between(x, values, color=colour, alpha=0.06, linewidth=0)
         if i < 8:
             last = [v for v in values if not math.isnan(v)][-1:] if not math.isnan(values[-1]) else []
-            text = f"{name}: {format_value(last[0], panel['unit'])}" if last else f"{name}: ended"
+            text = f"{name}: {format_value(last[0], panel['unit'], panel.get('decimals'))}" if last else f"{name}: ended"
             at = box.x + 0.2 + (i % 2) * (box.width - 0.3) / 2, box.y + 0.12 + 0.16 * (lines - 1 - i // 2)
-            mark(figure, at, colour)
+            mark(figure, at, colour, "////" if bad else None)
             write(figure, (at[0] + 0.16, at[1]), short(text, (box.width - 0.3) / 2 - 0.2), 7.5)
     if not series:
         return nothing(figure, box)
@@ -131,9 +138,10 @@ def limits(axes, panel, values):
     low, high = panel.get("min", min(0, *known, 0)), panel.get("max", 1.12 * max(0, *known, 0) or 1)
     axes.set_ylim(low, high)
     unit = round_unit(panel["unit"], high)
-    marks = matplotlib.ticker.MaxNLocator(4).tick_values(low / unit, high / unit)
+    whole = panel.get("decimals") == 0 and panel["unit"] == "short"
+    marks = matplotlib.ticker.MaxNLocator(4, integer=whole).tick_values(low / unit, high / unit)
     axes.set_yticks([mark * unit for mark in marks if low <= mark * unit <= high])
-    axes.yaxis.set_major_formatter(lambda v, _: format_value(v, panel["unit"]))
+    axes.yaxis.set_major_formatter(lambda v, _: format_value(v, panel["unit"], panel.get("decimals")))
     axes.grid(axis="y", alpha=0.25)
     axes.tick_params(labelsize=7.5, length=2)
 
@@ -145,7 +153,7 @@ def stat(figure, box, panel, answers):
     value = found[0][1]
     step = step_of(panel, value)
     middle = box.x + box.width / 2
-    write(figure, (middle, box.y + 0.62 * (box.height - TITLE)), format_value(value, panel["unit"]), 22, COLOURS[step["level"]], "center")
+    write(figure, (middle, box.y + 0.62 * (box.height - TITLE)), format_value(value, panel["unit"], panel.get("decimals")), 22, COLOURS[step["level"]], "center")
     write(figure, (middle, box.y + 0.16), short(step["text"], box.width - 0.1, 8), 8, COLOURS[step["level"]], "center")
 
 
@@ -172,7 +180,7 @@ def bargauge(figure, box, panel, answers):
     for i, (name, value) in enumerate(found):
         step = step_of(panel, value)
         y = box.y + box.height - TITLE - (i + 0.9) * room
-        text = f"{format_value(value, panel['unit'])}  {step['text']}"
+        text = f"{format_value(value, panel['unit'], panel.get('decimals'))}  {step['text']}"
         write(figure, (box.x + 0.15, y + 0.55 * room), short(name, box.width * 0.45), 8)
         write(figure, (box.x + box.width - 0.15, y + 0.55 * room), text, 8, COLOURS[step["level"]], "right")
         scale(figure, box.x + 0.15, y + 0.1 * room, box.width - 0.3, most, value, 0.22 * room)
@@ -183,7 +191,8 @@ def table(figure, box, panel, answers):
     for i in range(len(panel["queries"])):
         for labels, value in answers.now(i):
             key = tuple(labels.get(c["label"], "") for c in panel["columns"])
-            text = format_value(value, panel["queries"][i]["unit"])
+            unit = panel["queries"][i]["unit"]
+            text = format_value(value, unit, panel.get("decimals") if unit == panel["unit"] else None)
             rows.setdefault(key, ["–"] * len(panel["queries"]))[i] = text, COLOURS[step_of(panel, value)["level"]]
     if not rows:
         return nothing(figure, box)
@@ -240,13 +249,13 @@ def inside(figure, box, left, right, bottom):
     return figure.add_axes(((box.x + left) / w, (box.y + bottom) / h, (box.width - left - right) / w, (box.height - bottom - TITLE - 0.08) / h))
 
 
-def rectangle(figure, x, y, width, height, colour, edge="none"):
+def rectangle(figure, x, y, width, height, colour, edge="none", hatch=None):
     w, h = figure.get_size_inches()
-    figure.patches.append(Rectangle((x / w, y / h), width / w, height / h, transform=figure.transFigure, facecolor=colour, edgecolor=edge, linewidth=0.8, zorder=-1))
+    figure.patches.append(Rectangle((x / w, y / h), width / w, height / h, transform=figure.transFigure, facecolor=colour, edgecolor=edge, linewidth=0.8, hatch=hatch, zorder=-1))
 
 
-def mark(figure, at, colour):
-    rectangle(figure, at[0], at[1] - 0.03, 0.11, 0.06, colour)
+def mark(figure, at, colour, hatch):
+    rectangle(figure, at[0], at[1] - 0.03, 0.11, 0.06, "white" if hatch else colour, colour, hatch)
 
 
 def write(figure, at, text, size, colour="#222222", align="left", weight="normal"):
@@ -275,13 +284,17 @@ def rows(dashboard):
     return [(title, panels, max(p["y"] + p["height"] for p in panels)) for title, panels in found.items()]
 
 
-def draw(dashboard, answers, times, source, file):
-    """Draws all panels of a dashboard into one picture, and stores its source in the metadata."""
+def draw(dashboard, answers, times, selected, source, file):
+    """Draws all panels of a dashboard into one picture, and stores its source in the metadata.
+
+    The line under the title names the selected values of the dashboard's variables.
+    """
     lines = sum(1 + height for _, _, height in rows(dashboard))
-    width, height = 24 * COLUMN + 0.2, lines * LINE + 0.5
+    width, height = 24 * COLUMN + 0.2, lines * LINE + (0.75 if selected else 0.5)
     figure = plt.figure(figsize=(width, height), facecolor="#f4f5f5")
     write(figure, (0.15, height - 0.22), dashboard["title"], 12, weight="bold")
-    top = height - 0.4
+    write(figure, (0.15, height - 0.5), selected, 9, "#555555")
+    top = height - (0.65 if selected else 0.4)
     for title, panels, taken in rows(dashboard):
         write(figure, (0.15, top - LINE / 2), "▾ " + title, 10, weight="bold")
         top -= LINE
@@ -303,7 +316,7 @@ def draw(dashboard, answers, times, source, file):
 def main():
     given = json.load(sys.stdin)
     for dashboard in given["dashboards"]:
-        draw(dashboard, given["answers"], given["times"], given["source"], f"{sys.argv[1]}/{dashboard['name']}.png")
+        draw(dashboard, given["answers"], given["times"], given["selected"][dashboard["name"]], given["source"], f"{sys.argv[1]}/{dashboard['name']}.png")
 
 
 if __name__ == "__main__":

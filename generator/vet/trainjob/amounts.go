@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -11,12 +12,14 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-var requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "The resources of a TrainJob and its runtime together do not request more than their limit"}
+var requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "A TrainJob requests no more than its limits, and for devices exactly the limit"}
 
-// describeOverLimit finds the first resource that pods of the TrainJob would request above its limit, and returns the path
-// of the value in the TrainJob and a message. Both are empty if there is no such resource. Kubernetes refuses such pods.
-// Trainer 2.3 merges limits and requests separately. A TrainJob that sets only a limit therefore keeps the runtime's request.
-func describeOverLimit(job guard.Job, runtime guard.Runtime) (path, text string) {
+// describeRefusedAmount returns a path in the TrainJob and a message for the first resource whose request Kubernetes would
+// refuse: a request above the limit, or a request of a device that differs from its limit. Both results are empty if there is
+// no such resource. Trainer 2.3 merges limits and requests separately, so a TrainJob that sets only a limit keeps the
+// runtime's request. Devices other than GPUs are compared only if the TrainJob sets both amounts, because the rules of a
+// tenant contain no other devices of a runtime. Source: Kubernetes, ValidateContainerResourceRequirements.
+func describeRefusedAmount(job guard.Job, runtime guard.Runtime) (path, text string) {
 	if job.UnknownAmounts {
 		return "", ""
 	}
@@ -28,10 +31,13 @@ func describeOverLimit(job guard.Job, runtime guard.Runtime) (path, text string)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		limit, limited := effectiveAmount(job.Limits, job, runtime, name)
 		request, requested := effectiveAmount(job.Requests, job, runtime, name)
-		if !limited || !requested || request.Cmp(limit) <= 0 {
+		if !limited || !requested || request.Cmp(limit) <= 0 && (!isDevice(name) || request.Cmp(limit) == 0) {
 			continue
 		}
-		field, remedy := "requests", "raise the limit, or lower the request"
+		field, remedy := "requests", "set the same amount in requests and limits"
+		if !isDevice(name) {
+			remedy = "raise the limit, or lower the request"
+		}
 		if _, set := job.Limits[name]; !set {
 			remedy = "write limits too, because Trainer keeps the limit of the runtime otherwise"
 		}
@@ -42,6 +48,12 @@ func describeOverLimit(job guard.Job, runtime guard.Runtime) (path, text string)
 			fmt.Sprintf("the pods request %s and have the limit %s, so Kubernetes refuses them: %s", request.String(), limit.String(), remedy)
 	}
 	return "", ""
+}
+
+// isDevice reports whether a resource is an extended resource, such as a GPU, or consists of huge pages. Containers cannot
+// overcommit these resources, so the request must equal the limit.
+func isDevice(name string) bool {
+	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/") || strings.HasPrefix(name, "hugepages-")
 }
 
 // effectiveAmount returns the amount of a resource in a pod of the TrainJob: the amount that the TrainJob sets, or else the

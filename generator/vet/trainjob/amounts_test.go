@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-func TestRequestsOverLimitsAreReported(t *testing.T) {
+func TestRefusedAmountsAreReported(t *testing.T) {
 	runtime := guard.Runtime{Resources: map[string]string{"cpu": "4", "memory": "8Gi"}, GPUs: map[string]int64{"nvidia.com/gpu": 2}}
 	type amounts = map[string]resource.Quantity
 	cpu := func(text string) amounts { return amounts{"cpu": resource.MustParse(text)} }
@@ -26,15 +26,20 @@ func TestRequestsOverLimitsAreReported(t *testing.T) {
 		"equal amounts":                                 {limits: cpu("8"), requests: cpu("8000m")},
 		"a request above the own limit":                 {limits: cpu("8"), requests: cpu("9"), path: resources + "requests[cpu]"},
 		"fewer GPUs as a limit only":                    {limits: amounts{"nvidia.com/gpu": resource.MustParse("1")}, path: resources + "limits[nvidia.com/gpu]"},
-		"a resource that the runtime does not have":     {requests: amounts{"acme.example/fpga": resource.MustParse("1")}},
+		"more GPUs as a limit only":                     {limits: amounts{"nvidia.com/gpu": resource.MustParse("4")}, path: resources + "limits[nvidia.com/gpu]"},
+		"equal GPUs as a limit only":                    {limits: amounts{"nvidia.com/gpu": resource.MustParse("2")}},
+		"fewer GPUs as a request only":                  {requests: amounts{"nvidia.com/gpu": resource.MustParse("1")}, path: resources + "requests[nvidia.com/gpu]"},
+		"a device that the runtime does not have":       {limits: amounts{"acme.example/fpga": resource.MustParse("1")}},
+		"a request of a device with an unknown limit":   {requests: amounts{"acme.example/fpga": resource.MustParse("1")}},
+		"fewer huge pages than their limit":             {limits: amounts{"hugepages-2Mi": resource.MustParse("4Mi")}, requests: amounts{"hugepages-2Mi": resource.MustParse("2Mi")}, path: resources + "requests[hugepages-2Mi]"},
 		"a low limit, with resources that are replaced": {limits: cpu("2"), replaces: "2.2"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			job := guard.Job{Limits: tc.limits, Requests: tc.requests, Replaces: tc.replaces}
-			path, text := describeOverLimit(job, runtime)
+			path, text := describeRefusedAmount(job, runtime)
 			if path != tc.path || (text == "") != (path == "") {
-				t.Errorf("describeOverLimit() = %q, %q, want the path %q", path, text, tc.path)
+				t.Errorf("describeRefusedAmount() = %q, %q, want the path %q", path, text, tc.path)
 			}
 		})
 	}

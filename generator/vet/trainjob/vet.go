@@ -154,7 +154,7 @@ func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *fin
 	for _, d := range guard.Check(read, rules.Parameters) {
 		forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 	}
-	if path, text := describeOverLimit(read, rules.Runtimes[read.Runtime.Name]); text != "" {
+	if path, text := describeRefusedAmount(read, rules.Runtimes[read.Runtime.Name]); text != "" {
 		forbidden.add(p.environment, newProblem(job, path, requestOverLimit, text))
 	}
 	if text := p.describeHostfile(job); text != "" {

@@ -92,6 +92,7 @@ func write(spec any) ([]byte, error) {
 type spec struct {
 	Target       mapping                  `json:"target,omitempty"`
 	Ceilings     mapping                  `json:"ceilings"`
+	Controller   mapping                  `json:"controller,omitempty"`
 	Admission    mapping                  `json:"admission,omitempty"`
 	Runtimes     map[string]mapping       `json:"runtimes"`
 	Tenants      map[string]minimalTenant `json:"tenants"`
@@ -112,6 +113,7 @@ func (s Size) spec() spec {
 	whole := spec{
 		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
 		Ceilings:     atMost(64),
+		Controller:   mapping{"enabled": true},   // tenants get the objects for the controller, as in earlier measurements
 		Admission:    mapping{"enforce": "none"}, // no admission policies, because the compared programs generate none
 		Runtimes:     map[string]mapping{},
 		Tenants:      map[string]minimalTenant{},

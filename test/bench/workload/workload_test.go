@@ -79,6 +79,27 @@ func TestWorkloadDocument(t *testing.T) {
 	})
 }
 
+// TestTypicalDocument checks that W2 has no problems, and objects of each kind that it is meant to measure.
+func TestTypicalDocument(t *testing.T) {
+	text, err := Size{Runtimes: 20, Tenants: 2}.TypicalDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, p := range generateFrom(t, text) {
+		for o := range p.Objects.All() {
+			kinds[o.ID().Kind] = true
+		}
+	}
+	for _, kind := range []string{
+		"ClusterTrainingRuntime", "Namespace", "ResourceQuota", "LimitRange", "NetworkPolicy", "RoleBinding", "ValidatingAdmissionPolicy", "ConfigMap", "PrometheusRule",
+	} {
+		if !kinds[kind] {
+			t.Errorf("the document has no %s", kind)
+		}
+	}
+}
+
 func texts(t *testing.T, p generator.Platform) map[object.ID]string {
 	t.Helper()
 	found := map[object.ID]string{}

@@ -39,7 +39,8 @@ Level "pods" has nodes that run pods, and needs root. Level "control-plane" has 
 level "scale" has many simulated nodes and pods. These two levels work without root.
 All files are in one folder, and only this machine can connect to the servers. "down" restores
 the machine's settings. See docs/sandbox.md.`,
-		Example: `  sandbox up                         # with a node that runs pods
+		Example: `  sandbox check                      # can this machine run pods?
+  sandbox up                         # with a node that runs pods
   sandbox up --nodes 2               # with two nodes
   sandbox up --level control-plane   # API server and controllers only
   sandbox up --level scale --nodes 500 --kueue
@@ -51,8 +52,17 @@ the machine's settings. See docs/sandbox.md.`,
 	}
 	var o cluster.Options
 	root.PersistentFlags().StringVar(&o.Dir, "dir", "", "folder of the cluster (default: /var/lib/trainyard-sandbox for root, a folder in the user's cache for other users)")
-	root.AddCommand(up(&o), down(&o), status(&o), kubeconfig(&o), load(&o), stopNode(&o))
+	root.AddCommand(check(), up(&o), down(&o), status(&o), kubeconfig(&o), load(&o), stopNode(&o))
 	return root
+}
+
+func check() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Check whether this machine can run pods; fail with all reasons if it cannot",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return cluster.RequirePods() },
+	}
 }
 
 func up(o *cluster.Options) *cobra.Command {

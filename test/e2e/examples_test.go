@@ -1,0 +1,110 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// sandboxImages maps images of examples/vanilla to images of this cluster.
+var sandboxImages = strings.NewReplacer(
+	"quay.io/acme/openmpi:4.1.6", "localhost/openmpi:sandbox",
+	"quay.io/acme/intel-mpi:2021.13", "localhost/intel:sandbox",
+)
+
+// TestExampleJobs runs jobs of examples/jobs with runtimes of examples/vanilla, as users would, and counts the ranks that
+// print a line. The images differ, and pods request less than the examples do, because this machine has two cores. The
+// other two jobs need GPUs and Volcano; README.md of the examples says so.
+func TestExampleJobs(t *testing.T) {
+	t.Parallel()
+	s := useCluster(t)
+	s.createRuntimes(t, "examples/vanilla/platform.yaml", "mpi-openmpi-cpu", "mpi-intel-cpu")
+	for name, test := range map[string]struct {
+		change func(*trainer.TrainJob)
+		ranks  int
+	}{
+		"simple":     {func(*trainer.TrainJob) {}, 8},
+		"restricted": {func(*trainer.TrainJob) {}, 8},
+		// The image of this cluster does not contain Intel's benchmarks.
+		"intel": {func(job *trainer.TrainJob) {
+			job.Spec.Trainer.Command = []string{"mpirun", "-n", "16", "hostname"}
+			job.Spec.Trainer.ResourcesPerNode.Requests = corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
+			}
+		}, 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := s.applyExample(t, "examples/jobs/"+name+".yaml")
+			test.change(job)
+			if got := s.run(t, build.CopyTrainJob(job)); got.condition != trainer.TrainJobComplete {
+				t.Fatalf("the job has condition %q, want Complete", got.condition)
+			}
+			log, err := s.jobs.Log(t.Context(), s.findPod(t, job.Namespace, job.Name, jobs.Launcher, 0), jobs.MainContainer, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lines := strings.Count(log, "\n"); lines != test.ranks {
+				t.Errorf("%d ranks printed a line, want %d:\n%s", lines, test.ranks, log)
+			}
+		})
+	}
+}
+
+// createRuntimes creates runtimes of a platform document, with images of this cluster and small requests.
+func (s *sandbox) createRuntimes(t *testing.T, document string, names ...string) {
+	t.Helper()
+	generated, err := s.generate(t.Context(), document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		var runtime trainer.ClusterTrainingRuntime
+		for _, text := range strings.Split(generated, "\n---\n") {
+			if strings.Contains(text, "kind: ClusterTrainingRuntime\n") && strings.Contains(text, "\n  name: "+name+"\n") {
+				if err := yaml.UnmarshalStrict([]byte(sandboxImages.Replace(text)), &runtime); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		requestLittle(&runtime.Spec)
+		if err := s.client.Create(t.Context(), &runtime); err != nil {
+			t.Fatalf("creating the runtime %s: %v", name, err)
+		}
+		t.Cleanup(func() { _, _ = s.runKubectl("", "delete", "clustertrainingruntime", name, "--wait=false") })
+	}
+}
+
+// applyExample applies all objects of a file except for its TrainJob, and returns this TrainJob.
+func (s *sandbox) applyExample(t *testing.T, file string) *trainer.TrainJob {
+	t.Helper()
+	text, err := os.ReadFile(repo.Path(t, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &trainer.TrainJob{}
+	for _, object := range strings.Split(string(text), "\n---\n") {
+		if strings.Contains(object, "kind: TrainJob\n") {
+			if err := yaml.UnmarshalStrict([]byte(object), job); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			continue
+		}
+		if out, err := s.runKubectl(object, "apply", "-f", "-"); err != nil {
+			t.Fatalf("%s: %v: %s", file, err, out)
+		}
+		t.Cleanup(func() { _, _ = s.runKubectl(object, "delete", "--wait=false", "-f", "-") })
+	}
+	return job
+}
