@@ -18,7 +18,7 @@ import (
 )
 
 // mutationCount is the number of changes that the test tries. A failure reports the seed and the number of the change.
-// One change may cause at most maxProblems problems, so that the user can find it. A document with a change may take
+// One change may cause at most maxProblems problems, because a user cannot find the mistake in a long list. A document with a change may take
 // at most changeTimeout, which is far longer than a valid document takes.
 const (
 	mutationCount = 2000
@@ -44,8 +44,14 @@ func TestMutationsAreReported(t *testing.T) {
 	}
 	documents := rightDocuments(t)
 	var shared sharedPool
-	reported := 0
+	reported, change := 0, 0
+	defer func() { // t.Fatal of a helper also ends here
+		if t.Failed() {
+			t.Logf("TRAINYARD_SEED=%d, change %d", seed, change)
+		}
+	}()
 	for i := range tries {
+		change = i
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		layers := slices.Clone(documents[pick(random, []int{50, 20, 5, 25})])
 		which := random.IntN(len(layers))
@@ -56,7 +62,7 @@ func TestMutationsAreReported(t *testing.T) {
 		}
 		if problems := tryMutant(t, &shared, layers); len(problems) > 0 {
 			reported++
-			if len(problems) > maxProblems && kind != "truncate" { // a truncated document lacks many names to which others refer
+			if len(problems) > maxProblems && kind != "truncate" { // the rest of a truncated document refers to many names that were cut off
 				t.Errorf("one change causes %d problems, want at most %d:\n%v", len(problems), maxProblems, problems)
 			}
 			if !m.isNamed(layers[which].Name, problems) {

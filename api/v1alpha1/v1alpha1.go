@@ -35,7 +35,7 @@ const (
 const (
 	// LimitsAnnotation holds a runtime's limits for TrainJobs, as JSON.
 	LimitsAnnotation = Group + "/limits"
-	// NotesAnnotation explains fields of a runtime that look like mistakes, for people who review the runtime.
+	// NotesAnnotation holds a text for reviewers of a runtime about fields that look like mistakes.
 	NotesAnnotation = Group + "/notes"
 	// GangAnnotation holds a runtime's settings for gang scheduling, as JSON.
 	GangAnnotation = Group + "/gang"

@@ -57,7 +57,7 @@ func (r *Report) compareWithTargets() section {
 	own, measured := r.findResult(caseAcme)
 	if other, ok := r.findResult(caseAcmeKustomize); ok && measured {
 		ratio := float64(own.CPU.Median) / float64(other.CPU.Median)
-		add("CPU for one environment of `examples/acme`, as a multiple of kustomize's", "at most 1", fmt.Sprintf("%.1f", ratio), ratio <= 1)
+		add("CPU for one environment of `examples/acme`, divided by the CPU of `kustomize build`", "at most 1", fmt.Sprintf("%.1f", ratio), ratio <= 1)
 	}
 	for _, e := range r.Exponents() {
 		worst := max(e.Whole, e.WithoutStart)
@@ -72,7 +72,7 @@ func (r *Report) compareWithTargets() section {
 }
 
 func (r *Report) comparison() section {
-	s := section{title: "Other programs", header: []string{"the same objects with", "CPU, as a multiple of trainyard's CPU"}}
+	s := section{title: "Other programs", header: []string{"objects generated with", "CPU, as a multiple of trainyard's CPU"}}
 	for _, ratio := range r.Ratios() {
 		better := ""
 		if ratio.Best {

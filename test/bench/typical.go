@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// IDs of the cases of one environment. Most users have platforms like these.
+// IDs of the cases that generate a single environment.
 const (
 	caseAcme             = "acme"
 	caseAcmeKustomize    = "acme-kustomize"
@@ -60,14 +60,14 @@ func (b *bench) typicalCases() ([]Case, error) {
 	}
 	return []Case{
 		b.printed(caseAcme, "one environment of `examples/acme` to standard output", acme, b.generateCommand("--example", "acme", "--env", environment)),
-		b.printed(caseAcmeKustomize, "`kustomize build` of this environment", acme, b.build(b.path("acme-kustomize", environment), b.path("output.yaml"))),
-		b.printed(caseAcmeHelm, "`helm template` of this environment", acme, helm),
+		b.printed(caseAcmeKustomize, "`kustomize build` of one environment of `examples/acme`", acme, b.build(b.path("acme-kustomize", environment), b.path("output.yaml"))),
+		b.printed(caseAcmeHelm, "`helm template` of one environment of `examples/acme`", acme, helm),
 		b.printed(caseTypical, "W2 to standard output", typical, b.generateCommand("-f", b.typicalPath())),
 		b.printed(caseTypicalKustomize, "`kustomize build` of W2", typical, b.build(b.path("typical"), b.path("output.yaml"))),
 	}, nil
 }
 
-// printed returns a case of a command that writes objects to output.yaml.
+// printed returns a case whose command prints objects to output.yaml, and checks the number of these objects.
 func (b *bench) printed(id, title string, objects int, command Command) Case {
 	return Case{ID: id, Title: title, Objects: objects, commands: []Command{command}, verify: func() error {
 		text, err := os.ReadFile(b.path("output.yaml"))

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,26 +24,27 @@ var sandboxImages = strings.NewReplacer(
 	"quay.io/acme/intel-mpi:2021.13", "localhost/intel:sandbox",
 )
 
-// TestExampleJobs runs jobs of examples/jobs with runtimes of examples/vanilla, as users would, and counts the ranks that
-// print a line. The images differ, and pods request less than the examples do, because this machine has two cores. The
-// other two jobs need GPUs and Volcano; README.md of the examples says so.
+// TestExampleJobs runs three jobs of examples/jobs in pods, with runtimes of examples/vanilla. Each rank must print its line
+// exactly once. The runtimes have images of this cluster, and their pods request less CPU and memory, because this machine
+// has two cores. The job gpu.yaml needs GPUs, and volcano.yaml needs Volcano, so they do not run here.
 func TestExampleJobs(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
 	s.createRuntimes(t, "examples/vanilla/platform.yaml", "mpi-openmpi-cpu", "mpi-intel-cpu")
 	for name, test := range map[string]struct {
 		change func(*trainer.TrainJob)
+		line   string // a pattern of the line that each rank prints
 		ranks  int
 	}{
-		"simple":     {func(*trainer.TrainJob) {}, 8},
-		"restricted": {func(*trainer.TrainJob) {}, 8},
+		"simple":     {func(*trainer.TrainJob) {}, `(?m)^simple-(launcher|node)-0-0$`, 8},
+		"restricted": {func(*trainer.TrainJob) {}, `(?m)^1000$`, 8},
 		// The image of this cluster does not contain Intel's benchmarks.
 		"intel": {func(job *trainer.TrainJob) {
 			job.Spec.Trainer.Command = []string{"mpirun", "-n", "16", "hostname"}
 			job.Spec.Trainer.ResourcesPerNode.Requests = corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
 			}
-		}, 16},
+		}, `(?m)^intel-node-0-[0-3]$`, 16},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,8 +57,8 @@ func TestExampleJobs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if lines := strings.Count(log, "\n"); lines != test.ranks {
-				t.Errorf("%d ranks printed a line, want %d:\n%s", lines, test.ranks, log)
+			if lines := len(regexp.MustCompile(test.line).FindAllString(log, -1)); lines != test.ranks {
+				t.Errorf("%d lines match %s, want one for each of %d ranks:\n%s", lines, test.line, test.ranks, log)
 			}
 		})
 	}
@@ -77,6 +79,9 @@ func (s *sandbox) createRuntimes(t *testing.T, document string, names ...string)
 					t.Fatal(err)
 				}
 			}
+		}
+		if runtime.Name != name {
+			t.Fatalf("%s has no cluster-wide runtime %s", document, name)
 		}
 		requestLittle(&runtime.Spec)
 		if err := s.client.Create(t.Context(), &runtime); err != nil {

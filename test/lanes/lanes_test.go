@@ -73,42 +73,32 @@ func isStale(t *testing.T, r Repository, lane Lane) bool {
 }
 
 func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
-	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
-	if !isStale(t, r, lane) {
-		t.Error("a lane without a record is not stale")
-	}
-	if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
-		t.Fatal(err)
-	}
-	if isStale(t, r, lane) {
-		t.Error("the lane has just passed, but is reported as stale")
-	}
-	write(t, r, "b/file", "2")
-	commit(t, r)
-	if isStale(t, r, lane) {
-		t.Error("the lane is stale after a change of b, which is no input")
-	}
-	write(t, r, "a/file", "2")
-	commit(t, r)
-	if !isStale(t, r, lane) {
-		t.Error("the lane is not stale after a change of its input a")
-	}
-}
-
-func TestExceptedFoldersAreNoInputs(t *testing.T) {
-	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a", "b"}, Except: []string{"b"}}
-	if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
-		t.Fatal(err)
-	}
-	write(t, r, "b/file", "2")
-	commit(t, r)
-	if isStale(t, r, lane) {
-		t.Error("the lane is stale after a change of the excepted folder b")
-	}
-	write(t, r, "a/file", "2")
-	commit(t, r)
-	if !isStale(t, r, lane) {
-		t.Error("the lane is not stale after a change of its input a")
+	for name, lane := range map[string]Lane{
+		"b is no input":          {Name: "e2e", Inputs: []string{"a"}},
+		"b is an excepted input": {Name: "e2e", Inputs: []string{"a", "b"}, Except: []string{"b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t)
+			if !isStale(t, r, lane) {
+				t.Error("a lane without a record is not stale")
+			}
+			if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
+				t.Fatal(err)
+			}
+			if isStale(t, r, lane) {
+				t.Error("the lane has just passed, but is reported as stale")
+			}
+			write(t, r, "b/file", "2")
+			commit(t, r)
+			if isStale(t, r, lane) {
+				t.Error("the lane is stale after a change of b")
+			}
+			write(t, r, "a/file", "2")
+			commit(t, r)
+			if !isStale(t, r, lane) {
+				t.Error("the lane is not stale after a change of its input a")
+			}
+		})
 	}
 }
 

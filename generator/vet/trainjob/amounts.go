@@ -14,11 +14,13 @@ import (
 
 var requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "A TrainJob requests no more than its limits, and for devices exactly the limit"}
 
-// describeRefusedAmount returns a path in the TrainJob and a message for the first resource whose request Kubernetes would
-// refuse: a request above the limit, or a request of a device that differs from its limit. Both results are empty if there is
-// no such resource. Trainer 2.3 merges limits and requests separately, so a TrainJob that sets only a limit keeps the
-// runtime's request. Devices other than GPUs are compared only if the TrainJob sets both amounts, because the rules of a
-// tenant contain no other devices of a runtime. Source: Kubernetes, ValidateContainerResourceRequirements.
+// describeRefusedAmount looks for a resource whose request Kubernetes would refuse. A request may not exceed the limit, and
+// the request of a device must equal its limit (Kubernetes, ValidateContainerResourceRequirements). describeRefusedAmount
+// returns the path of the first such value in the TrainJob and a message, or two empty strings.
+//
+// With Trainer 2.3, pods get each amount that the TrainJob does not set from the runtime. For example, a TrainJob that sets
+// only a limit keeps the request of the runtime. vet knows only CPU, memory and GPUs of a runtime. For any other device, vet
+// reports a difference only if the TrainJob sets both the limit and the request.
 func describeRefusedAmount(job guard.Job, runtime guard.Runtime) (path, text string) {
 	if job.UnknownAmounts {
 		return "", ""
