@@ -165,13 +165,16 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	return nil
 }
 
-// generate returns the objects that trainyard generates from a document for the version of Trainer.
-func (s *sandbox) generate(ctx context.Context, document string) (string, error) {
+// generate returns the objects that trainyard generates from a document and layers for the version of Trainer.
+func (s *sandbox) generate(ctx context.Context, document string, layers ...string) (string, error) {
 	root, err := repo.Root()
 	if err != nil {
 		return "", err
 	}
-	args := []string{"generate", "-f", document}
+	args := []string{"generate"}
+	for _, file := range append([]string{document}, layers...) {
+		args = append(args, "-f", file)
+	}
 	if older := trainerTools(); older != "" {
 		args = append(args, "-f", "test/e2e/testdata/"+older+".yaml")
 	}
