@@ -21,8 +21,8 @@ type MPIFigure struct {
 }
 
 // MPIPair holds the seconds that a TrainJob with some ranks takes alone, and at the same time as another such TrainJob
-// on the same machine. PlainAlone is the time of the same program with plain mpirun in one pod. PlainTogether is the
-// time of two such programs at once in this pod. All times are in seconds.
+// on the same machine. PlainAlone and PlainTogether are the times of the same programs in the same pods, with plain
+// mpirun.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

@@ -78,7 +78,7 @@ func (c *cluster) requireMachine() error {
 // programs of a cluster are installed.
 func RequirePods() error {
 	if os.Geteuid() != 0 {
-		return errors.New("level pods needs root: run as root, or choose another level")
+		return errors.New("running pods needs root: run as root, or use level control-plane or scale, which run no pods")
 	}
 	return errors.Join(requireCapabilities(), requireOverlay(), requireControllers())
 }

@@ -49,6 +49,9 @@ var plainCommands = map[string][2]string{
 	},
 }
 
+// onlyImageVariables is the beginning of a shell command that gets no variable of the runtime, only those of the image.
+const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
+
 // The rounds of measurements. In each round of speedRounds, a TrainJob and plain mpirun are measured. In each round of
 // pairRounds, a TrainJob is measured alone and at the same time as another one.
 const (
@@ -87,8 +90,7 @@ func BenchmarkMPI(b *testing.B) {
 	}
 }
 
-// measureMessages runs a TrainJob that measures itself, and plain mpirun in its launcher, in turns. Plain mpirun gets no
-// variable of the runtime, only those of the image.
+// measureMessages runs a TrainJob that measures itself, and plain mpirun in its launcher, in turns.
 func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
 	b.Helper()
 	const script = `
@@ -96,7 +98,7 @@ for round in $(seq "$2"); do
   echo TrainJob
   mpirun python3 -c "$0"
   echo plain
-  env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT" sh -c "$1 python3 -c '$0'"
+  ` + onlyImageVariables + ` sh -c "$1 python3 -c '$0'"
 done`
 	job := build.MakeTrainJob("speed", s.makeNamespace(b)).Runtime(runtime).Nodes(nodes).ProcPerNode(procs).
 		Command("sh", "-c", script, speedProgram, plain, strconv.Itoa(speedRounds))
@@ -169,72 +171,49 @@ if world.rank == 0:
 // measurePairs runs a TrainJob alone, and at the same time as a second TrainJob, on a machine with two cores. First, each
 // TrainJob has one rank, on its only node, so that each rank has a core. Then each TrainJob has two ranks in two pods,
 // so that two ranks share a core. Ranks that share cores run with "oversubscribe".
+//
+// Each measurement is repeated with plain mpirun in the same pods. Plain mpirun shows the part of a slowdown that is not
+// due to the variables of the runtime, for example the part due to the control plane, which uses the same two cores.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair
 	for i, base := range []string{mpi + "-speed-core", mpi + "-speed-shared"} {
 		runtime := s.changedRuntime(b, base, requestLittle)
-		ranks := int32(i + 1)
-		pair := bench.MPIPair{MPI: mpi, Ranks: i + 1}
+		ranks := i + 1
+		plain := strings.TrimSuffix(plainCommands[mpi][1], "2") + strconv.Itoa(ranks)
+		if ranks > 1 {
+			plain = yieldVariables + plain
+		}
+		pair := bench.MPIPair{MPI: mpi, Ranks: ranks}
 		for range pairRounds {
-			pair.Alone = append(pair.Alone, s.measureSteps(b, runtime, ranks, "one"))
-			pair.Together = append(pair.Together, s.measureSteps(b, runtime, ranks, "one", "two"))
-			pair.PlainAlone = append(pair.PlainAlone, s.measurePlainSteps(b, mpi, i+1, 1))
-			pair.PlainTogether = append(pair.PlainTogether, s.measurePlainSteps(b, mpi, i+1, 2))
+			pair.Alone = append(pair.Alone, s.measureSteps(b, runtime, "", ranks, "one"))
+			pair.PlainAlone = append(pair.PlainAlone, s.measureSteps(b, runtime, plain, ranks, "one"))
+			pair.Together = append(pair.Together, s.measureSteps(b, runtime, "", ranks, "one", "two"))
+			pair.PlainTogether = append(pair.PlainTogether, s.measureSteps(b, runtime, plain, ranks, "one", "two"))
 		}
 		pairs = append(pairs, pair)
 	}
 	return pairs
 }
 
-// yieldVariables are the variables that "oversubscribe" sets, so that waiting ranks give up their core.
+// yieldVariables tell waiting ranks to give up their core. A runtime with "oversubscribe" sets the same variables.
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
-// measurePlainSteps runs commands of plain mpirun at the same time in one pod, each with the given number of ranks, and
-// returns the longest time in seconds. The result shows the part of a slowdown that is not due to TrainJobs.
-func (s *sandbox) measurePlainSteps(b *testing.B, mpi string, ranks, commands int) float64 {
-	b.Helper()
-	const script = `
-folder=$(mktemp -d)
-for i in $(seq "$2"); do
-  env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT" sh -c "$1 python3 -c '$0' $i $3 $folder" &
-done
-wait`
-	plain := strings.TrimSuffix(plainCommands[mpi][0], "2") + strconv.Itoa(ranks)
-	if ranks > 1 {
-		plain = yieldVariables + plain
-	}
-	job := build.MakeTrainJob("plain", s.makeNamespace(b)).Runtime(mpi+"-speed-separate").Nodes(1).ProcPerNode(1).
-		Command("sh", "-c", script, stepsProgram, plain, strconv.Itoa(commands), strconv.Itoa(ranks*commands))
-	log := s.logOf(b, job)
-	longest, found := 0.0, 0
-	for line := range strings.Lines(log) {
-		if figure, ok := strings.CutPrefix(line, "figure "); ok {
-			number, _, _ := strings.Cut(figure, " ")
-			took, err := strconv.ParseFloat(number, 64)
-			if err != nil {
-				b.Fatal(err)
-			}
-			longest, found = max(longest, took), found+1
-		}
-	}
-	if found != commands {
-		b.Fatalf("%s: %d of %d commands printed a time:\n%s", mpi, found, commands, log)
-	}
-	return longest
-}
-
 // measureSteps runs TrainJobs at the same time, each with the given number of ranks, and returns the longest time in
-// seconds.
-func (s *sandbox) measureSteps(b *testing.B, runtime string, ranks int32, names ...string) float64 {
+// seconds. If plain is not empty, it is the command for plain mpirun that the TrainJobs run.
+func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, names ...string) float64 {
 	b.Helper()
 	namespace := s.makeNamespace(b)
 	s.claim(b, namespace)
 	seconds := make(chan float64, len(names))
 	for _, name := range names {
-		files := strconv.Itoa(int(ranks) * len(names))
-		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(ranks).ProcPerNode(1).
-			Command("mpirun", "python3", "-c", stepsProgram, name, files, "/mnt/results")
+		files := strconv.Itoa(ranks * len(names))
+		job := build.MakeTrainJob(name, namespace).Runtime(runtime).Nodes(int32(ranks)).ProcPerNode(1)
+		if plain == "" {
+			job = job.Command("mpirun", "python3", "-c", stepsProgram, name, files, "/mnt/results")
+		} else {
+			job = job.Command("sh", "-c", onlyImageVariables+` sh -c "$0 python3 -c '$1' $2 $3 /mnt/results"`, plain, stepsProgram, name, files)
+		}
 		go func() {
 			_, figure, _ := strings.Cut(s.logOf(b, job), "figure ")
 			number, _, _ := strings.Cut(figure, " ")

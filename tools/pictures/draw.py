@@ -56,7 +56,7 @@ def format_value(value, unit, decimals=None):
 
 
 def step_of(panel, value):
-    """Returns the step of a value: its level and its text."""
+    """Returns the last step of a panel whose threshold the value reaches, as a dictionary with "level" and "text"."""
     found = {"level": "neutral", "text": ""}
     for i, step in enumerate(panel.get("steps", [])):
         if i == 0 or value >= step["from"]:
@@ -65,20 +65,20 @@ def step_of(panel, value):
 
 
 class Responses:
-    """Prometheus' responses to the queries of a panel."""
+    """Prometheus' responses to the queries of a panel, one list of series for each query."""
 
     def __init__(self, panel, found, times):
         self.panel, self.found, self.times = panel, found, times
 
     def now(self, i=0):
-        """Yields the series that exist at the end, with their values. It skips series that ended before."""
+        """Yields the labels and the last value of each series that has a value at the end of the time range."""
         for series in self.found[i]:
             when, value = series["values"][-1]
             if when == self.times[-1]:
                 yield series["metric"], float(value)
 
     def over_time(self):
-        """Yields each series with its name and a value for every time, NaN if there is none."""
+        """Yields the legend of each series, and its values. If the series has no value at a time, that value is NaN."""
         for query, series_of in zip(self.panel["queries"], self.found):
             for series in series_of:
                 values = dict((when, float(value)) for when, value in series["values"])
@@ -103,7 +103,7 @@ def timeseries(figure, box, panel, answers):
             axes.step(x, above, where="post", color=colour, linewidth=2 if bad else 1, linestyle="--" if bad else "-")
             below = above
         else:
-            axes.plot(x, values, color=colour, linewidth=1.3)
+            axes.plot(x, values, color=colour, linewidth=2 if bad else 1.3, linestyle="--" if bad else "-")
             axes.fill_between(x, values, color=colour, alpha=0.06, linewidth=0)
         if i < 8:
             last = [v for v in values if not math.isnan(v)][-1:] if not math.isnan(values[-1]) else []
@@ -124,7 +124,7 @@ def timeseries(figure, box, panel, answers):
 
 
 def round_unit(unit, high):
-    """Returns the unit of which an axis' ticks are multiples, so that they are round numbers."""
+    """Returns a number whose multiples look round as labels of an axis, such as 3600 for seconds. "high" is the end of the axis."""
     if unit == "s":
         return next((seconds for seconds in (3600, 60) if high >= 2 * seconds), 1)
     if unit in SIZES:
@@ -164,7 +164,7 @@ def gauge(figure, box, panel, answers):
 
 
 def scale(figure, x, y, width, panel, value, height):
-    """Draws a bar from the minimum to the maximum, filled up to a value."""
+    """Draws a horizontal bar whose length stands for the panel's range, and fills it up to a value."""
     low, high = panel.get("min", 0), panel.get("max", max(1, value))
     part = min(max((value - low) / (high - low), 0), 1)
     rectangle(figure, x, y, width, height, "#e4e5e7")
@@ -287,7 +287,7 @@ def rows(dashboard):
 def draw(dashboard, answers, times, selected, source, file):
     """Draws all panels of a dashboard into one picture, and stores its source in the metadata.
 
-    The line under the title names the selected values of the dashboard's variables.
+    "selected" is the line under the title. It contains the selected values of the dashboard's variables.
     """
     lines = sum(1 + height for _, _, height in rows(dashboard))
     width, height = 24 * COLUMN + 0.2, lines * LINE + (0.75 if selected else 0.5)
