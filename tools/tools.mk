@@ -14,7 +14,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 # The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and finally
 # the slow linter.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle argocd cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
 # TRAINERS_TOOLS lists the tools for tests that use a real API server. The list contains every version of Trainer.
 TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
@@ -26,7 +26,7 @@ CLUSTER_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-
 	kustomize coredns pause $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # SCALE_TOOLS lists the tools of a cluster whose cluster nodes are simulated.
-SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok 	trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
+SCALE_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kustomize kwok trainer-2.3/jobset trainer-2.3/trainer-controller-manager)
 
 # PACKETS_TOOLS lists the tools for tests of network policies.
 PACKETS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kustomize network-policies \
@@ -39,7 +39,7 @@ QUEUE_TOOLS := $(SCALE_TOOLS) $(addprefix $(TOOLS_BIN)/, $(foreach k,$(KUEUE_TOO
 	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # ARGOCD_TOOLS lists the tools for tests in which Argo CD delivers a platform from Git.
-ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize argocd argocd-types \
+ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize argocd \
 	$(foreach k,$(KUEUE_TOOLS),$k/kueue) $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # $(call build-tool,package,time of the first build,more arguments of go build)
@@ -98,9 +98,6 @@ KUBERNETES_VERSION = -ldflags "-X k8s.io/component-base/version.gitVersion=$$(go
 
 $(TOOLS_BIN)/argocd: tools/argocd/go.mod tools/argocd/go.sum
 	$(call build-tool,github.com/argoproj/argo-cd/v3/cmd,5 minutes)
-
-$(TOOLS_BIN)/argocd-types: tools/argocd-types/go.mod tools/argocd-types/go.sum tools/argocd-types/main.go
-	$(call build-tool,.,4 minutes)
 
 $(TOOLS_BIN)/olm-bundle: tools/olm-bundle/go.mod tools/olm-bundle/go.sum tools/olm-bundle/main.go
 	$(call build-tool,.,1 minute)

@@ -41,6 +41,9 @@ spec:
     prod: {}
 `
 
+// emptyTrainJob is a TrainJob of a team.
+const emptyTrainJob = "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: false}}"
+
 // newWays starts an Argo CD and two Git repositories. One repository contains the bundles of all environments, and
 // the other contains the TrainJobs of a team.
 func newWays(t *testing.T) (w *world, s servers, team repository, registry string) {
@@ -52,7 +55,7 @@ func newWays(t *testing.T) (w *world, s servers, team repository, registry strin
 	w.writeBundles(t)
 	w.push(t, "Deliver the platform")
 	for _, name := range []string{"jobs/Bert 2", "jobs/{{.values.repoURL}}", "jobs/nested/deeper", "data"} {
-		write(t, filepath.Join(team.dir, name, "job.yaml"), trainJob(""))
+		write(t, filepath.Join(team.dir, name, "job.yaml"), emptyTrainJob)
 	}
 	team.push(t, "Train")
 	if err := cp.Client().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: argocdNamespace}}); err != nil && !apierrors.IsAlreadyExists(err) {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/repo"
+	"github.com/trainyard/trainyard/test/upstream"
 )
 
 // argocdNamespace is the namespace of Argo CD.
@@ -120,19 +121,15 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleFolder returns the source folder of a Go module. The argument "tools" is the name of a folder in tools/, whose
-// go.mod pins the version of the module.
-func moduleFolder(t *testing.T, tools, module string) string {
+// moduleFolder returns the source folder of a Go module. The argument "folder" is the folder below tools/ that pins the
+// version of the module.
+func moduleFolder(t *testing.T, folder, module string) string {
 	t.Helper()
-	cmd := exec.Command("go", "mod", "download", "-json", module)
-	cmd.Dir = repo.Path(t, "tools", tools)
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.Output()
-	var found struct{ Dir string }
-	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil {
+	dir, err := upstream.ModuleFolder(folder, module)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return found.Dir
+	return dir
 }
 
 // applyFiles applies files as an admin does.

@@ -34,7 +34,7 @@ func All() []Lane {
 		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples"}, pods...), nil},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", "test/controlplane"}, objects...), nil},
-		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", "test/controlplane", "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), nil},
+		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", "test/controlplane", "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root for full disks", []string{"bundles", "cmd/trainyard", "test/crash"}, nil},
 		{"race", "the tests of the product's packages, with the race detector", "", []string{"bundles", "cmd", "generator"}, nil},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", []string{"generator", "bundles", "policies/guard", "cmd/trainyard-fn"}, nil},

@@ -1,10 +1,8 @@
 package traps
 
 import (
-	"encoding/json"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 	runtimevet "github.com/trainyard/trainyard/generator/vet/runtime"
 	"github.com/trainyard/trainyard/test/repo"
+	"github.com/trainyard/trainyard/test/upstream"
 )
 
 // Notes that Vet reports for the runtimes of Kubeflow Trainer.
@@ -129,15 +128,11 @@ func listTraps(list problem.List) []string {
 // trainerModule returns the folder of the Trainer module that tools/trainer-VERSION pins.
 func trainerModule(t *testing.T, version string) string {
 	t.Helper()
-	cmd := exec.Command("go", "mod", "download", "-json", "github.com/kubeflow/trainer/v2")
-	cmd.Dir = repo.Path(t, "tools", "trainer-"+version)
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.Output()
-	var module struct{ Dir, Error string } // the go command writes the fields Dir and Error to standard output
-	if err != nil || json.Unmarshal(out, &module) != nil || module.Dir == "" {
-		t.Fatalf("finding Trainer %s: %v %s", version, err, module.Error)
+	dir, err := upstream.ModuleFolder("trainer-"+version, "github.com/kubeflow/trainer/v2")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return module.Dir
+	return dir
 }
 
 // yamlBelow lists the YAML files in a folder and its subfolders, with paths relative to the folder.

@@ -60,6 +60,16 @@ func (t Toolbox) Module(path string) (string, error) {
 	return found.Dir, nil
 }
 
+// ModuleFolder returns the folder of an upstream module in the Go module cache. The argument "tools" is the folder below
+// tools/ that pins the version of the module.
+func ModuleFolder(tools, path string) (string, error) {
+	t, err := Tools(tools)
+	if err != nil {
+		return "", err
+	}
+	return t.Module(path)
+}
+
 // commandOutput runs a command and returns its standard output. If the command fails, the error includes its standard
 // error.
 func commandOutput(cmd *exec.Cmd) ([]byte, error) {
