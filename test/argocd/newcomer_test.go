@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,8 @@ const personConfig = `[user]
 `
 
 // TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. Before the first command, the test
-// starts Argo CD and a control plane with Trainer, and serves an empty repository at the address in the page.
+// starts Argo CD and a control plane with Trainer, and serves an empty repository at the address in the page. With -v, the
+// test prints how long the commands took.
 func TestNewcomerFollowsThePage(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "docs/argocd.md"))
 	if err != nil {
@@ -39,10 +41,12 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 	}
 	w.install(t)
 	w.startFromForge(t, reader, forge)
+	start := time.Now()
 	for _, step := range doctest.Parse(t, string(text)) {
 		reader.Follow(t, step)
 	}
 	w.expectDelivered(t, "dev")
+	t.Logf("the commands of docs/argocd.md took %s, from the first command until Argo CD had applied all objects", time.Since(start).Round(time.Second))
 }
 
 // startFromForge starts Argo CD, and configures Argo CD to read from the given Git server. startFromForge also
