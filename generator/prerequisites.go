@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // Prerequisite is a part of the cluster that the objects of a platform need, and that the objects do not contain.
@@ -17,7 +17,7 @@ type Prerequisite struct {
 
 // apiProvider maps API groups to the programs that define their kinds. Kubernetes and OpenShift define all other kinds.
 var apiProvider = map[string]string{
-	"trainer.kubeflow.org":    "Kubeflow Trainer",
+	v1alpha1.TrainerGroup:     "Kubeflow Trainer",
 	"kueue.x-k8s.io":          "Kueue",
 	"monitoring.coreos.com":   "the Prometheus operator",
 	"grafana.integreatly.org": "the Grafana operator",
@@ -26,7 +26,7 @@ var apiProvider = map[string]string{
 
 // Prerequisites lists what the objects need in the cluster, in the order in which an admin provides it.
 func (p Platform) Prerequisites() []Prerequisite {
-	return slices.Concat(p.needPrograms(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needRights())
+	return slices.Concat(p.needPrograms(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needShared(), p.needRights())
 }
 
 // kindsByGroup returns the kinds of the objects that other programs define, by API group.
@@ -46,7 +46,7 @@ func (p Platform) needPrograms() []Prerequisite {
 	var needs []Prerequisite
 	for _, group := range slices.Sorted(maps.Keys(kinds)) {
 		name := apiProvider[group]
-		if version := p.Delivery.Target.Trainer; group == "trainer.kubeflow.org" && version != "" {
+		if version := p.Delivery.Target.Trainer; group == v1alpha1.TrainerGroup && version != "" {
 			name += " " + version
 		}
 		needs = append(needs, Prerequisite{name, "its CRDs define " + join(kinds[group])})
@@ -88,63 +88,6 @@ func (p Platform) needNamespaces() []Prerequisite {
 		noun = "namespaces "
 	}
 	return []Prerequisite{{noun + join(used), "generated objects belong there, and trainyard creates a namespace only for a tenant with namespace.create"}}
-}
-
-// referenceKeys maps keys of pod specs to the kind of the object whose name they hold.
-var referenceKeys = map[string]string{"claimName": "PersistentVolumeClaim", "secretName": secret, "secretRef": secret, "secretKeyRef": secret, "imagePullSecrets": secret}
-
-const secret = "Secret"
-
-// needReferences lists the claims and Secrets to which runtimes refer. They must exist in the namespace of each TrainJob.
-func (p Platform) needReferences() []Prerequisite {
-	users := map[string]map[string]bool{} // names of runtimes, by claim or Secret
-	for o := range p.Objects.All() {
-		if id := o.ID(); id.Group == "trainer.kubeflow.org" {
-			walkReferences(o.Fields(), func(reference string) { addTo(users, reference, id.Name) })
-		}
-	}
-	var needs []Prerequisite
-	for _, reference := range slices.Sorted(maps.Keys(users)) {
-		needs = append(needs, Prerequisite{reference, "in each namespace with TrainJobs of " + join(users[reference])})
-	}
-	return needs
-}
-
-func walkReferences(node any, found func(reference string)) {
-	switch node := node.(type) {
-	case map[string]any:
-		for key, value := range node {
-			for _, name := range namesIn(value) {
-				if kind := referenceKeys[key]; kind != "" {
-					found(kind + " " + name)
-				}
-			}
-			walkReferences(value, found)
-		}
-	case []any:
-		for _, item := range node {
-			walkReferences(item, found)
-		}
-	}
-}
-
-// namesIn returns a name, the field "name" of a mapping, or the fields "name" of a list of mappings.
-func namesIn(value any) []string {
-	switch value := value.(type) {
-	case string:
-		return []string{value}
-	case map[string]any:
-		if name, ok := value["name"].(string); ok {
-			return []string{name}
-		}
-	case []any:
-		var names []string
-		for _, item := range values.Mappings(map[string]any{"": value}, "") {
-			names = append(names, namesIn(item)...)
-		}
-		return names
-	}
-	return nil
 }
 
 // needRights lists programs, rights and settings that only an admin of the cluster can provide.

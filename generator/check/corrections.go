@@ -38,7 +38,8 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 }
 
 // correctKey returns the known key that the mapping does not contain yet, and that the author probably meant. If there is
-// no such key, or if there are several, correctKey returns "".
+// no such key, or if there are several, correctKey returns "". It also returns "" for a key of a mapping below, because
+// the author probably wrote the right key in the wrong place.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -51,6 +52,9 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 		if len(meant) == 1 && slices.Contains(free, meant[0]) {
 			return meant[0]
 		}
+		return ""
+	}
+	if len(c.schemas.keysBelow(schema, key)) > 0 {
 		return ""
 	}
 	nearest := message.Nearest(key, free)
@@ -68,6 +72,9 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	}
 	if meant := c.schemas.keysOf(schema).aliases[key]; len(meant) > 0 {
 		return "unknown key: " + wording.Suggestion(meant)
+	}
+	if below := c.schemas.keysBelow(schema, key); len(below) == 1 {
+		return "unknown key: " + wording.Suggestion(below)
 	}
 	keys, ok := evaluate.Mark(schema, "keys")
 	if !ok {

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"cuelang.org/go/cue"
 
 	"github.com/trainyard/trainyard/generator/evaluate"
@@ -49,6 +51,21 @@ func (s *schemas) keysOf(schema cue.Value) keys {
 		}
 	}
 	return read
+}
+
+// keysBelow returns the paths of a key in the mappings directly below a mapping, such as limits.maxNodes.
+func (s *schemas) keysBelow(schema cue.Value, key string) []string {
+	var paths []string
+	for name, below := range s.keysOf(schema).known {
+		if below.IncompleteKind() != cue.StructKind {
+			continue
+		}
+		if _, known := s.keysOf(below).known[key]; known {
+			paths = append(paths, name+"."+key)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 type field struct {

@@ -49,10 +49,9 @@ func Format(name string, amount int64) string {
 	switch name {
 	case "cpu":
 		return plural(strconv.FormatFloat(float64(amount)/1000, 'f', -1, 64), "CPU")
-	case "memory":
-		return fmt.Sprintf("%d MiB", int64(math.Ceil(float64(amount)/(1<<20))))
-	case "ephemeral-storage":
-		return Format("memory", amount) + " of " + name
+	case "memory", "ephemeral-storage":
+		whole := int64(math.Ceil(float64(amount)/(1<<20))) << 20
+		return Quantity(name, whole) + " of " + name
 	case "pods":
 		return plural(strconv.FormatInt(amount, 10), "pod")
 	}

@@ -75,9 +75,9 @@ func TestFormat(t *testing.T) {
 		"one CPU":                    {"cpu", "1", "1 CPU"},
 		"whole CPUs":                 {"cpu", "4", "4 CPUs"},
 		"fractions of CPUs":          {"cpu", "1500m", "1.5 CPUs"},
-		"memory is written in MiB":   {"memory", "2Gi", "2048 MiB"},
-		"decimal units of memory":    {"memory", "1G", "954 MiB"},
-		"local disk has its name":    {"ephemeral-storage", "4Gi", "4096 MiB of ephemeral-storage"},
+		"memory has a binary unit":   {"memory", "2Gi", "2Gi of memory"},
+		"decimal units of memory":    {"memory", "1G", "954Mi of memory"},
+		"local disk has its name":    {"ephemeral-storage", "4Gi", "4Gi of ephemeral-storage"},
 		"devices keep their names":   {"nvidia.com/gpu", "3", "3 of nvidia.com/gpu"},
 		"pods are counted as a noun": {"pods", "3", "3 pods"},
 	} {
