@@ -156,11 +156,6 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 		}
 		c.Jobs[name] = job
 	}
-	// If a device is misspelled, quotas and queues often lack it. Each of them would be a second problem with the same cause.
-	before := len(c.Problems)
-	if c.checkSpellings(); len(c.Problems) > before {
-		return &c.Result, nil
-	}
 	tenants := values.Mapping(document, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
 		if err := c.compareTenant(name, values.Mapping(tenants, name)); err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/capacity/sizing"
 	"github.com/trainyard/trainyard/generator/internal/values"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -14,83 +13,9 @@ import (
 
 // Rules about the names of devices.
 var (
-	MisspelledDevice = problem.Rule{Name: "misspelled-device", Doc: "The name of a device is not a misspelling of a common name such as nvidia.com/gpu"}
-	UnusedQuota      = problem.Rule{Name: "unused-device-quota", Doc: "A runtime of the tenant requests each device in the tenant's quota"}
-	UnlimitedDevice  = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}
+	UnusedQuota     = problem.Rule{Name: "unused-device-quota", Doc: "A runtime of the tenant requests each device in the tenant's quota"}
+	UnlimitedDevice = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}
 )
-
-// commonDevices lists the names that the device plugins of the large vendors register.
-var commonDevices = []string{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "aws.amazon.com/neuron"}
-
-// checkSpellings reports each misspelled device of the document.
-func (c *comparison) checkSpellings() {
-	for _, name := range slices.Sorted(maps.Keys(c.demands)) {
-		for _, field := range [][]string{{"resources"}, {"launcher", "resources"}} {
-			path := slices.Concat([]string{"spec", "runtimes", name}, field)
-			c.checkSpelling(values.Mapping(c.values, path...), path)
-		}
-	}
-	tenants := values.Mapping(c.values, "spec", "tenants")
-	for _, name := range slices.Sorted(maps.Keys(tenants)) {
-		c.checkSpelling(values.Mapping(tenants, name, "quota"), []string{"spec", "tenants", name, "quota"})
-	}
-	queues := values.Mapping(c.values, "spec", "queues", "clusterQueues")
-	for _, name := range slices.Sorted(maps.Keys(queues)) {
-		c.checkQueueDevices([]string{"spec", "queues", "clusterQueues", name}, values.Mapping(queues, name))
-	}
-}
-
-func (c *comparison) checkQueueDevices(path []string, queue map[string]any) {
-	for g, group := range values.Mappings(queue, "groups") {
-		for f, flavor := range values.Mappings(group, "flavors") {
-			quota := slices.Concat(path, []string{"groups", fmt.Sprint(g), "flavors", fmt.Sprint(f), "quota"})
-			c.checkSpelling(values.Mapping(flavor, "quota"), quota)
-		}
-	}
-}
-
-// checkSpelling reports each device whose name is a misspelling of a common name.
-func (c *comparison) checkSpelling(amounts map[string]any, path []string) {
-	for _, name := range devicesIn(amounts) {
-		if meant := commonDevice(name); meant != "" {
-			c.report(&c.Problems, values.Extend(path, name), MisspelledDevice, fmt.Sprintf("unknown device: did you mean %s?", message.Quote(meant)))
-		}
-	}
-}
-
-// commonDevice returns the common name that an author has probably misspelled, or "". Vendors have many names that differ
-// by a few letters, such as gpu and npu, so commonDevice accepts only the errors below as misspellings.
-func commonDevice(name string) string {
-	domain, device, _ := strings.Cut(name, "/")
-	for _, common := range commonDevices {
-		ownDomain, own, _ := strings.Cut(common, "/")
-		switch {
-		case name == common:
-			return ""
-		case domain == ownDomain && isMisspelled(device, own),
-			device == own && len(ownDomain) >= minDomain && message.Typos(domain, ownDomain) == 1:
-			return common
-		}
-	}
-	return ""
-}
-
-// minDomain is the minimum length of a domain in which one typing error counts as a misspelling. Shorter domains, such
-// as amd.com, differ by one letter from domains of other vendors.
-const minDomain = 8
-
-// isMisspelled reports whether a word has the letters of another word in another order or in another case, repeats one of
-// them, or has an additional s at the end.
-func isMisspelled(word, meant string) bool {
-	word = strings.ToLower(word)
-	return word == meant+"s" || sortLetters(word) == sortLetters(meant) || string(slices.Compact([]byte(word))) == meant
-}
-
-func sortLetters(word string) string {
-	letters := []byte(word)
-	slices.Sort(letters)
-	return string(letters)
-}
 
 // checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a runtime
 // requests but the quota does not limit. A tenant with queues needs no quota for devices, because Kueue limits them.

@@ -103,8 +103,11 @@ type rules struct {
 }
 
 // check evaluates the rules, and returns their problems together with the given problems of the schema. If the document
-// matches its schema, check also compares the requests of TrainJobs with quotas and queues.
+// matches its schema and no device is misspelled, check also compares the requests of TrainJobs with quotas and queues.
+// Rules about numbers of GPUs, quotas and queues would report a misspelled device again, so check treats it as refused.
 func (r *rules) check(document map[string]any, problems problem.List) error {
+	misspelled, paths := capacity.Misspellings(r.document, document)
+	problems, r.refused = slices.Concat(problems, misspelled), slices.Concat(r.refused, paths)
 	if r.refused.decideAll() {
 		return problems.Err()
 	}

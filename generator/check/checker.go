@@ -166,6 +166,9 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 		if !known {
 			c.breaks(problem.UnknownKey, f.Position, below, "%s", c.describeUnknown(schema, f.Key))
 			unknown = true
+			if keysAreDevices(schema) { // rules about devices would report the missing device again
+				c.refused = append(c.refused, below)
+			}
 			if f.Value.Kind == document.Scalar { // its type may be wrong only because of the key
 				continue
 			}
@@ -188,6 +191,13 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 	}
 	c.checkRequired(keys, n, key, path)
 	return valid, !slices.ContainsFunc(keys.required, func(key string) bool { return valid[key] == nil })
+}
+
+// keysAreDevices reports whether the author chooses the keys of a mapping, and each key is the name of a device.
+func keysAreDevices(schema cue.Value) bool {
+	mark, ok := evaluate.Mark(schema, "keys")
+	form, _ := mark.String(0) // each attribute @keys begins with the name of a definition
+	return ok && form == "DeviceName"
 }
 
 func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Position, path []string) {
