@@ -5,9 +5,8 @@ package trainjob
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/internal/document"
@@ -132,15 +131,6 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-// refusedValue converts an error to a problem. The error describes a value that the API server refuses.
-func refusedValue(job *document.Node, err *field.Error) problem.Problem {
-	rule := invalidValue
-	if err.Type == field.ErrorTypeTypeInvalid {
-		rule = wrongType
-	}
-	return newProblem(job, err.Field, rule, err.Detail)
-}
-
 func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *findings) error {
 	rules, ok := p.tenants[tenant]
 	if !ok {
@@ -148,19 +138,28 @@ func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *fin
 	}
 	fields, _ := job.Plain().(map[string]any)
 	read, errs := rules.reader.Read(fields)
-	for _, err := range errs {
-		invalid.add(p.environment, refusedValue(job, err))
+	refused, misspelled := invalidValues(job, read, errs)
+	for _, r := range refused {
+		invalid.add(p.environment, r)
 	}
 	for _, d := range guard.Check(read, rules.Parameters) {
+		if isConsequence(d, read, misspelled) {
+			continue
+		}
 		forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 	}
 	if path, text := describeRefusedAmount(read, rules.Runtimes[read.Runtime.Name]); text != "" {
 		forbidden.add(p.environment, newProblem(job, path, requestOverLimit, text))
 	}
+	devices, processes := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
+	for _, v := range slices.Concat(devices, processes) {
+		forbidden.add(p.environment, newProblem(job, v.path, v.rule, v.message))
+	}
 	if text := p.describeHostfile(job); text != "" {
 		forbidden.add(p.environment, newProblem(job, "spec.trainer.command", unreadableHostfile, text))
 	}
-	if p.capacity == nil {
+	// A wrong device often has no quota, which would be a second problem with the same cause.
+	if p.capacity == nil || len(devices) > 0 {
 		return nil
 	}
 	if shortage := describeShortage(tenant, p.capacity, read); shortage != "" {

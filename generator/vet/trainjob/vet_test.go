@@ -74,6 +74,9 @@ func TestVetReportsPositions(t *testing.T) {
 		"a patch of Trainer 2.2":             {good + "  runtimePatches: []\n", "", "7:3 disallowed-field"},
 		"a label in quotes":                  {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n        fine: a\n        \"acme.example/te]am\": a\n    targetJobs: [{name: node}]\n", "", "10:15 unlisted-label, 11:31 unlisted-label"},
 		"a label with a space":               {good + "  podTemplateOverrides:\n  - metadata:\n      labels:\n\n        \"a b\": a\n    targetJobs: [{name: node}]\n", "", "11:16 unlisted-label"},
+		"a misspelled runtime name":          {strings.Replace(good, "{name: mpi}", "{nam: mpi}", 1), "5:21 invalid-value", ""},
+		"no runtime":                         {strings.Replace(good, "{name: mpi}", "{}", 1), "5:3 invalid-value", ""},
+		"an unknown field of the runtime":    {strings.Replace(good, "{name: mpi}", "{version: 1}", 1), "5:3 invalid-value", "5:25 disallowed-field"},
 		"a mapping for a boolean":            {good + "  suspend: {a: b}\n", "7:3 wrong-type", ""},
 	}
 	for name, tc := range cases {
@@ -99,6 +102,25 @@ func summarize(problems problem.List) string {
 		all = append(all, fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Rule.Name))
 	}
 	return strings.Join(all, ", ")
+}
+
+func TestWrongTypesAreQuoted(t *testing.T) {
+	cases := map[string]struct{ old, new, want string }{
+		"a word for a number":    {"numNodes: 2", "numNodes: four", `got "four"`},
+		"a number in quotes":     {"numNodes: 2", `numNodes: "2"`, `got "2"`},
+		"a number for a text":    {"command: [mpirun, train]", "image: 3", "got 3"},
+		"an item of a list":      {"command: [mpirun, train]", "command: [mpirun, true]", "got true"},
+		"a mapping for a number": {"numNodes: 2", "numNodes: {a: 1}", "got a mapping"},
+		"nothing in a list":      {"command: [mpirun, train]", "command: [mpirun, null]", "got nothing"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Vet("job.yaml", []byte(strings.Replace(good, tc.old, tc.new, 1)), "", []Platform{platform(t, "", newParameters(t, "2.3", "team-a", "4"))})
+			if err != nil || len(got.Invalid) != 1 || !strings.HasSuffix(got.Invalid[0].Message, ", "+tc.want) {
+				t.Errorf("Vet() = %v, %v, want one problem that ends with %s", got.Invalid, err, tc.want)
+			}
+		})
+	}
 }
 
 func TestVetNamesEnvironments(t *testing.T) {

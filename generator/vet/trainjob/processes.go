@@ -1,0 +1,129 @@
+package trainjob
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/policies/guard"
+)
+
+// Rules about the processes of a TrainJob. Documents have rules with the same names about runtimes.
+var (
+	moreThanCPUs = problem.Rule{Name: "more-processes-than-cpus", Doc: "Each process of a TrainJob without GPUs has a CPU of its own"}
+	moreThanGPUs = problem.Rule{Name: "more-processes-than-gpus", Doc: "Each process of a TrainJob with GPUs has a GPU of its own"}
+)
+
+const processesPath = "spec.trainer.numProcPerNode"
+
+// findResourceProblems reports devices and numbers of processes with which a TrainJob would not run as intended. A wrong
+// device also changes the number of GPUs, so the processes are compared with GPUs only if all devices are right.
+func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, processes []violation) {
+	if misspelled := findMisspellings(job); len(misspelled) > 0 {
+		return misspelled, nil
+	}
+	object, known := p.runtimes[job.Runtime.Name]
+	if !known || object.kind != job.Runtime.Kind || runtime.Kind != job.Runtime.Kind {
+		return nil, nil
+	}
+	if lost := findLostDevices(job, object); len(lost) > 0 {
+		return lost, nil
+	}
+	return nil, findTooManyProcesses(job, runtime, object)
+}
+
+// findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs or, if the preflight
+// check counts CPUs, more than it has CPUs. The preflight check would fail this TrainJob, or the processes would share GPUs.
+func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
+	processes := processesOf(job, runtime)
+	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // the limit is another rule
+		return nil
+	}
+	path := processesPath
+	if job.Processes == nil {
+		path = resourcesPath
+	}
+	for _, h := range hostsOf(job, r) {
+		if gpus := countGPUs(h.limits); gpus > 0 && processes > gpus {
+			return []violation{{moreThanGPUs, path, fmt.Sprintf("want at most %d, which is the number of GPUs of %s, got %d: %s", gpus, h.name, processes, h.remedy("GPUs"))}}
+		}
+		if cpus, limited := countCPUs(h.limits); r.countsCPUs && limited && processes > cpus {
+			limit := h.limits["cpu"]
+			return []violation{{moreThanCPUs, path, fmt.Sprintf("want at most %d, because the CPU limit of %s is %s, got %d: %s", cpus, h.name, limit.String(), processes, h.remedy("CPUs"))}}
+		}
+	}
+	return nil
+}
+
+// processesOf returns the number of processes on each host, or 0 if the number is unknown. Trainer replaces 1 by the number
+// of GPUs, which is never too many.
+func processesOf(job guard.Job, runtime guard.Runtime) int64 {
+	n := runtime.NumProcPerNode
+	if job.Processes != nil {
+		n = int64(job.Processes.IntValue())
+		if job.Processes.Type == intstr.String {
+			return 0
+		}
+	}
+	if n == 1 {
+		return 0
+	}
+	return n
+}
+
+// host is a pod that runs ranks.
+type host struct {
+	name       string
+	adjustable bool // whether the pod gets the resources of the TrainJob
+	limits     map[string]resource.Quantity
+}
+
+func (h host) remedy(what string) string {
+	if !h.adjustable {
+		return "lower numProcPerNode, or use a runtime with more " + what
+	}
+	return "lower numProcPerNode, or request more " + what + " in resourcesPerNode"
+}
+
+// hostsOf returns the pods that run ranks, with the limits that they would have. If the launcher is not a node, the nodes
+// keep the limits of the runtime.
+func hostsOf(job guard.Job, r runtimeObject) []host {
+	if !r.launcherIsNode {
+		return []host{{"each node", false, r.node}}
+	}
+	return []host{{"each node", true, limitsWith(job, r.node)}, {"the launcher", true, limitsWith(job, r.launcher)}}
+}
+
+// limitsWith returns the limits of a pod that gets the resources of a TrainJob.
+func limitsWith(job guard.Job, own map[string]resource.Quantity) map[string]resource.Quantity {
+	limits := map[string]resource.Quantity{}
+	if job.Replaces == "" {
+		maps.Copy(limits, own)
+	}
+	maps.Copy(limits, job.Limits)
+	return limits
+}
+
+// gpuNames matches the names of GPUs and MIG slices, as the pattern #GPUNames of the runtimes does.
+var gpuNames = regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`)
+
+func countGPUs(limits map[string]resource.Quantity) int64 {
+	var gpus int64
+	for name, amount := range limits {
+		if gpuNames.MatchString(name) {
+			gpus += amount.Value()
+		}
+	}
+	return gpus
+}
+
+// countCPUs returns the number of CPUs that the preflight check counts: the limit rounded down, and at least 1. The result
+// "limited" is false if the pod has no limit, and can use all CPUs of its cluster node.
+func countCPUs(limits map[string]resource.Quantity) (cpus int64, limited bool) {
+	amount, limited := limits["cpu"]
+	return max(1, amount.MilliValue()/1000), limited
+}

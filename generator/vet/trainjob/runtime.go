@@ -1,0 +1,82 @@
+package trainjob
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/object"
+)
+
+// runtimeObject holds the properties of a runtime that are in its object, and not in the parameters of the tenant.
+type runtimeObject struct {
+	kind           string
+	launcherIsNode bool                         // whether ranks run in the launcher
+	oversubscribes bool                         // whether the preflight check accepts more processes than CPUs or GPUs
+	countsCPUs     bool                         // whether the preflight check compares the processes of a host with its CPUs
+	launcher, node map[string]resource.Quantity // the limits of the containers that run ranks
+}
+
+// readRuntime reads a runtime. The result "ok" is false if the object is not a runtime of trainyard with an MPI launcher.
+func readRuntime(o object.Object) (r runtimeObject, ok bool) {
+	r.kind = o.ID().Kind
+	if o.Label(v1alpha1.MPILabel) == "" || !strings.HasSuffix(r.kind, "TrainingRuntime") {
+		return r, false
+	}
+	r.launcherIsNode, _, _ = unstructured.NestedBool(o.Fields(), "spec", "mlPolicy", "mpi", "runLauncherAsNode")
+	var launcher any
+	for _, job := range listAt(o.Fields(), "spec", "template", "spec", "replicatedJobs") {
+		switch nameIn(job) {
+		case "launcher":
+			launcher, r.launcher = job, limitsIn(job)
+		case "node":
+			r.node = limitsIn(job)
+		}
+	}
+	// Without a preflight check, nothing compares the processes with the CPUs, and MPI accepts the number of processes.
+	r.oversubscribes = preflightVariable(launcher, "PREFLIGHT_OVERSUBSCRIBE") != "false"
+	r.countsCPUs = strings.Contains(preflightVariable(launcher, "PREFLIGHT_SLOTS_COMMAND"), "/cpus")
+	return r, launcher != nil
+}
+
+// limitsIn returns the limits of the container "node" of a ReplicatedJob. Trainer calls this container node in all pods
+// that run ranks, also in the launcher. An amount that cannot be read is left out.
+func limitsIn(job any) map[string]resource.Quantity {
+	limits := map[string]resource.Quantity{}
+	for _, container := range listAt(job, "template", "spec", "template", "spec", "containers") {
+		fields, _ := container.(map[string]any)
+		given, _, _ := unstructured.NestedMap(fields, "resources", "limits")
+		for name, amount := range given {
+			if quantity, err := resource.ParseQuantity(fmt.Sprint(amount)); err == nil && nameIn(container) == "node" {
+				limits[name] = quantity
+			}
+		}
+	}
+	return limits
+}
+
+// preflightVariable returns the value of an environment variable of the container "preflight", or "".
+func preflightVariable(launcher any, name string) string {
+	containers := listAt(launcher, "template", "spec", "template", "spec", "initContainers")
+	if i := slices.IndexFunc(containers, func(c any) bool { return nameIn(c) == "preflight" }); i >= 0 {
+		for _, variable := range listAt(containers[i], "env") {
+			if nameIn(variable) == name {
+				fields, _ := variable.(map[string]any)
+				value, _ := fields["value"].(string)
+				return value
+			}
+		}
+	}
+	return ""
+}
+
+// nameIn returns the field "name" of an item of a list, or "".
+func nameIn(item any) string {
+	fields, _ := item.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
+}
