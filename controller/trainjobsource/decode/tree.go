@@ -1,0 +1,154 @@
+package decode
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Limits bounds the files of a TrainJobSource. Larger trees are refused as a whole.
+type Limits struct {
+	Files     int   // YAML and JSON files
+	FileBytes int64 // of one file
+	Bytes     int64 // of all files together
+	Jobs      int   // TrainJobs
+}
+
+// DefaultLimits are far above the size of a folder that people write, and far below the memory of the controller.
+var DefaultLimits = Limits{Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000}
+
+// Problem is a mistake in a file.
+type Problem struct {
+	File    string // relative to the root of the tree
+	Line    int    // counted from 1; 0 if the problem concerns the whole file
+	Message string
+}
+
+// Tree is the result of reading a folder.
+type Tree struct {
+	Jobs     []Job // sorted by name
+	Problems []Problem
+}
+
+// Read reads all TrainJobs below a folder. The error is a problem of the whole tree, such as a limit: nothing is known
+// about the TrainJobs then, and no run may be created or deleted.
+func Read(tree fs.FS, namespace string, limits Limits) (Tree, error) {
+	files, err := listFiles(tree, limits)
+	if err != nil {
+		return Tree{}, err
+	}
+	var result Tree
+	var total int64
+	for _, file := range files {
+		text, err := readFile(tree, file, limits.FileBytes)
+		if err != nil {
+			return Tree{}, err
+		}
+		if total += int64(len(text)); total > limits.Bytes {
+			return Tree{}, fmt.Errorf("the files have more than %d MiB together", limits.Bytes>>20)
+		}
+		jobs, problems := readObjects(file, text, namespace)
+		result.Jobs = append(result.Jobs, jobs...)
+		result.Problems = append(result.Problems, problems...)
+	}
+	if len(result.Jobs) > limits.Jobs {
+		return Tree{}, fmt.Errorf("the files have %d TrainJobs, want at most %d", len(result.Jobs), limits.Jobs)
+	}
+	result.refuseDuplicates()
+	return result, nil
+}
+
+// listFiles returns the paths of all YAML and JSON files, sorted. Hidden files and folders, such as .github, are left out.
+func listFiles(tree fs.FS, limits Limits) ([]string, error) {
+	var files []string
+	folded := map[string]string{}
+	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if hidden := strings.HasPrefix(name, ".") && file != "."; hidden && entry.IsDir() {
+			return fs.SkipDir
+		} else if hidden {
+			return nil
+		}
+		if err := checkPath(file, entry, folded); err != nil {
+			return err
+		}
+		if !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
+			files = append(files, file)
+		}
+		if len(files) > limits.Files {
+			return fmt.Errorf("the folder has more than %d YAML and JSON files", limits.Files)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// checkPath refuses files that reviewers and programs can see differently: links, names with control characters, and
+// names that differ only in upper and lower case.
+func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
+	if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
+		return fmt.Errorf("%q is a link or a special file: only regular files and folders are allowed", file)
+	}
+	if strings.ContainsFunc(file, func(r rune) bool {
+		return unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.Is(unicode.Cf, r)
+	}) {
+		return fmt.Errorf("the name %q contains invisible characters or invalid UTF-8", file)
+	}
+	lower := strings.ToLower(file)
+	if other, exists := folded[lower]; exists {
+		return fmt.Errorf("the names %q and %q differ only in upper and lower case", other, file)
+	}
+	folded[lower] = file
+	return nil
+}
+
+// readFile reads a file up to a limit.
+func readFile(tree fs.FS, file string, limit int64) (text []byte, err error) {
+	f, err := tree.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the commit: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	text, err = io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	case int64(len(text)) > limit:
+		return nil, fmt.Errorf("%s has more than %d KiB", file, limit>>10)
+	}
+	return text, nil
+}
+
+// refuseDuplicates sorts the jobs, and removes all jobs whose name is not unique.
+func (t *Tree) refuseDuplicates() {
+	slices.SortStableFunc(t.Jobs, func(a, b Job) int { return cmp.Compare(a.Name(), b.Name()) })
+	var unique []Job
+	for first := 0; first < len(t.Jobs); {
+		end := first + 1
+		for end < len(t.Jobs) && t.Jobs[end].Name() == t.Jobs[first].Name() {
+			end++
+		}
+		if end == first+1 {
+			unique = append(unique, t.Jobs[first])
+		}
+		for i := first; end > first+1 && i < end; i++ {
+			other := t.Jobs[first]
+			if i == first {
+				other = t.Jobs[first+1]
+			}
+			t.Problems = append(t.Problems, Problem{t.Jobs[i].File, t.Jobs[i].Line,
+				fmt.Sprintf("TrainJob %s is also in %s:%d: a name can appear only once", t.Jobs[i].Name(), other.File, other.Line)})
+		}
+		first = end
+	}
+	t.Jobs = unique
+}

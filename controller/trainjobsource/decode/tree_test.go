@@ -1,0 +1,105 @@
+package decode
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// job returns a TrainJob as YAML, with more text at its end.
+func job(name, more string) string {
+	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\n%s", name, more)
+}
+
+func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+// read returns the names of the jobs and the problems of a folder as lines of text.
+func read(t *testing.T, tree fs.FS) string {
+	t.Helper()
+	result, err := Read(tree, "team-a", DefaultLimits)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	var lines []string
+	for _, j := range result.Jobs {
+		if j.Object.GetNamespace() != "team-a" {
+			t.Errorf("%s is in namespace %q", j.Name(), j.Object.GetNamespace())
+		}
+		lines = append(lines, fmt.Sprintf("%s at %s:%d", j.Name(), j.File, j.Line))
+	}
+	for _, p := range result.Problems {
+		lines = append(lines, fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestRead(t *testing.T) {
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	for i := 'b'; i < 'j'; i++ {
+		bomb += fmt.Sprintf("%c: &%c [*%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c]\n", i, i, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1)
+	}
+	for name, tc := range map[string]struct {
+		tree fstest.MapFS
+		want string
+	}{
+		"two files":                   {fstest.MapFS{"b/two.yml": file(job("two", "")), "one.yaml": file(job("one", ""))}, "one at one.yaml:1\ntwo at b/two.yml:1"},
+		"two documents":               {fstest.MapFS{"a.yaml": file("---\n" + job("one", "---\n# nothing\n---\n"+job("two", "")))}, "one at a.yaml:2\ntwo at a.yaml:8"},
+		"JSON":                        {fstest.MapFS{"a.json": file(`{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "one"}}`)}, "one at a.json:1"},
+		"other and hidden files":      {fstest.MapFS{"README.md": file("#"), ".github/a.yaml": file("a: b"), ".hidden.yaml": file("a: b")}, ""},
+		"another kind":                {fstest.MapFS{"a.yaml": file("apiVersion: v1\nkind: Secret"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:1: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"},
+		"invalid YAML":                {fstest.MapFS{"a.yaml": file("a: b\n\tc: d"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:2: found a tab character that violates indentation"},
+		"no mapping":                  {fstest.MapFS{"a.yaml": file("[]")}, "a.yaml:1: want a Kubernetes object, which is a mapping"},
+		"a repeated key":              {fstest.MapFS{"a.yaml": file(job("one", "kind: TrainJob\n"))}, "a.yaml:4: mapping key \"kind\" already defined at line 2"},
+		"A12, aliases without end":    {fstest.MapFS{"a.yaml": file(bomb)}, "a.yaml:1: document contains excessive aliasing"},
+		"another namespace":           {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, namespace: team-b}", 1))}, "a.yaml:1: metadata.namespace: want team-a, which is the namespace of the TrainJobSource, or leave it out; got team-b"},
+		"no name":                     {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "name:", "generateName:", 1))}, "a.yaml:1: metadata.name is missing: a TrainJob in Git needs a fixed name, and not generateName"},
+		"an invalid name":             {fstest.MapFS{"a.yaml": file(job("One", ""))}, `a.yaml:1: metadata.name: want at most 63 lower-case letters, digits and "-", got "One"`},
+		"an owner":                    {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, ownerReferences: []}", 1))}, "a.yaml:1: metadata.ownerReferences is not allowed: only name, namespace, labels and annotations can be set in Git"},
+		"one name in two files":       {fstest.MapFS{"a.yaml": file(job("one", "")), "b.yaml": file(job("two", "---\n"+job("one", "")))}, "two at b.yaml:1\na.yaml:1: TrainJob one is also in b.yaml:5: a name can appear only once\nb.yaml:5: TrainJob one is also in a.yaml:1: a name can appear only once"},
+		"A1, a link":                  {fstest.MapFS{"a.yaml": {Data: []byte("/etc/passwd"), Mode: fs.ModeSymlink}}, `error: "a.yaml" is a link or a special file: only regular files and folders are allowed`},
+		"A27, twins":                  {fstest.MapFS{"Job.yaml": file(job("one", "")), "job.yaml": file(job("two", ""))}, `error: the names "Job.yaml" and "job.yaml" differ only in upper and lower case`},
+		"A27, an invisible character": {fstest.MapFS{"a\u200b.yaml": file(job("one", ""))}, "error: the name \"a\\u200b.yaml\" contains invisible characters or invalid UTF-8"},
+		"A11, a large file":           {fstest.MapFS{"a.yaml": file(strings.Repeat("#", 1<<20+1))}, "error: a.yaml has more than 1024 KiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, read(t, tc.tree)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLimits checks the limits on the whole tree.
+func TestLimits(t *testing.T) {
+	tree := fstest.MapFS{"a.yaml": file(job("one", "")), "b.yaml": file(job("two", ""))}
+	for name, tc := range map[string]struct {
+		limits Limits
+		want   string
+	}{
+		"files": {Limits{Files: 1, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 1 YAML and JSON files"},
+		"bytes": {Limits{Files: 9, FileBytes: 1000, Bytes: 100, Jobs: 9}, "the files have more than 0 MiB together"},
+		"jobs":  {Limits{Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 1}, "the files have 2 TrainJobs, want at most 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Read(tree, "team-a", tc.limits); err == nil || err.Error() != tc.want {
+				t.Errorf("Read() = %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestIntegersStayIntegers checks that the API server gets the numbers that people wrote.
+func TestIntegersStayIntegers(t *testing.T) {
+	tree, err := Read(fstest.MapFS{"a.yaml": file(job("one", "spec: {trainer: {numNodes: 4, big: 9007199254740993}}"))}, "team-a", DefaultLimits)
+	if err != nil || len(tree.Jobs) != 1 {
+		t.Fatalf("got %+v, error %v", tree, err)
+	}
+	trainer := tree.Jobs[0].Object.Object["spec"].(map[string]any)["trainer"]
+	if diff := cmp.Diff(map[string]any{"numNodes": int64(4), "big": int64(9007199254740993)}, trainer); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,9 @@
+// Package plan decides which TrainJobs of a TrainJobSource to create, delete and change.
+//
+// A TrainJob in Git is a job, and each TrainJob in the cluster that was created for it is a run. The spec of a TrainJob
+// cannot be changed, so each version of a job needs a run of its own. The record remembers the runs of all jobs, so that
+// no version runs twice, even if the controller crashes or somebody deletes a TrainJob.
+//
+// The package has no side effects. Its caller reads the record, then the TrainJobs, and calls Make. The caller then
+// writes the new record, and only then changes TrainJobs. A run is therefore in the record before it is in the cluster.
+package plan

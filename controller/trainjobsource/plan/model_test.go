@@ -1,0 +1,285 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// modelSteps is the number of random steps for each policy.
+const modelSteps = 10_000
+
+// TestRandomHistories takes random steps in Git and in the cluster. It makes plans in between, and crashes while it
+// carries them out. The world checks each change by the plans.
+func TestRandomHistories(t *testing.T) {
+	for _, onChange := range []OnChange{Queue, RunAlongside, Replace, Ignore} {
+		for _, prune := range []Prune{Never, Finished, Always} {
+			t.Run(fmt.Sprintf("%s, %s", onChange, prune), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, Policy{OnChange: onChange, Prune: prune, Succeeded: 1, Failed: 2})
+				for step := range modelSteps {
+					w.step()
+					if step%50 == 0 {
+						w.settle()
+					}
+					if t.Failed() {
+						t.Fatalf("failed at step %d", step)
+					}
+				}
+				if len(w.runs) < modelSteps/50 {
+					t.Errorf("only %d runs in %d steps", len(w.runs), modelSteps)
+				}
+			})
+		}
+	}
+}
+
+// created is a TrainJob that a plan has created.
+type created struct {
+	job, retry, spec string
+	generation       int
+	stopped          bool // a plan wanted to delete it before its end
+	recorded         bool // the record says that the TrainJob was created
+}
+
+// world is Git and a cluster.
+type world struct {
+	t       *testing.T
+	random  *rand.Rand
+	policy  Policy
+	git     map[string]Job
+	record  Record
+	cluster map[string]TrainJob
+	runs    []*created
+	byName  map[string]*created // the runs whose TrainJobs exist
+	clock   int64
+}
+
+func newWorld(t *testing.T, policy Policy) *world {
+	return &world{
+		t: t, random: rand.New(rand.NewPCG(1, 2)), policy: policy,
+		git: map[string]Job{}, record: Record{}, cluster: map[string]TrainJob{}, byName: map[string]*created{},
+	}
+}
+
+// step changes Git or the cluster, or makes a plan and carries it out.
+func (w *world) step() {
+	w.clock++
+	name := "job" + strconv.Itoa(w.random.IntN(3))
+	job, inGit := w.git[name]
+	if !inGit {
+		job = Job{Name: name, Spec: "0"}
+	}
+	switch w.random.IntN(12) {
+	case 0, 1:
+		job.Spec = strconv.Itoa(w.random.IntN(3))
+		w.git[name] = job
+	case 2:
+		job.Metadata = strconv.Itoa(w.random.IntN(3))
+		w.git[name] = job
+	case 3:
+		job.Retry = strconv.Itoa(w.random.IntN(3))
+		w.git[name] = job
+	case 4:
+		delete(w.git, name)
+	case 5:
+		w.end(Succeeded)
+	case 6:
+		w.end(Failed)
+	case 7:
+		w.deleteAsUser()
+	case 8:
+		w.occupy(name)
+	case 9:
+		w.reconcile(w.random.IntN(4)) // a crash
+	default:
+		w.reconcile(-1)
+	}
+}
+
+// pick returns the name of a random TrainJob that a condition allows, or "".
+func (w *world) pick(allowed func(name string, t TrainJob) bool) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(w.cluster)) {
+		if allowed(name, w.cluster[name]) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return names[w.random.IntN(len(names))]
+}
+
+// end ends a random TrainJob.
+func (w *world) end(phase Phase) {
+	name := w.pick(func(_ string, t TrainJob) bool { return t.Phase == Active })
+	if t, exists := w.cluster[name]; exists {
+		t.Phase, t.Ended = phase, w.clock
+		w.cluster[name] = t
+	}
+}
+
+// deleteAsUser deletes a random TrainJob, but none that the record only reserves: if the controller crashes after it has created
+// a TrainJob, and the TrainJob is deleted before the controller starts again, then the controller creates it again.
+func (w *world) deleteAsUser() {
+	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
+	delete(w.cluster, name)
+	delete(w.byName, name)
+}
+
+// occupy creates a TrainJob of somebody else with the name of a job.
+func (w *world) occupy(name string) {
+	if _, exists := w.cluster[name]; !exists {
+		w.cluster[name] = TrainJob{Phase: Active}
+	}
+}
+
+// reconcile makes a plan and carries it out, and crashes after some writes. It does not crash if writes is negative.
+func (w *world) reconcile(writes int) {
+	plan := Make(Input{Policy: w.policy, Jobs: w.git, Record: w.record, TrainJobs: w.cluster})
+	changes := []func(){func() {
+		w.record = plan.Record
+		for _, run := range w.byName {
+			run.recorded = true
+		}
+		for _, name := range plan.Delete {
+			if run := w.byName[name]; run != nil && w.cluster[name].Phase == Active {
+				run.stopped = true // even if the plan crashes before the deletion, and a user deletes the TrainJob then
+			}
+		}
+	}}
+	for _, c := range plan.Create {
+		changes = append(changes, func() { w.create(c) })
+	}
+	for _, name := range plan.Delete {
+		changes = append(changes, func() { w.delete(name) })
+	}
+	for _, p := range plan.Patch {
+		changes = append(changes, func() { w.patch(p) })
+	}
+	if writes >= 0 {
+		changes = changes[:min(writes, len(changes))]
+	}
+	for _, change := range changes {
+		change()
+	}
+	w.checkQueue()
+}
+
+// create creates a TrainJob, and checks that this version has not run before.
+func (w *world) create(c Create) {
+	if _, exists := w.cluster[c.Run.Name]; exists {
+		w.t.Errorf("create %s: the name is in use", c.Run.Name)
+		return
+	}
+	job, inGit := w.git[c.Job]
+	if !inGit || job.Spec != c.Run.Spec {
+		w.t.Errorf("create %+v: Git has %+v", c, job)
+	}
+	run := &created{job: c.Job, spec: c.Run.Spec, retry: c.Run.Retry, generation: c.Run.Generation}
+	var last *created
+	for _, r := range w.runs {
+		if r.job != c.Job {
+			continue
+		}
+		last = r
+		if r.generation >= run.generation {
+			w.t.Errorf("create %+v: generation %d has run before", c, r.generation)
+		}
+	}
+	if last != nil && last.spec == run.spec && last.retry == run.retry && !last.stopped {
+		w.t.Errorf("create %+v: the same version has run before", c)
+	}
+	w.runs = append(w.runs, run)
+	w.byName[c.Run.Name] = run
+	w.cluster[c.Run.Name] = TrainJob{Phase: Active, Job: c.Job, Version: c.Run.Version, Metadata: job.Metadata}
+}
+
+// delete deletes a TrainJob, and checks that the policy allows it.
+func (w *world) delete(name string) {
+	t, run := w.cluster[name], w.byName[name]
+	if run == nil {
+		w.t.Errorf("delete %s: the TrainJob belongs to somebody else", name)
+		return
+	}
+	_, inGit := w.git[run.job]
+	if t.Phase == Active {
+		if allowed := inGit && w.policy.OnChange == Replace || !inGit && w.policy.Prune == Always; !allowed {
+			w.t.Errorf("delete %s: the TrainJob runs", name)
+		}
+	} else if !inGit && w.policy.Prune == Never {
+		w.t.Errorf("delete %s: the job is not in Git, and all its runs should stay", name)
+	}
+	delete(w.cluster, name)
+	delete(w.byName, name)
+}
+
+// patch changes the metadata of a TrainJob.
+func (w *world) patch(p Patch) {
+	t := w.cluster[p.TrainJob]
+	if w.byName[p.TrainJob] == nil || t.Job != p.Job {
+		w.t.Errorf("patch %+v: the TrainJob belongs to somebody else", p)
+	}
+	t.Metadata = w.git[p.Job].Metadata
+	w.cluster[p.TrainJob] = t
+}
+
+// checkQueue checks that at most one run of each job is active, unless runs may be active at the same time.
+func (w *world) checkQueue() {
+	active := map[string][]string{}
+	for name, t := range w.cluster {
+		if t.Job != "" && t.Phase == Active {
+			active[t.Job] = append(active[t.Job], name)
+		}
+	}
+	for job, names := range active {
+		if len(names) > 1 && w.policy.OnChange != RunAlongside {
+			w.t.Errorf("the runs %v of %s are active at the same time", names, job)
+		}
+	}
+}
+
+// settle ends all TrainJobs and makes plans until nothing changes. It then checks that the newest version of each job
+// has run, and that the record contains all TrainJobs.
+func (w *world) settle() {
+	for round := 0; ; round++ {
+		for name, t := range w.cluster {
+			if t.Phase == Active {
+				t.Phase, t.Ended = Succeeded, w.clock
+				w.cluster[name] = t
+			}
+		}
+		before := fmt.Sprint(w.record, w.cluster)
+		w.reconcile(-1)
+		if fmt.Sprint(w.record, w.cluster) == before {
+			break
+		}
+		if round == 10 {
+			w.t.Error("plans do not come to an end")
+			return
+		}
+	}
+	for name, job := range w.git {
+		last := ""
+		for _, r := range w.runs {
+			if r.job == name {
+				last = r.spec
+			}
+		}
+		if last != job.Spec && w.policy.OnChange != Ignore || last == "" {
+			w.t.Errorf("the last run of %s has spec %q, but Git has %q", name, last, job.Spec)
+		}
+	}
+	for name, t := range w.cluster {
+		if t.Job == "" {
+			continue
+		}
+		if !slices.ContainsFunc(w.record[t.Job].Runs, func(r Run) bool { return r.Name == name && r.Created }) {
+			w.t.Errorf("the record of %s lacks %s", t.Job, name)
+		}
+	}
+}

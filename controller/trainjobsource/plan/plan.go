@@ -1,0 +1,277 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Input is the state on which a plan depends.
+type Input struct {
+	Policy Policy
+	Jobs   map[string]Job // the jobs in Git, by name
+	Record Record
+	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
+	// does not exist.
+	TrainJobs map[string]TrainJob
+	// Taken contains jobs of other TrainJobSources in the namespace, by the name of the job.
+	Taken map[string]string
+}
+
+// Plan contains the changes that make the cluster match Git.
+type Plan struct {
+	Record Record // the new record, which must be written before the cluster is changed
+	Create []Create
+	Delete []string // names of TrainJobs
+	Patch  []Patch
+	States map[string]State // the state of each job in Git, by name
+}
+
+// Create creates the TrainJob of a run. If a TrainJob with this name, job and generation exists already, nothing is left
+// to do.
+type Create struct {
+	Job string
+	Run Run
+}
+
+// Patch writes the labels and annotations of a job to a TrainJob.
+type Patch struct{ Job, TrainJob string }
+
+// State says what the plan does with a job.
+type State string
+
+// The states of jobs.
+const (
+	Running    State = "Running"    // a run of the newest version is active, or about to start
+	Ended      State = "Ended"      // the run of the newest version has ended
+	Waiting    State = "Waiting"    // the newest version waits until earlier runs have ended
+	Unchanged  State = "Unchanged"  // the job has changed in Git, but OnChange is Ignore
+	Duplicated State = "Duplicated" // another TrainJobSource has a job with this name
+)
+
+// Make plans the next changes. The result depends only on the input.
+func Make(in Input) Plan {
+	p := Plan{Record: Record{}, States: map[string]State{}}
+	used := usedNames(in)
+	found := runsInCluster(in.TrainJobs)
+	for _, name := range jobNames(in) {
+		if _, taken := in.Taken[name]; taken {
+			p.States[name] = Duplicated
+			if history, known := in.Record[name]; known {
+				p.Record[name] = history
+			}
+			continue
+		}
+		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
+		j.git, j.inGit = in.Jobs[name]
+		j.make()
+	}
+	return p
+}
+
+// jobNames returns the names of all jobs in Git, in the record and in the cluster, sorted.
+func jobNames(in Input) []string {
+	names := map[string]bool{}
+	for name := range in.Jobs {
+		names[name] = true
+	}
+	for name := range in.Record {
+		names[name] = true
+	}
+	for _, t := range in.TrainJobs {
+		if t.Job != "" {
+			names[t.Job] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// usedNames returns the names that a new run cannot have: the names of all TrainJobs, and all reserved names.
+func usedNames(in Input) map[string]bool {
+	used := map[string]bool{}
+	for name := range in.TrainJobs {
+		used[name] = true
+	}
+	for _, history := range in.Record {
+		for _, run := range history.Runs {
+			if !run.Created {
+				used[run.Name] = true
+			}
+		}
+	}
+	return used
+}
+
+// runsInCluster returns the TrainJobs of this TrainJobSource as runs, by job.
+func runsInCluster(all map[string]TrainJob) map[string][]Run {
+	runs := map[string][]Run{}
+	for name, t := range all {
+		if t.Job != "" {
+			runs[t.Job] = append(runs[t.Job], Run{Name: name, Version: t.Version, Created: true})
+		}
+	}
+	return runs
+}
+
+// job plans the changes of one job.
+type job struct {
+	plan    *Plan
+	in      Input
+	name    string
+	git     Job
+	inGit   bool
+	found   []Run
+	used    map[string]bool
+	history History
+}
+
+// make updates the record from the cluster, starts the version in Git if it is due, and applies the history limits.
+func (j *job) make() {
+	j.observe()
+	if j.inGit {
+		j.plan.States[j.name] = j.start()
+	}
+	j.prune()
+	if j.inGit {
+		j.patch()
+	}
+	j.plan.Record[j.name] = j.history
+	for _, run := range j.history.Runs {
+		if !run.Created {
+			j.plan.Create = append(j.plan.Create, Create{Job: j.name, Run: run})
+		}
+	}
+}
+
+// observe updates the runs of the record from the TrainJobs in the cluster:
+//   - A run that was created and is missing in the cluster was deleted, and leaves the record.
+//   - A reserved run leaves the record if Git no longer contains its version.
+//   - A TrainJob that is missing in the record joins it: the record was restored from a backup, or the controller crashed.
+func (j *job) observe() {
+	runs := slices.Clone(j.found)
+	for _, run := range j.history.Runs {
+		exists := slices.ContainsFunc(runs, func(r Run) bool { return r.Generation == run.Generation })
+		if !exists && !run.Created && j.inGit && run.Spec == j.git.Spec {
+			runs = append(runs, j.reserveAgain(run))
+		}
+	}
+	slices.SortFunc(runs, func(a, b Run) int {
+		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Name, b.Name))
+	})
+	j.history.Runs = runs
+	for _, run := range runs {
+		if run.Created {
+			j.adopt(run)
+		}
+	}
+}
+
+// adopt makes a run in the cluster the newest version if the record does not know it, or if a planned deletion of the
+// newest run was never carried out.
+func (j *job) adopt(run Run) {
+	newest := &j.history.Newest
+	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
+	if stays || run.Generation > newest.Generation {
+		*newest = run.Version
+	}
+	j.history.Reserved = max(j.history.Reserved, run.Generation)
+}
+
+// reserveAgain gives a reserved run another name if a TrainJob of somebody else has taken the name.
+func (j *job) reserveAgain(run Run) Run {
+	if _, exists := j.in.TrainJobs[run.Name]; exists {
+		run.Name = j.freeName(run.Version)
+	}
+	return run
+}
+
+// start reserves a run for the version in Git if this version is due, and returns the state of the job.
+func (j *job) start() State {
+	newest := j.newest()
+	retried := j.git.Retry != "" && j.git.Retry != newest.Retry
+	changed := newest.Spec != "" && j.git.Spec != newest.Spec
+	if changed && !retried && j.in.Policy.OnChange == Ignore {
+		return Unchanged
+	}
+	active := j.active()
+	if newest.Spec != "" && !changed && !retried {
+		return stateOf(newest, active)
+	}
+	if j.in.Policy.OnChange == Replace {
+		j.deleteAll(active)
+	}
+	if len(active) > 0 && j.in.Policy.OnChange != RunAlongside {
+		return Waiting
+	}
+	j.reserve(cmp.Or(j.git.Retry, newest.Retry))
+	return Running
+}
+
+// newest returns the newest version that has a run, even if the run is only reserved.
+func (j *job) newest() Version {
+	if last := len(j.history.Runs) - 1; last >= 0 && !j.history.Runs[last].Created {
+		return j.history.Runs[last].Version
+	}
+	return j.history.Newest
+}
+
+// stateOf returns the state of a job whose newest version has a run.
+func stateOf(newest Version, active []Run) State {
+	if slices.ContainsFunc(active, func(run Run) bool { return run.Generation == newest.Generation }) {
+		return Running
+	}
+	return Ended
+}
+
+// reserve adds a run for the version in Git to the record.
+func (j *job) reserve(retry string) {
+	j.history.Reserved++
+	due := Version{Generation: j.history.Reserved, Spec: j.git.Spec, Retry: retry}
+	j.history.Runs = append(j.history.Runs, Run{Name: j.freeName(due), Version: due})
+}
+
+// active returns the runs that have not ended. A reserved run is active, because its TrainJob may exist soon.
+func (j *job) active() []Run {
+	var active []Run
+	for _, run := range j.history.Runs {
+		if t, exists := j.in.TrainJobs[run.Name]; !exists || t.Phase == Active || t.Deleting {
+			active = append(active, run)
+		}
+	}
+	return active
+}
+
+// freeName returns a name for a TrainJob that no TrainJob has and that is not reserved.
+func (j *job) freeName(version Version) string {
+	name := j.name
+	for salt := 0; j.used[name]; salt++ {
+		name = hashedName(j.name, version, salt)
+	}
+	j.used[name] = true
+	return name
+}
+
+// deleteAll plans the deletion of runs. The TrainJob of a reserved run does not exist yet; a later plan deletes it.
+func (j *job) deleteAll(runs []Run) {
+	for _, run := range runs {
+		t, exists := j.in.TrainJobs[run.Name]
+		if !exists || t.Deleting {
+			continue
+		}
+		j.plan.Delete = append(j.plan.Delete, run.Name)
+		if t.Phase == Active && run.Generation == j.history.Newest.Generation {
+			j.history.Newest.Spec = "" // the version was stopped before its end
+		}
+	}
+}
+
+// patch updates the labels and annotations of the run of the version in Git.
+func (j *job) patch() {
+	for _, run := range j.history.Runs {
+		t, exists := j.in.TrainJobs[run.Name]
+		stays := exists && !t.Deleting && !slices.Contains(j.plan.Delete, run.Name)
+		if stays && run.Generation == j.history.Newest.Generation && run.Spec == j.git.Spec && t.Metadata != j.git.Metadata {
+			j.plan.Patch = append(j.plan.Patch, Patch{Job: j.name, TrainJob: run.Name})
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ran is the record of job "bert" after its first version "A" was created.
+func ran() Record {
+	first := Version{Generation: 1, Spec: "A"}
+	return Record{"bert": {Newest: first, Reserved: 1, Runs: []Run{{Name: "bert", Version: first, Created: true}}}}
+}
+
+// run is the TrainJob of a version of job "bert".
+func run(phase Phase, generation int, spec string) TrainJob {
+	return TrainJob{Phase: phase, Job: "bert", Version: Version{Generation: generation, Spec: spec}}
+}
+
+// summary is a plan as text, without the record.
+func summary(p Plan) string {
+	var parts []string
+	for _, c := range p.Create {
+		parts = append(parts, "create "+c.Run.Name+" "+c.Run.Spec)
+	}
+	for _, name := range p.Delete {
+		parts = append(parts, "delete "+name)
+	}
+	for _, patch := range p.Patch {
+		parts = append(parts, "patch "+patch.TrainJob)
+	}
+	if state := p.States["bert"]; state != "" {
+		parts = append(parts, string(state))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// The name of the second version "B" of job "bert".
+var second = hashedName("bert", Version{Generation: 2, Spec: "B"}, 0)
+
+func TestMake(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy Policy
+		git    Job
+		record Record
+		found  map[string]TrainJob
+		want   string
+	}{
+		"a new job":                          {git: Job{Spec: "A"}, want: "create bert A, Running"},
+		"a new job with a foreign name":      {git: Job{Spec: "A"}, found: map[string]TrainJob{"bert": {Phase: Active}}, want: "create " + hashedName("bert", Version{Generation: 1, Spec: "A"}, 0) + " A, Running"},
+		"no change":                          {git: Job{Spec: "A"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "Running"},
+		"a run that was deleted":             {git: Job{Spec: "A"}, record: ran(), want: "Ended"},
+		"a run that was deleted and retried": {git: Job{Spec: "A", Retry: "1"}, record: ran(), want: "create bert A, Running"},
+		"a new label":                        {git: Job{Spec: "A", Metadata: "m"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "patch bert, Running"},
+		"a lost record":                      {git: Job{Spec: "A"}, found: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, want: "Ended"},
+		"a lost record and a change":         {git: Job{Spec: "B"}, found: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, want: "create " + second + " B, Running"},
+		"Queue":                              {policy: Policy{OnChange: Queue}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "Waiting"},
+		"RunAlongside":                       {policy: Policy{OnChange: RunAlongside}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "create " + second + " B, Running"},
+		"Replace":                            {policy: Policy{OnChange: Replace}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "delete bert, Waiting"},
+		"Ignore":                             {policy: Policy{OnChange: Ignore}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "Unchanged"},
+		"removed, Never":                     {policy: Policy{Prune: Never}, record: ran(), found: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}},
+		"removed, Finished":                  {policy: Policy{Prune: Finished}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}},
+		"removed and ended, Finished":        {policy: Policy{Prune: Finished}, record: ran(), found: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, want: "delete bert"},
+		"removed, Always":                    {policy: Policy{Prune: Always}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "delete bert"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Input{Policy: tc.policy, Jobs: map[string]Job{}, Record: tc.record, TrainJobs: tc.found}
+			if tc.git.Spec != "" {
+				tc.git.Name = "bert"
+				in.Jobs["bert"] = tc.git
+				in.Policy.Succeeded = 1
+			}
+			if diff := cmp.Diff(tc.want, summary(Make(in))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReplacedJobsRunAgain checks a job that changes, and changes back while its first run is being deleted.
+func TestReplacedJobsRunAgain(t *testing.T) {
+	policy := Policy{OnChange: Replace}
+	git := map[string]Job{"bert": {Name: "bert", Spec: "B"}}
+	stopped := Make(Input{Policy: policy, Jobs: git, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}})
+	git["bert"] = Job{Name: "bert", Spec: "A"}
+	deleting := run(Active, 1, "A")
+	deleting.Deleting = true
+	if got := summary(Make(Input{Policy: policy, Jobs: git, Record: stopped.Record, TrainJobs: map[string]TrainJob{"bert": deleting}})); got != "Waiting" {
+		t.Errorf("while the run is being deleted: %s, want Waiting", got)
+	}
+	if got := summary(Make(Input{Policy: policy, Jobs: git, Record: stopped.Record})); got != "create bert A, Running" {
+		t.Errorf("after the deletion: %s, want a new run", got)
+	}
+}
+
+// TestJobsOfOtherSourcesStay checks a job that two TrainJobSources contain.
+func TestJobsOfOtherSourcesStay(t *testing.T) {
+	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
+	p := Make(in)
+	if got := summary(p); got != "Duplicated" {
+		t.Errorf("got %q, want Duplicated", got)
+	}
+	if diff := cmp.Diff(ran(), p.Record); diff != "" {
+		t.Errorf("the record changes: -want +got:\n%s", diff)
+	}
+}
+
+func TestNamesFitIntoHostNames(t *testing.T) {
+	name := hashedName(strings.Repeat("a", 34)+"-"+strings.Repeat("b", 20), Version{Generation: 1, Spec: "A"}, 0)
+	if want := strings.Repeat("a", 34) + "-"; !strings.HasPrefix(name, want) || len(name) != len(want)+hashLength {
+		t.Errorf("hashedName() = %s, want %s and %d characters", name, want, hashLength)
+	}
+}
+
+// TestUndeletedRunsStay checks a run that a plan wanted to delete before the controller crashed. Git has the version of
+// this run again.
+func TestUndeletedRunsStay(t *testing.T) {
+	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
+	record := ran()
+	record["bert"] = History{Newest: Version{Generation: 1}, Reserved: 1, Runs: record["bert"].Runs}
+	got := summary(Make(Input{Policy: Policy{OnChange: Replace}, Jobs: git, Record: record, TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}}))
+	if got != "Running" {
+		t.Errorf("got %q, want Running", got)
+	}
+}
+
+// TestQueuedVersionsWaitForDeletions checks that a version waits for a TrainJob that has ended and is being deleted,
+// because its pods may still exist.
+func TestQueuedVersionsWaitForDeletions(t *testing.T) {
+	deleting := run(Succeeded, 1, "A")
+	deleting.Deleting = true
+	git := map[string]Job{"bert": {Name: "bert", Spec: "B"}}
+	got := summary(Make(Input{Policy: Policy{OnChange: Queue}, Jobs: git, Record: ran(), TrainJobs: map[string]TrainJob{"bert": deleting}}))
+	if got != "Waiting" {
+		t.Errorf("got %q, want Waiting", got)
+	}
+}
+
+// TestHistoryLimitsKeepTheNewest checks runs that ended in another order than they began.
+func TestHistoryLimitsKeepTheNewest(t *testing.T) {
+	early, late := run(Failed, 2, "B"), run(Failed, 1, "A")
+	early.Ended, late.Ended = 1, 2
+	found := map[string]TrainJob{"early": early, "late": late, "succeeded": run(Succeeded, 3, "C")}
+	git := map[string]Job{"bert": {Name: "bert", Spec: "C"}}
+	got := summary(Make(Input{Policy: Policy{Failed: 1, Succeeded: 1}, Jobs: git, TrainJobs: found}))
+	if got != "delete early, Ended" {
+		t.Errorf("got %q, want only the TrainJob deleted that ended first", got)
+	}
+}

@@ -1,0 +1,33 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// prune deletes runs of a job that is no longer in Git, and ended runs that exceed the history limits.
+func (j *job) prune() {
+	if !j.inGit && j.in.Policy.Prune == Never {
+		return
+	}
+	if !j.inGit && j.in.Policy.Prune == Always {
+		j.deleteAll(j.history.Runs)
+		return
+	}
+	j.limit(Succeeded, j.in.Policy.Succeeded)
+	j.limit(Failed, j.in.Policy.Failed)
+}
+
+// limit deletes all but the newest runs that ended in a phase.
+func (j *job) limit(phase Phase, most int) {
+	var ended []Run
+	for _, run := range j.history.Runs {
+		if t, exists := j.in.TrainJobs[run.Name]; exists && t.Phase == phase && !t.Deleting {
+			ended = append(ended, run)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b Run) int {
+		return cmp.Compare(j.in.TrainJobs[b.Name].Ended, j.in.TrainJobs[a.Name].Ended)
+	})
+	j.deleteAll(ended[min(most, len(ended)):])
+}

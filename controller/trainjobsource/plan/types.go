@@ -1,0 +1,88 @@
+package plan
+
+// OnChange says what happens to the runs of a job when the job changes in Git.
+type OnChange string
+
+// The values of OnChange.
+const (
+	Queue        OnChange = "Queue"        // the new version waits until all runs of the job have ended
+	RunAlongside OnChange = "RunAlongside" // the new version runs at once, beside the runs of earlier versions
+	Replace      OnChange = "Replace"      // runs of earlier versions are deleted, and then the new version runs
+	Ignore       OnChange = "Ignore"       // only the first version runs
+)
+
+// Prune says what happens to the runs of a job that is no longer in Git.
+type Prune string
+
+// The values of Prune.
+const (
+	Never    Prune = "Never"    // all runs stay
+	Finished Prune = "Finished" // running TrainJobs stay, and the history limits apply to ended ones
+	Always   Prune = "Always"   // all runs are deleted, even running ones
+)
+
+// Policy contains the settings of a TrainJobSource that a plan depends on.
+type Policy struct {
+	OnChange OnChange
+	Prune    Prune
+	// Succeeded and Failed are the history limits: how many ended runs of each job stay in the cluster.
+	Succeeded, Failed int
+}
+
+// Job is a TrainJob in Git.
+type Job struct {
+	Name     string // metadata.name
+	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
+	Metadata string // the digest of the labels and annotations
+	Retry    string // a text that users change to run the same version again; empty if they never have
+}
+
+// Phase is the state of a TrainJob in the cluster.
+type Phase string
+
+// The phases. Suspended and pending TrainJobs are active.
+const (
+	Active    Phase = "Active"
+	Succeeded Phase = "Succeeded"
+	Failed    Phase = "Failed"
+)
+
+// TrainJob is a TrainJob in the namespace of the TrainJobSource.
+type TrainJob struct {
+	Phase    Phase
+	Deleting bool   // the TrainJob has a deletion timestamp
+	Ended    int64  // when the TrainJob succeeded or failed, in seconds since 1970
+	Metadata string // the digest of the labels and annotations from Git
+	// Job and Version identify the run, as in the record. Job is empty if the TrainJob does not belong to this
+	// TrainJobSource.
+	Job     string
+	Version Version
+}
+
+// Version is a version of a job that had to run.
+type Version struct {
+	Generation int    `json:"generation"`      // counts the versions of the job, from 1
+	Spec       string `json:"spec,omitempty"`  // Job.Spec of this version
+	Retry      string `json:"retry,omitempty"` // Job.Retry of this version
+}
+
+// Run is a TrainJob in the record.
+type Run struct {
+	Name    string `json:"name"` // metadata.name of the TrainJob
+	Version `json:",inline"`
+	// Created is false while the name is only reserved: the TrainJob may or may not exist.
+	Created bool `json:"created,omitempty"`
+}
+
+// History is the record of one job.
+type History struct {
+	// Newest is the newest version whose TrainJob was created. Its Spec is empty if a plan has deleted this TrainJob before
+	// its end: the job then runs again if it is in Git.
+	Newest Version `json:"newest"`
+	// Reserved is the highest generation that was ever reserved. No generation is used twice.
+	Reserved int   `json:"reserved"`
+	Runs     []Run `json:"runs,omitempty"` // runs that may exist in the cluster, oldest first
+}
+
+// Record contains the history of each job by the job's name.
+type Record map[string]History
