@@ -123,7 +123,7 @@ type Result struct {
 	Tenants  map[string]Limits
 	Records  []Record
 	Bounds   []object.Bound // comparisons for a Helm chart, whose users can change the compared values
-	Problems problem.List   // TrainJobs that can never run
+	Problems problem.List   // TrainJobs that can never run, and amounts that contradict each other
 	Notes    problem.List   // TrainJobs that run only with fewer nodes than their default
 }
 
@@ -131,33 +131,42 @@ type comparison struct {
 	Result
 	document  *load.Document
 	values    map[string]any // the document as plain data
+	reported  Reported
 	demands   map[string]demand
 	queues    map[string]clusterQueue // empty if Kueue does not admit jobs
 	lending   cohortLending
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Compare returns the capacity of a valid document. The argument "filled" is trainyard's CUE package, and contains the
-// document.
-func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Result, error) {
-	c := &comparison{document: d, values: document, Result: Result{Jobs: map[string]sizing.Job{}, Tenants: map[string]Limits{}}}
+// Reported lists the paths of values for which other checks have reported a problem. A comparison with such a value could
+// report a consequence of the same mistake.
+type Reported [][]string
+
+// below reports whether one of the paths is the given path, or is below it.
+func (r Reported) below(path ...string) bool {
+	return slices.ContainsFunc(r, func(reported []string) bool {
+		return len(reported) >= len(path) && slices.Equal(reported[:len(path)], path)
+	})
+}
+
+// Compare returns the capacity of a document. The argument "filled" is trainyard's CUE package, and contains the document.
+// Compare leaves out the runtimes, quotas and queues with reported problems, so only the result for a document without
+// problems is complete.
+func Compare(d *load.Document, document map[string]any, filled cue.Value, reported Reported) (*Result, error) {
+	c := &comparison{document: d, values: document, reported: reported, Result: Result{Jobs: map[string]sizing.Job{}, Tenants: map[string]Limits{}}}
 	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
 		if err := c.readQueues(); err != nil {
 			return nil, err
 		}
 	}
-	if err := evaluate.Decode(filled.LookupPath(demandsPath), &c.demands, "demands of runtimes"); err != nil {
+	if err := c.readDemands(filled); err != nil {
 		return nil, err
-	}
-	for name, d := range c.demands {
-		job, err := d.job()
-		if err != nil {
-			return nil, problem.Fault("reading the demand of "+name, err)
-		}
-		c.Jobs[name] = job
 	}
 	tenants := values.Mapping(document, "spec", "tenants")
 	for _, name := range slices.Sorted(maps.Keys(tenants)) {
+		if reported.below("spec", "tenants", name, "quota") || reported.below("spec", "tenants", name, "queues") {
+			continue
+		}
 		if err := c.compareTenant(name, values.Mapping(tenants, name)); err != nil {
 			return nil, err
 		}
@@ -165,6 +174,24 @@ func Compare(d *load.Document, document map[string]any, filled cue.Value) (*Resu
 	}
 	c.Bounds = c.checkBounds()
 	return &c.Result, nil
+}
+
+// readDemands reads the requests of the TrainJobs of each runtime.
+func (c *comparison) readDemands(filled cue.Value) error {
+	if err := evaluate.Decode(filled.LookupPath(demandsPath), &c.demands, "demands of runtimes"); err != nil {
+		return err
+	}
+	for name, d := range c.demands {
+		if c.reported.below("spec", "runtimes", name) {
+			continue
+		}
+		job, err := d.job()
+		if err != nil {
+			return problem.Fault("reading the demand of "+name, err)
+		}
+		c.Jobs[name] = job
+	}
+	return nil
 }
 
 // compareTenant compares the demands of a tenant's runtimes with the tenant's quota and queues.
@@ -184,6 +211,9 @@ func (c *comparison) compareTenant(name string, tenant map[string]any) error {
 			continue
 		}
 		path := []string{"spec", "tenants", name, "runtimes", fmt.Sprint(i)}
+		if c.reported.below(path...) {
+			continue
+		}
 		c.checkQuota(path, job, quota, given)
 		record := Record{Environment: c.document.Environment, Tenant: name, Runtime: runtime, Default: job.DefaultNodes}
 		inQuota := job.SizeInQuota(quota)

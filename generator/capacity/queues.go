@@ -120,7 +120,8 @@ func availableResources(queues map[string]clusterQueue, all cohortLending, flavo
 }
 
 // readQueues computes the resources that each ClusterQueue could admit, and reports each ClusterQueue that lends more
-// than its quota.
+// than its quota. If a queue has a reported problem, no TrainJob is compared with queues, because queues lend each other
+// quota.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	var err error
@@ -128,11 +129,18 @@ func (c *comparison) readQueues() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
+		if c.reported.below("spec", "queues", "clusterQueues", name) {
+			continue
+		}
 		for g, group := range c.queues[name].groups {
 			for i, q := range group {
 				c.checkLending([]string{"spec", "queues", "clusterQueues", name, "groups", fmt.Sprint(g), "flavors", fmt.Sprint(i), "lending"}, q)
 			}
 		}
+	}
+	if c.reported.below("spec", "queues") {
+		c.queues = nil
+		return nil
 	}
 	c.lending = lendingOf(c.queues)
 	c.available = availableResources(c.queues, c.lending, values.Mapping(spec, "flavors"))

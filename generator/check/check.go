@@ -3,7 +3,6 @@
 package check
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -45,10 +44,12 @@ type Check struct {
 // problem.List.
 func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, error) {
 	w := c.walk(e, d)
+	misspelled, devices := capacity.Misspellings(d, w.document)
+	w.problems = append(w.problems, misspelled...)
 	if !w.ok {
 		return nil, w.problems.Err()
 	}
-	r := rules{evaluator: e, document: d, refused: w.refused}
+	r := rules{evaluator: e, document: d, refused: slices.Concat(w.refused, devices), reported: slices.Concat(w.refused, w.reported, devices)}
 	if err := r.check(w.document, w.problems); err != nil {
 		return nil, err
 	}
@@ -69,6 +70,7 @@ type walked struct {
 	ok       bool           // whether the document has all required keys
 	problems problem.List
 	refused  refusedPaths
+	reported refusedPaths
 }
 
 func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
@@ -77,7 +79,7 @@ func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
 	w := checker{Check: c, schemas: evaluate.Local(e, newSchemas), evaluator: e, definitions: definitions, document: d.Root, problems: d.Problems, respelled: map[string]bool{}}
 	value, ok := w.checkValue(schema, d.Root, d.Root.Position, nil)
 	document, _ := value.(map[string]any) // nil if the document is not a mapping
-	return walked{document, ok, w.problems, w.refused}
+	return walked{document, ok, w.problems, w.refused, w.reported}
 }
 
 // listingTenants maps each runtime to the sorted names of the tenants that list this runtime.
@@ -98,16 +100,14 @@ type rules struct {
 	evaluator *evaluate.Evaluator
 	document  *load.Document
 	refused   refusedPaths
-	filled    cue.Value // the CUE of trainyard with the document filled in
+	reported  refusedPaths // the paths of all problems of the schema, and of misspelled devices
+	filled    cue.Value    // the CUE of trainyard with the document filled in
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules, and returns their problems together with the given problems of the schema. If the document
-// matches its schema and no device is misspelled, check also compares the requests of TrainJobs with quotas and queues.
-// Rules about numbers of GPUs, quotas and queues would report a misspelled device again, so check treats it as refused.
+// check evaluates the rules, and returns their problems together with the given problems of the schema. Then check compares
+// the requests of TrainJobs with quotas and queues, as far as these have no problems.
 func (r *rules) check(document map[string]any, problems problem.List) error {
-	misspelled, paths := capacity.Misspellings(r.document, document)
-	problems, r.refused = slices.Concat(problems, misspelled), slices.Concat(r.refused, paths)
 	if r.refused.decideAll() {
 		return problems.Err()
 	}
@@ -115,13 +115,21 @@ func (r *rules) check(document map[string]any, problems problem.List) error {
 	r.refused.listAll(by, document)
 	r.filled = r.evaluator.Fill(map[string]any{"document": document, "listed": by})
 	found, err := r.evaluate(problemsPath)
-	if err != nil || len(problems) > 0 {
-		return cmp.Or(err, slices.Concat(problems, found).Err())
-	}
-	if r.capacity, err = capacity.Compare(r.document, document, r.filled); err != nil {
+	if err != nil {
 		return err
 	}
-	return slices.Concat(found, r.capacity.Problems).Err()
+	problems = slices.Concat(problems, found)
+	if len(r.document.Problems) > 0 || r.reported.decideAll() {
+		return problems.Err()
+	}
+	r.capacity, err = capacity.Compare(r.document, document, r.filled, capacity.Reported(r.reported))
+	switch {
+	case err != nil && len(problems) > 0: // a consequence of the problems
+		return problems.Err()
+	case err != nil:
+		return err
+	}
+	return slices.Concat(problems, r.capacity.Problems).Err()
 }
 
 // finding is the Go type of #Finding in rules.cue.

@@ -32,6 +32,7 @@ type checker struct {
 	lookups     int             // how often a value was compared with another part of the document
 	respelled   map[string]bool // paths of misspelled keys, in the corrected spelling
 	refused     [][]string      // paths of values that are left out because a problem was reported for them
+	reported    [][]string      // paths of all problems that the checker has found
 }
 
 // The sizes of mappings and lists are limited, because the evaluation time grows with these sizes.
@@ -142,7 +143,7 @@ func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Po
 	}
 	problems, lookups := len(c.problems), c.lookups
 	valid, ok = c.checkMapping(schema, n, key, path)
-	if this.field != "" && len(c.problems) == problems && c.lookups == lookups {
+	if ok && this.field != "" && len(c.problems) == problems && c.lookups == lookups {
 		c.valid.Store(this, valid)
 	}
 	return valid, ok
@@ -156,6 +157,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 	fields := c.listFields(schema, n)
 	n, corrected := c.respell(schema, n, fields, path)
 	c.checkNotEmpty(schema, n, key, path)
+	c.checkIdleNulls(schema, n, path)
 	unknown := len(corrected) > 0
 	for i, f := range n.Fields {
 		field, known, below := fields[i], fields[i].Exists(), values.Extend(path, f.Key)
@@ -207,10 +209,17 @@ func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Positio
 		}
 		at := key
 		if null, ok := n.Removed(required); ok {
+			if c.hasProblemAt(null) { // about the entries of the removed mapping that the document uses
+				continue
+			}
 			at = null
 		}
 		c.breaks(problem.MissingKey, at, path, "missing key %q: %s", required, wording.LowerFirst(constraint.Sentence(keys.known[required])))
 	}
+}
+
+func (c *checker) hasProblemAt(position problem.Position) bool {
+	return slices.ContainsFunc(c.problems, func(p problem.Problem) bool { return p.Position == position })
 }
 
 // listFields returns the schema of each key of a mapping. For an unknown key, the schema is a cue.Value whose method
@@ -271,6 +280,7 @@ func (c *checker) add(position problem.Position, path []string, format string, a
 }
 
 func (c *checker) breaks(rule problem.Rule, position problem.Position, path []string, format string, args ...any) {
+	c.reported = append(c.reported, path)
 	c.problems = append(c.problems, problem.Problem{
 		Position: position,
 		Rule:     rule,

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -57,11 +58,36 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 	if len(c.schemas.keysBelow(schema, key)) > 0 {
 		return ""
 	}
-	nearest := message.Nearest(key, free)
+	return nearestKey(schema, key, free)
+}
+
+// nearestKey returns the known key that is most similar to an unknown key, or "".
+func nearestKey(schema cue.Value, key string, known []string) string {
+	nearest := message.Nearest(key, known)
 	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // gpu is probably not a misspelled cpu
 		return ""
 	}
 	return nearest
+}
+
+// checkIdleNulls refuses each null with an unknown key that is probably a misspelled key of the schema. The null removes
+// nothing, and the key that it should remove stays. A null with any other key is only a note. The rule is IdleNull, because
+// the merged document, which the JSON Schema describes, does not contain the key.
+func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
+	nulls := n.IdleNulls()
+	if len(nulls) == 0 {
+		return
+	}
+	known := c.schemas.keysOf(schema)
+	names := slices.Sorted(maps.Keys(known.known))
+	for _, f := range nulls[:min(len(nulls), MaxKeys)] {
+		if n.Get(f.Key) != nil || evaluate.Descend(schema, f.Key).Exists() {
+			continue
+		}
+		if len(known.aliases[f.Key]) > 0 || nearestKey(schema, f.Key, names) != "" {
+			c.breaks(problem.IdleNull, f.Position, values.Extend(path, f.Key), "%s", c.describeUnknown(schema, f.Key))
+		}
+	}
 }
 
 // describeUnknown returns the message about an unknown key, or about a key that does not have the required form.

@@ -60,10 +60,37 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 	for i, item := range list.Items {
 		name, ok := valid[i].(string)
-		if ok && mapping.Get(name) == nil {
-			c.breaks(problem.UnknownName, item.Position, values.Extend(path, strconv.Itoa(i)), "%s", wording.Choice("unknown "+noun+" "+message.Quote(name), name, keys))
+		if !ok || mapping.Get(name) != nil {
+			continue
+		}
+		if null, removed := c.removalOf(target, name); removed {
+			rule := problem.UnknownName
+			if mapping == nil {
+				rule = problem.MissingKey
+			}
+			c.breaks(rule, null, strings.Split(target, "."), "%s", wording.RemovedSection(noun))
+			continue
+		}
+		c.breaks(problem.UnknownName, item.Position, values.Extend(path, strconv.Itoa(i)), "%s", wording.Choice("unknown "+noun+" "+message.Quote(name), name, keys))
+	}
+}
+
+// removalOf returns the position of the null with which a layer removes the whole mapping at a path of the document. If
+// later layers add an entry with a similar name again, the name is probably misspelled, and the null is not the cause.
+func (c *checker) removalOf(path, name string) (problem.Position, bool) {
+	parent, keys := c.document, strings.Split(path, ".")
+	for _, key := range keys[:len(keys)-1] {
+		parent = parent.Get(key)
+	}
+	last := keys[len(keys)-1]
+	if entries := parent.Get(last); entries != nil {
+		for _, f := range entries.Fields {
+			if !f.Value.Incomplete && len(message.Similar(name, []string{f.Key})) > 0 { // incomplete entries are patches of removed entries
+				return problem.Position{}, false
+			}
 		}
 	}
+	return parent.Removed(last)
 }
 
 // mappingAt returns the mapping at a path of the document, or nil. The result "whole" is false if the mapping may have

@@ -38,14 +38,17 @@ func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Nod
 	spec := s.root.Get("spec")
 	for _, section := range sections {
 		base, changes := entryNames(getPath(spec, section.path)), getPath(patch, section.path)
+		if tooMany(base, changes) {
+			continue
+		}
 		others := section.addedElsewhere(spec.Get("environments"), d.Environment)
 		for _, f := range fieldsOf(changes) {
 			if slices.Contains(base, f.Key) || f.Value.Empty() {
 				continue
 			}
 			path := append([]string{"spec"}, values.Extend(section.path, f.Key)...)
-			if text := section.describeMistake(f, changes, base, others); text != "" {
-				d.Problems = append(d.Problems, problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(path), Message: text})
+			if mistake := section.findMistake(spec, f, changes, others); mistake.Message != "" {
+				d.Problems = append(d.Problems, mistake)
 				patch = replaceAt(patch, values.Extend(section.path, f.Key), section.replacement(f.Value))
 			} else if !slices.Contains(others, f.Key) && len(spec.Get("environments").Fields) > 1 {
 				d.Notes = append(d.Notes, problem.Problem{Position: f.Position, Rule: onlyInEnvironment, Path: problem.Path(path),
@@ -54,6 +57,19 @@ func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Nod
 		}
 	}
 	return patch
+}
+
+// findMistake returns the problem of an entry that an environment probably adds by mistake. Without a mistake, the result
+// has no message. The names that other environments add are in "others".
+func (s section) findMistake(spec *document.Node, f document.Field, changes *document.Node, others []string) problem.Problem {
+	path, base := append([]string{"spec"}, s.path...), entryNames(getPath(spec, s.path))
+	null, removed := getPath(spec, s.path[:len(s.path)-1]).Removed(s.path[len(s.path)-1])
+	if removed && len(base) == 0 && s.isPatch(f.Value) && !slices.Contains(others, f.Key) {
+		return problem.Problem{Position: null, Rule: problem.MissingKey, Path: problem.Path(path), Message: wording.RemovedSection(s.noun)}
+	}
+	remedy := fmt.Sprintf("add it to %s, and set it to null in the other environments", strings.Join(path, "."))
+	text := s.describeMistake(f, s.keptNames(base, changes), slices.Concat(base, others), remedy)
+	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
 // addedElsewhere returns the names that other environments add to a section. A runtime without the key from is only a
@@ -70,22 +86,43 @@ func (s section) addedElsewhere(environments *document.Node, environment string)
 	return names
 }
 
-// isPatch reports whether a value can only change an existing entry.
+// isPatch reports whether a value can only change an existing entry. A runtime with a misspelled key from is a new entry.
 func (s section) isPatch(value *document.Node) bool {
-	return value.Empty() || s.noun == "runtime" && value.Kind == document.Mapping && value.Get("from").Empty() && !value.Incomplete
+	if value.Empty() || s.noun != "runtime" || value.Kind != document.Mapping {
+		return value.Empty()
+	}
+	others := value.Without("from")
+	return value.Get("from").Empty() && !value.Incomplete && message.Nearest("from", entryNames(others)) == ""
 }
 
-// describeMistake returns a message about an entry that is probably a patch of an existing entry, or "". If the environment
-// removes the entry with the similar name, the new entry is its replacement.
-func (s section) describeMistake(f document.Field, changes *document.Node, base, others []string) string {
-	if meant := misspelledName(f.Key, base); meant != "" && (changes.Field(meant) == nil || !changes.Get(meant).Empty()) {
-		return fmt.Sprintf("unknown %[1]s %[2]s (if you want another %[1]s with this name, add it to spec.%[3]s, and set it to null in the other environments): %[4]s",
-			s.noun, message.Quote(f.Key), strings.Join(s.path, "."), wording.Suggestion([]string{meant}))
+// keptNames returns the names that a patch does not remove. If a patch removes an entry, a new entry with a similar name
+// is the replacement of the removed entry.
+func (section) keptNames(base []string, changes *document.Node) []string {
+	return slices.DeleteFunc(slices.Clone(base), func(name string) bool {
+		return changes.Field(name) != nil && changes.Get(name).Empty()
+	})
+}
+
+// describeMistake returns a message about an entry that is probably a patch of an existing entry, or "". The new name can
+// be a misspelling of one of the names in "similar", and a runtime can be a patch of all names in "known". The remedy tells
+// authors how they can keep both names.
+func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
+	if meant := misspelledName(f.Key, similar); meant != "" {
+		return fmt.Sprintf("unknown %[1]s %[2]s (if you want another %[1]s with this name, %[3]s): %[4]s",
+			s.noun, message.Quote(f.Key), remedy, wording.Suggestion([]string{meant}))
 	}
-	if known := slices.Concat(base, others); s.isPatch(f.Value) && !slices.Contains(known, f.Key) {
+	if s.isPatch(f.Value) && !slices.Contains(known, f.Key) {
 		return wording.Choice("unknown runtime "+message.Quote(f.Key)+", and a new runtime needs the key from", f.Key, known)
 	}
 	return ""
+}
+
+// maxEntries is the number of names up to which names are compared. The check stage refuses mappings with more keys, and
+// comparing all names of large mappings would take minutes.
+const maxEntries = 256
+
+func tooMany(base []string, changes *document.Node) bool {
+	return max(len(base), len(fieldsOf(changes))) > maxEntries
 }
 
 // minWord is the smallest number of letters of a word that can be a misspelling of another word. Shorter words, such as a
@@ -125,8 +162,12 @@ func countMisspellings(words, others []string) (n int) {
 }
 
 // replacement returns the value that replaces an entry with a problem, or nil to remove the entry. A runtime stays,
-// because tenants can list it, but its missing keys are not reported.
+// because tenants can list it, but its missing keys are not reported. An environment stays, because its patch can have
+// further problems.
 func (s section) replacement(entry *document.Node) *document.Node {
+	if s.noun == "environment" {
+		return entry
+	}
 	if s.noun != "runtime" || entry.Kind != document.Mapping {
 		return nil
 	}

@@ -38,9 +38,10 @@ type Loader struct {
 
 // Source is a document that is merged from all its layers.
 type Source struct {
-	root     *document.Node
-	problems problem.List // problems in layers that could still be read
-	notes    problem.List // notes about layers
+	root      *document.Node
+	additions []addition   // entries that later layers add
+	problems  problem.List // problems in layers that could still be read
+	notes     problem.List // notes about layers
 }
 
 // maxText limits the text of all layers together, in bytes. Reading can take a second for each MiB of text.
@@ -72,6 +73,7 @@ func (l *Loader) Load(ctx context.Context, layers []Input) (*Source, error) {
 	if !readable {
 		return nil, s.problems.Err()
 	}
+	s.checkLayers()
 	return s, s.reportEmpty(empty)
 }
 
@@ -118,6 +120,7 @@ func (s *Source) merge(layer *document.Node) bool {
 		s.root = layer
 		return true
 	}
+	s.recordAdditions(layer)
 	var notes problem.List
 	s.root, notes = document.Merge(s.root, layer)
 	s.notes = append(s.notes, notes.WithRule(problem.IdleNull)...)

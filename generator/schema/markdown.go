@@ -11,8 +11,9 @@ import (
 const markdownHead = `# The platform document
 
 One document in YAML, JSON or CUE describes a platform. Each of its [layers](documents.md) can have at most 1 MiB.
-` + "`trainyard vet`" + ` checks the document and reports all problems together. [An editor](editors.md) shows many of these problems while
-you type. This page is the output of ` + "`trainyard schema --format markdown`" + `, and ` + "`make update`" + ` writes the page.
+` + "`trainyard vet`" + ` checks the document and reports all [independent problems](documents.md#mistakes) together.
+[An editor](editors.md) shows many of these problems while you type. This page is the output of
+` + "`trainyard schema --format markdown`" + `, and ` + "`make update`" + ` writes the page.
 
 In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. Fields in **bold** are
 required in their mapping. If another field changes a default, the column "meaning" explains how. The column "source" names

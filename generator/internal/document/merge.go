@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -33,7 +34,7 @@ func (m *merger) node(base, over *Node) *Node {
 }
 
 func (m *merger) mapping(base, over *Node) *Node {
-	merged := &Node{Position: base.Position, Kind: Mapping, Incomplete: base.Incomplete || over.Incomplete, removed: maps.Clone(base.removed)}
+	merged := &Node{Position: base.Position, Kind: Mapping, Incomplete: base.Incomplete || over.Incomplete, removed: maps.Clone(base.removed), idle: slices.Concat(base.idle, over.idle)}
 	inBase, inOver := base.indexFields(), over.indexFields()
 	for _, f := range base.Fields {
 		switch change := inOver(f.Key); {
@@ -52,6 +53,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 		switch {
 		case inBase(f.Key) != nil:
 		case f.Value.Empty():
+			merged.idle = append(merged.idle, f)
 			m.noteUnusedNull(f, base)
 		default:
 			f.Value = m.node(&Node{}, f.Value)

@@ -19,6 +19,7 @@ type Node struct {
 	Incomplete bool    // whether a key of a Mapping is unreadable; the error has been reported
 
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
+	idle    []Field                     // nulls of later layers that removed nothing
 }
 
 // Field is a key of a mapping and its value.
@@ -119,9 +120,15 @@ func (n *Node) indexFields() func(key string) *Field {
 
 // Removed reports whether a null in a later layer removed a key, and returns the position of this null.
 func (n *Node) Removed(key string) (problem.Position, bool) {
+	if n == nil {
+		return problem.Position{}, false
+	}
 	position, ok := n.removed[key]
 	return position, ok
 }
+
+// IdleNulls returns the nulls of later layers that removed nothing, because the earlier layers did not have their keys.
+func (n *Node) IdleNulls() []Field { return n.idle }
 
 // Locate returns the position of the value at a path of keys and indexes. If the value is missing, Locate returns the
 // position of its nearest parent that exists.

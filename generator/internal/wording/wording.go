@@ -80,6 +80,11 @@ func Describe(n *document.Node, want cue.Kind) string {
 	}
 }
 
+// RemovedSection describes a null that removes a mapping whose entries the document needs. The noun names an entry.
+func RemovedSection(noun string) string {
+	return fmt.Sprintf("this null removes every %[1]s, but the document uses a removed %[1]s: remove the null", noun)
+}
+
 // LowerFirst returns a text with its first letter in lower case.
 func LowerFirst(text string) string {
 	r, size := utf8.DecodeRuneInString(text)

@@ -1,0 +1,71 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/internal/values"
+	"github.com/trainyard/trainyard/generator/problem"
+)
+
+// layerSections lists the sections in which a later layer can add entries by mistake.
+var layerSections = append(slices.Clone(sections), section{"environment", []string{"environments"}})
+
+// addition is an entry that a later layer adds to a section of spec.
+type addition struct {
+	section section
+	entry   document.Field
+	earlier []string // the names of the section in the earlier layers
+}
+
+// recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks the entries when all
+// layers are merged, because a later layer can complete an entry, or can remove the entry with the similar name.
+func (s *Source) recordAdditions(layer *document.Node) {
+	for _, section := range layerSections {
+		earlier, changes := getPath(s.root.Get("spec"), section.path), getPath(layer.Get("spec"), section.path)
+		names := entryNames(earlier)
+		if tooMany(names, changes) {
+			continue
+		}
+		for _, f := range fieldsOf(changes) {
+			if earlier.Field(f.Key) == nil && !f.Value.Empty() {
+				s.additions = append(s.additions, addition{section, f, names})
+			}
+		}
+	}
+}
+
+// checkLayers checks the entries that later layers add to the sections of spec. An entry is a problem if it is probably a
+// misspelled patch of an entry of the earlier layers. Any other entry causes no note, because layers often add entries.
+// checkLayers changes the entries that are problems, so that later stages report no consequences.
+func (s *Source) checkLayers() {
+	spec := s.root.Get("spec")
+	for _, a := range s.additions {
+		entries := getPath(spec, a.section.path)
+		f := entries.Field(a.entry.Key)
+		if f == nil {
+			continue
+		}
+		text := a.describe(*f, entries, spec.Get("environments"))
+		if text == "" {
+			continue
+		}
+		path := append([]string{"spec"}, values.Extend(a.section.path, f.Key)...)
+		s.problems = append(s.problems, problem.Problem{Position: a.entry.Position, Rule: problem.UnknownName, Path: problem.Path(path), Message: text})
+		s.root = replaceAt(s.root, path, a.section.replacement(f.Value))
+	}
+}
+
+// describe returns a message about an entry that is probably a patch of an entry of the earlier layers, or "". If a layer
+// removes the entry with the similar name, the new entry is its replacement.
+func (a addition) describe(f document.Field, entries, environments *document.Node) string {
+	kept := slices.DeleteFunc(slices.Clone(a.earlier), func(name string) bool { return entries.Field(name) == nil })
+	known := slices.Concat(kept, a.section.addedElsewhere(environments, ""))
+	if len(kept) == 0 || entries.Incomplete { // the document has no entry that the author could mean, or its name is unreadable
+		known = append(known, f.Key)
+	}
+	remedy := fmt.Sprintf("add it to the layer that adds %s", message.Quote(misspelledName(f.Key, kept)))
+	return a.section.describeMistake(f, kept, known, remedy)
+}
