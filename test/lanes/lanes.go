@@ -39,6 +39,6 @@ func All() []Lane {
 		{"race", "the tests of the product's packages, with the race detector", "", []string{"bundles", "cmd", "generator"}, nil},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", []string{"generator", "bundles", "policies/guard", "cmd/trainyard-fn"}, nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", []string{"generator", "bundles", "runtimes", "policies", "schemas", "cmd/trainyard", "test/bench"}, nil},
-		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), nil},
+		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), []string{"test/bench/workload"}},
 	}
 }
