@@ -20,7 +20,7 @@ import (
 // Job is a TrainJob in a file.
 type Job struct {
 	File   string
-	Line   int // of the object, counted from 1
+	Line   int // the first line of the object, counted from 1
 	Object *unstructured.Unstructured
 }
 
@@ -56,7 +56,8 @@ func readObjects(file string, text []byte, namespace string) (jobs []Job, proble
 	}
 }
 
-// describe returns the problems of an error. The YAML library puts the line before each message.
+// describe converts an error to problems. The YAML library returns several messages in one error, and begins each message
+// with its line. Other errors get the given line.
 func describe(file string, line int, err error) []Problem {
 	texts := []string{err.Error()}
 	if list := (*yaml.TypeError)(nil); errors.As(err, &list) {
@@ -96,7 +97,7 @@ func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	return object, json.Unmarshal(text, &object.Object)
 }
 
-// checkObject checks that an object is a TrainJob of the namespace, with no more than people may set in Git.
+// checkObject checks that an object is a TrainJob of the namespace, and sets only allowed fields of the metadata.
 func checkObject(object *unstructured.Unstructured, namespace string) error {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	switch {

@@ -12,8 +12,9 @@ import (
 	"unicode"
 )
 
-// Limits bounds the files of a TrainJobSource. Larger trees are refused as a whole.
+// Limits bounds the folder of a TrainJobSource. Read refuses a larger folder as a whole.
 type Limits struct {
+	Entries   int   // files and folders of any kind
 	Files     int   // YAML and JSON files
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files together
@@ -21,7 +22,7 @@ type Limits struct {
 }
 
 // DefaultLimits are far above the size of a folder that people write, and far below the memory of the controller.
-var DefaultLimits = Limits{Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000}
+var DefaultLimits = Limits{Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000}
 
 // Problem is a mistake in a file.
 type Problem struct {
@@ -30,14 +31,16 @@ type Problem struct {
 	Message string
 }
 
-// Tree is the result of reading a folder.
+// Tree is the result of reading a folder. If Problems is not empty, Jobs may lack TrainJobs that are in Git, so the caller
+// must not treat a missing TrainJob as removed.
 type Tree struct {
 	Jobs     []Job // sorted by name
 	Problems []Problem
 }
 
-// Read reads all TrainJobs below a folder. The error is a problem of the whole tree, such as a limit: nothing is known
-// about the TrainJobs then, and no run may be created or deleted.
+// Read reads all TrainJobs of a folder and its subfolders, for a TrainJobSource in the given namespace. Read returns an error
+// if the folder exceeds a limit, contains a forbidden file, or cannot be read. The caller then knows no TrainJob of the
+// folder, so it must neither create nor delete runs. Mistakes in single files are no errors; they are in Tree.Problems.
 func Read(tree fs.FS, namespace string, limits Limits) (Tree, error) {
 	files, err := listFiles(tree, limits)
 	if err != nil {
@@ -67,10 +70,14 @@ func Read(tree fs.FS, namespace string, limits Limits) (Tree, error) {
 // listFiles returns the paths of all YAML and JSON files, sorted. Hidden files and folders, such as .github, are left out.
 func listFiles(tree fs.FS, limits Limits) ([]string, error) {
 	var files []string
+	entries := 0
 	folded := map[string]string{}
 	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if entries++; entries > limits.Entries {
+			return fmt.Errorf("the folder has more than %d files and folders", limits.Entries)
 		}
 		name := entry.Name()
 		if hidden := strings.HasPrefix(name, ".") && file != "."; hidden && entry.IsDir() {
@@ -92,8 +99,9 @@ func listFiles(tree fs.FS, limits Limits) ([]string, error) {
 	return files, err
 }
 
-// checkPath refuses files that reviewers and programs can see differently: links, names with control characters, and
-// names that differ only in upper and lower case.
+// checkPath refuses links, because they can lead out of the folder. It also refuses names that a reviewer can mistake for
+// another name: names with invisible characters, and names that differ only in upper and lower case. The argument "folded"
+// maps the lower-case form of each earlier path to this path.
 func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
 	if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
 		return fmt.Errorf("%q is a link or a special file: only regular files and folders are allowed", file)

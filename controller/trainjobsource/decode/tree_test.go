@@ -80,9 +80,10 @@ func TestLimits(t *testing.T) {
 		limits Limits
 		want   string
 	}{
-		"files": {Limits{Files: 1, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 1 YAML and JSON files"},
-		"bytes": {Limits{Files: 9, FileBytes: 1000, Bytes: 100, Jobs: 9}, "the files have more than 0 MiB together"},
-		"jobs":  {Limits{Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 1}, "the files have 2 TrainJobs, want at most 1"},
+		"entries": {Limits{Entries: 2, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 2 files and folders"},
+		"files":   {Limits{Entries: 9, Files: 1, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 1 YAML and JSON files"},
+		"bytes":   {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 100, Jobs: 9}, "the files have more than 0 MiB together"},
+		"jobs":    {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 1}, "the files have 2 TrainJobs, want at most 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Read(tree, "team-a", tc.limits); err == nil || err.Error() != tc.want {

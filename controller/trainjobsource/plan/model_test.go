@@ -56,6 +56,8 @@ type world struct {
 	runs    []*created
 	byName  map[string]*created // the runs whose TrainJobs exist
 	clock   int64
+
+	settling bool // whether all files in Git are readable
 }
 
 func newWorld(t *testing.T, policy Policy) *world {
@@ -140,7 +142,8 @@ func (w *world) occupy(name string) {
 
 // reconcile makes a plan and carries it out, and crashes after some writes. It does not crash if writes is negative.
 func (w *world) reconcile(writes int) {
-	plan := Make(Input{Policy: w.policy, Jobs: w.git, Record: w.record, TrainJobs: w.cluster})
+	jobs, incomplete := w.readableJobs()
+	plan := Make(Input{Policy: w.policy, Jobs: jobs, Incomplete: incomplete, Record: w.record, TrainJobs: w.cluster})
 	changes := []func(){func() {
 		w.record = plan.Record
 		for _, run := range w.byName {
@@ -168,6 +171,16 @@ func (w *world) reconcile(writes int) {
 		change()
 	}
 	w.checkQueue()
+}
+
+// readableJobs returns the jobs in Git. In one of eight cases, the file of one job has a problem.
+func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
+	jobs = maps.Clone(w.git)
+	if !w.settling && w.random.IntN(8) == 0 {
+		delete(jobs, "job"+strconv.Itoa(w.random.IntN(3)))
+		return jobs, true
+	}
+	return jobs, false
 }
 
 // create creates a TrainJob, and checks that this version has not run before.
@@ -246,6 +259,8 @@ func (w *world) checkQueue() {
 // settle ends all TrainJobs and makes plans until nothing changes. It then checks that the newest version of each job
 // has run, and that the record contains all TrainJobs.
 func (w *world) settle() {
+	w.settling = true
+	defer func() { w.settling = false }()
 	for round := 0; ; round++ {
 		for name, t := range w.cluster {
 			if t.Phase == Active {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Trainer creates a JobSet with the name of the TrainJob, and pods whose names add the role and two indices. A pod's
-// host name has at most 63 characters, so a TrainJob's name has at most longestJob characters, a hyphen and hashLength
-// characters.
+// The lengths of the two parts of a hashed name, in characters. Host names of pods consist of the name of the TrainJob, the
+// role and two indices, and have at most 63 characters.
 const (
-	longestJob = 35
+	longestJob = 35 // of the job's name; the rest is cut off
 	hashLength = 8
 )
 
-// lowerBase32 is base32 in characters that names of objects can contain.
+// lowerBase32 is base32 with lower-case letters, because names of Kubernetes objects cannot contain capital letters.
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// hashedName returns the name of a run whose job's own name is not free. The salt tells apart names that collide.
+// hashedName returns a name for a run if another TrainJob has the name of the job. The name consists of the beginning of the
+// job's name and a hash of the version. If this name is in use too, the caller tries again with another salt.
 func hashedName(job string, version Version, salt int) string {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d", job, version.Spec, version.Generation, salt))
 	short := strings.TrimRight(job[:min(len(job), longestJob)], "-.")

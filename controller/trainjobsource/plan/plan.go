@@ -10,11 +10,14 @@ import (
 type Input struct {
 	Policy Policy
 	Jobs   map[string]Job // the jobs in Git, by name
-	Record Record
+	// Incomplete is true if some files in Git have problems. A job that is missing in Jobs may be in one of these files, so
+	// the plan does not change its runs.
+	Incomplete bool
+	Record     Record
 	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
 	// does not exist.
 	TrainJobs map[string]TrainJob
-	// Taken contains jobs of other TrainJobSources in the namespace, by the name of the job.
+	// Taken maps each job of another TrainJobSource in the namespace to the name of this TrainJobSource.
 	Taken map[string]string
 }
 
@@ -45,7 +48,7 @@ const (
 	Running    State = "Running"    // a run of the newest version is active, or about to start
 	Ended      State = "Ended"      // the run of the newest version has ended
 	Waiting    State = "Waiting"    // the newest version waits until earlier runs have ended
-	Unchanged  State = "Unchanged"  // the job has changed in Git, but OnChange is Ignore
+	Ignored    State = "Ignored"    // the job has changed in Git, and the change has no effect because OnChange is Ignore
 	Duplicated State = "Duplicated" // another TrainJobSource has a job with this name
 )
 
@@ -55,18 +58,24 @@ func Make(in Input) Plan {
 	used := usedNames(in)
 	found := runsInCluster(in.TrainJobs)
 	for _, name := range jobNames(in) {
-		if _, taken := in.Taken[name]; taken {
-			p.States[name] = Duplicated
-			if history, known := in.Record[name]; known {
-				p.Record[name] = history
-			}
-			continue
-		}
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
+		if _, taken := in.Taken[name]; taken {
+			p.States[name] = Duplicated
+			p.keepHistory(name, in.Record)
+			continue
+		}
+		j.unreadable = in.Incomplete && !j.inGit
 		j.make()
 	}
 	return p
+}
+
+// keepHistory copies the history of a job from the old record, if the old record has one.
+func (p *Plan) keepHistory(name string, old Record) {
+	if history, known := old[name]; known {
+		p.Record[name] = history
+	}
 }
 
 // jobNames returns the names of all jobs in Git, in the record and in the cluster, sorted.
@@ -123,11 +132,17 @@ type job struct {
 	found   []Run
 	used    map[string]bool
 	history History
+
+	unreadable bool // whether Git may contain the job in a file with a problem
 }
 
 // make updates the record from the cluster, starts the version in Git if it is due, and applies the history limits.
 func (j *job) make() {
 	j.observe()
+	if j.unreadable {
+		j.plan.Record[j.name] = j.history
+		return
+	}
 	if j.inGit {
 		j.plan.States[j.name] = j.start()
 	}
@@ -151,7 +166,7 @@ func (j *job) observe() {
 	runs := slices.Clone(j.found)
 	for _, run := range j.history.Runs {
 		exists := slices.ContainsFunc(runs, func(r Run) bool { return r.Generation == run.Generation })
-		if !exists && !run.Created && j.inGit && run.Spec == j.git.Spec {
+		if inGit := j.unreadable || j.inGit && run.Spec == j.git.Spec; !exists && !run.Created && inGit {
 			runs = append(runs, j.reserveAgain(run))
 		}
 	}
@@ -177,7 +192,8 @@ func (j *job) adopt(run Run) {
 	j.history.Reserved = max(j.history.Reserved, run.Generation)
 }
 
-// reserveAgain gives a reserved run another name if a TrainJob of somebody else has taken the name.
+// reserveAgain gives a reserved run a new name if the reserved name is now the name of a TrainJob that does not belong to
+// this TrainJobSource.
 func (j *job) reserveAgain(run Run) Run {
 	if _, exists := j.in.TrainJobs[run.Name]; exists {
 		run.Name = j.freeName(run.Version)
@@ -191,7 +207,7 @@ func (j *job) start() State {
 	retried := j.git.Retry != "" && j.git.Retry != newest.Retry
 	changed := newest.Spec != "" && j.git.Spec != newest.Spec
 	if changed && !retried && j.in.Policy.OnChange == Ignore {
-		return Unchanged
+		return Ignored
 	}
 	active := j.active()
 	if newest.Spec != "" && !changed && !retried {

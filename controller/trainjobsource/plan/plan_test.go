@@ -58,7 +58,7 @@ func TestMake(t *testing.T) {
 		"Queue":                              {policy: Policy{OnChange: Queue}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "Waiting"},
 		"RunAlongside":                       {policy: Policy{OnChange: RunAlongside}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "create " + second + " B, Running"},
 		"Replace":                            {policy: Policy{OnChange: Replace}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "delete bert, Waiting"},
-		"Ignore":                             {policy: Policy{OnChange: Ignore}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "Unchanged"},
+		"Ignore":                             {policy: Policy{OnChange: Ignore}, git: Job{Spec: "B"}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}, want: "Ignored"},
 		"removed, Never":                     {policy: Policy{Prune: Never}, record: ran(), found: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}},
 		"removed, Finished":                  {policy: Policy{Prune: Finished}, record: ran(), found: map[string]TrainJob{"bert": run(Active, 1, "A")}},
 		"removed and ended, Finished":        {policy: Policy{Prune: Finished}, record: ran(), found: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, want: "delete bert"},
@@ -103,6 +103,29 @@ func TestJobsOfOtherSourcesStay(t *testing.T) {
 	}
 	if diff := cmp.Diff(ran(), p.Record); diff != "" {
 		t.Errorf("the record changes: -want +got:\n%s", diff)
+	}
+}
+
+// TestMissingJobsStayIfGitIsIncomplete checks a job whose file has a problem. With Prune Always, a removed job would be
+// deleted.
+func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
+	in := Input{Policy: Policy{Prune: Always}, Incomplete: true, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}}
+	p := Make(in)
+	if got := summary(p); got != "" {
+		t.Errorf("got %q, want no change", got)
+	}
+	if diff := cmp.Diff(ran(), p.Record); diff != "" {
+		t.Errorf("the record changes: -want +got:\n%s", diff)
+	}
+}
+
+// TestReservedRunsStayIfGitIsIncomplete checks a run whose TrainJob may still be created, for example by a controller that
+// has just lost its leadership. Without the reservation, the same version could run twice.
+func TestReservedRunsStayIfGitIsIncomplete(t *testing.T) {
+	reserved := Record{"bert": {Reserved: 1, Runs: []Run{{Name: "bert", Version: Version{Generation: 1, Spec: "A"}}}}}
+	p := Make(Input{Incomplete: true, Record: reserved})
+	if diff := cmp.Diff(reserved, p.Record); diff != "" || summary(p) != "" {
+		t.Errorf("got %q, want no change; the record: -want +got:\n%s", summary(p), diff)
 	}
 }
 

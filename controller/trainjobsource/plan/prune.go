@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// prune deletes runs of a job that is no longer in Git, and ended runs that exceed the history limits.
+// prune plans deletions. For a job that is not in Git, the policy decides: Never deletes nothing, and Always deletes all
+// runs. In all other cases, prune deletes the ended runs that exceed the history limits.
 func (j *job) prune() {
 	if !j.inGit && j.in.Policy.Prune == Never {
 		return
@@ -18,7 +19,8 @@ func (j *job) prune() {
 	j.limit(Failed, j.in.Policy.Failed)
 }
 
-// limit deletes all but the newest runs that ended in a phase.
+// limit applies one history limit: of the runs that ended in the given phase, Succeeded or Failed, limit keeps the given
+// number of newest runs and deletes the others.
 func (j *job) limit(phase Phase, most int) {
 	var ended []Run
 	for _, run := range j.history.Runs {

@@ -1,6 +1,6 @@
 package plan
 
-// OnChange says what happens to the runs of a job when the job changes in Git.
+// OnChange decides when a new version of a job runs, and whether it stops the runs of earlier versions.
 type OnChange string
 
 // The values of OnChange.
@@ -11,21 +11,22 @@ const (
 	Ignore       OnChange = "Ignore"       // only the first version runs
 )
 
-// Prune says what happens to the runs of a job that is no longer in Git.
+// Prune decides which runs are deleted after their job was removed from Git.
 type Prune string
 
 // The values of Prune.
 const (
-	Never    Prune = "Never"    // all runs stay
-	Finished Prune = "Finished" // running TrainJobs stay, and the history limits apply to ended ones
-	Always   Prune = "Always"   // all runs are deleted, even running ones
+	Never    Prune = "Never"    // no run is deleted
+	Finished Prune = "Finished" // active runs continue; ended runs are deleted if they exceed the history limits
+	Always   Prune = "Always"   // all runs are deleted, even active runs
 )
 
 // Policy contains the settings of a TrainJobSource that a plan depends on.
 type Policy struct {
 	OnChange OnChange
 	Prune    Prune
-	// Succeeded and Failed are the history limits: how many ended runs of each job stay in the cluster.
+	// Succeeded and Failed are the history limits: the numbers of succeeded and of failed runs of each job that stay in the
+	// cluster.
 	Succeeded, Failed int
 }
 
@@ -68,8 +69,8 @@ type Version struct {
 
 // Run is a TrainJob in the record.
 type Run struct {
-	Name    string `json:"name"` // metadata.name of the TrainJob
-	Version `json:",inline"`
+	Name string `json:"name"` // metadata.name of the TrainJob
+	Version
 	// Created is false while the name is only reserved: the TrainJob may or may not exist.
 	Created bool `json:"created,omitempty"`
 }
