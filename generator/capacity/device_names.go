@@ -21,9 +21,9 @@ var commonDevices = []string{
 // k8s-device-plugin, AddMIGResource.
 var (
 	migSlice = regexp.MustCompile(`^mig-([1-7]c\.)?[1-7]g\.[1-9][0-9]*gb([.-](me|me\.all|gfx))*(\.shared)?$`)
-	// likeMIG matches names that are meant to be MIG slices.
+	// likeMIG matches names that begin like a MIG slice, in any spelling of the rest.
 	likeMIG = regexp.MustCompile(`(?i)^mig(-|[._]?[0-9])`)
-	// almostMIG matches names in which the number of slices and the memory can be read in spite of typing errors.
+	// almostMIG matches misspelled MIG slices, and captures the prefix, the number of slices, the memory and the attributes.
 	almostMIG = regexp.MustCompile(`(?i)^([a-z]{2,4})[-._]?([1-7])[-._]?g[-._]?([1-9][0-9]*)[gib]{0,3}((?:[.-](?:me|me\.all|gfx|shared))*)$`)
 )
 
@@ -72,6 +72,7 @@ func commonDevice(name string) string {
 // as amd.com, differ by one letter from domains of other vendors.
 const minDomain = 8
 
+// isMisspelledDomain reports whether a domain differs from a long domain by one typing error.
 func isMisspelledDomain(domain, meant string) bool {
 	return len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }
@@ -93,7 +94,8 @@ func sortLetters(word string) string {
 	return string(letters)
 }
 
-// migSliceIn returns the MIG slice that a device is meant to be, or "".
+// migSliceIn returns the correct spelling of a MIG slice, such as mig-1g.5gb for "mig1g5gb". It returns "" if the name does
+// not look like a MIG slice.
 func migSliceIn(device string) string {
 	if migSlice.MatchString(device) {
 		return device
@@ -109,10 +111,11 @@ func migSliceIn(device string) string {
 	return slice
 }
 
-// rdma is the prefix of the names that the RDMA shared device plugin registers. The prefix is not a domain of a vendor, so
-// a single word that differs by one typing error is a misspelling.
+// rdma is the part before "/" in the names that the RDMA shared device plugin registers, such as rdma/hca.
 const rdma = "rdma"
 
+// isMisspelledRDMA reports whether the part of a name before "/" is probably meant to be "rdma". A part with a dot is the
+// domain of a vendor, and no misspelling.
 func isMisspelledRDMA(domain string) bool {
 	return domain != rdma && !strings.Contains(domain, ".") && (message.Typos(domain, rdma) == 1 || sortLetters(domain) == sortLetters(rdma))
 }

@@ -218,6 +218,7 @@ func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Positio
 	}
 }
 
+// hasProblemAt reports whether the checker has already reported a problem at a position.
 func (c *checker) hasProblemAt(position problem.Position) bool {
 	return slices.ContainsFunc(c.problems, func(p problem.Problem) bool { return p.Position == position })
 }

@@ -27,7 +27,7 @@ func refusedValue(job *document.Node, err *field.Error) problem.Problem {
 	return newProblem(job, err.Field, wrongType, text)
 }
 
-// nodeAt returns the value at a path, or nil.
+// nodeAt returns the value of a TrainJob at a path such as spec.trainer.env[0].name, or nil if there is no such value.
 func nodeAt(n *document.Node, path string) *document.Node {
 	for _, step := range splitPath(path) {
 		if n == nil {
