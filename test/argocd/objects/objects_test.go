@@ -64,9 +64,9 @@ func moduleFolder(t *testing.T, folder, module string) string {
 func TestArgoCDTakesAllObjects(t *testing.T) {
 	for version := range versions {
 		cp := startWithCRDs(t, version)
-		for _, bundle := range []string{"acme/argocd/dev", "acme/argocd/prod", "vanilla/argocd"} {
-			t.Run(version+"/"+bundle, func(t *testing.T) {
-				files, err := filepath.Glob(filepath.Join(repo.Path(t, "bundles", "rendered"), bundle, "argocd", "*.yaml"))
+		for _, folder := range settingsFolders(t) {
+			t.Run(version+" "+folder, func(t *testing.T) {
+				files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 				if err != nil || len(files) < 3 {
 					t.Fatalf("%d files, %v", len(files), err)
 				}
@@ -84,6 +84,23 @@ func TestArgoCDTakesAllObjects(t *testing.T) {
 			})
 		}
 	}
+}
+
+// settingsFolders returns the folders with Argo CD's resources in the bundles of all examples.
+func settingsFolders(t *testing.T) []string {
+	t.Helper()
+	var folders []string
+	for _, pattern := range []string{"*/argocd/argocd", "*/argocd/*/argocd"} { // without and with environments
+		found, err := filepath.Glob(filepath.Join(repo.Path(t, "bundles", "rendered"), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, found...)
+	}
+	if len(folders) < 3 {
+		t.Fatalf("got the folders %v, want those of acme's two environments and of vanilla", folders)
+	}
+	return folders
 }
 
 // TestArgoCD2RejectsFieldsOfLaterVersions shows that TestArgoCDTakesAllObjects would find a field that Argo CD 2.14
