@@ -57,7 +57,7 @@ func readObjects(file string, text []byte, namespace string) (jobs []Job, proble
 }
 
 // describe converts an error to problems. The YAML library returns several messages in one error, and begins each message
-// with its line. Other errors get the given line.
+// with its line. An error without a line gets the line in the argument "line".
 func describe(file string, line int, err error) []Problem {
 	texts := []string{err.Error()}
 	if list := (*yaml.TypeError)(nil); errors.As(err, &list) {
@@ -76,8 +76,9 @@ func describe(file string, line int, err error) []Problem {
 	return problems
 }
 
-// decodeNode converts a YAML document as the API server does. It refuses repeated keys, and aliases that expand without
-// end.
+// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys, aliases of themselves,
+// and aliases that expand to too much data. The YAML library with these checks finds the lines of mistakes, but it reads
+// some values, such as dates, in another way than the API server. So decodeNode takes the values from the API server's library.
 func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	if node.Kind != yaml.MappingNode {
 		return nil, errors.New("want a Kubernetes object, which is a mapping")
@@ -86,7 +87,7 @@ func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	if err := node.Decode(&fields); err != nil {
 		return nil, err
 	}
-	text, err := yaml.Marshal(fields)
+	text, err := yaml.Marshal(node)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,8 @@ func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	return object, json.Unmarshal(text, &object.Object)
 }
 
-// checkObject checks that an object is a TrainJob of the namespace, and sets only allowed fields of the metadata.
+// checkObject checks that an object is a TrainJob with a valid name and in no other namespace than the given one, and that
+// its metadata has only a name, a namespace, labels and annotations.
 func checkObject(object *unstructured.Unstructured, namespace string) error {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	switch {

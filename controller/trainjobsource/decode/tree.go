@@ -10,19 +10,30 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/kustomization"
 )
 
-// Limits bounds the folder of a TrainJobSource. Read refuses a larger folder as a whole.
+// Limits bounds the folder of a TrainJobSource. If a folder exceeds one of the limits, Read returns an error and no
+// TrainJobs.
 type Limits struct {
 	Entries   int   // files and folders of any kind
 	Files     int   // YAML and JSON files
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files together
 	Jobs      int   // TrainJobs
+
+	Kustomization kustomization.Limits
 }
 
-// DefaultLimits are far above the size of a folder that people write, and far below the memory of the controller.
-var DefaultLimits = Limits{Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000}
+// DefaultLimits allows far more than a folder that people write by hand contains. A folder at the limits needs only a small
+// part of the controller's memory.
+var DefaultLimits = Limits{
+	Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000,
+	Kustomization: kustomization.DefaultLimits,
+}
 
 // Problem is a mistake in a file.
 type Problem struct {
@@ -38,15 +49,54 @@ type Tree struct {
 	Problems []Problem
 }
 
-// Read reads all TrainJobs of a folder and its subfolders, for a TrainJobSource in the given namespace. Read returns an error
-// if the folder exceeds a limit, contains a forbidden file, or cannot be read. The caller then knows no TrainJob of the
-// folder, so it must neither create nor delete runs. Mistakes in single files are no errors; they are in Tree.Problems.
-func Read(tree fs.FS, namespace string, limits Limits) (Tree, error) {
-	files, err := listFiles(tree, limits)
+// Read reads the TrainJobs of a folder of the tree, for a TrainJobSource in the given namespace. If the folder contains a
+// kustomization, Read builds it. Otherwise, Read reads all YAML and JSON files of the folder and its subfolders.
+//
+// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. The caller
+// then knows no TrainJob of the folder, so it must neither create nor delete runs. Mistakes in single files are no errors;
+// they are in Tree.Problems.
+func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
+	read := readFiles
+	for _, name := range kustomization.Names {
+		if _, err := fs.Stat(tree, path.Join(folder, name)); err == nil {
+			read = buildKustomization
+		}
+	}
+	result, err := read(tree, folder, namespace, limits)
 	if err != nil {
 		return Tree{}, err
 	}
-	var result Tree
+	if len(result.Jobs) > limits.Jobs {
+		return Tree{}, fmt.Errorf("the folder has %d TrainJobs, want at most %d", len(result.Jobs), limits.Jobs)
+	}
+	result.refuseDuplicates()
+	return result, nil
+}
+
+// buildKustomization reads the TrainJobs of a kustomization.
+func buildKustomization(tree fs.FS, folder, namespace string, limits Limits) (result Tree, err error) {
+	objects, err := kustomization.Build(tree, folder, limits.Kustomization)
+	if err != nil {
+		return Tree{}, err
+	}
+	for _, object := range objects {
+		job := Job{object.File, object.Line, &unstructured.Unstructured{Object: object.Fields}}
+		if err := checkObject(job.Object, namespace); err != nil {
+			result.Problems = append(result.Problems, Problem{job.File, job.Line, err.Error()})
+			continue
+		}
+		job.Object.SetNamespace(namespace)
+		result.Jobs = append(result.Jobs, job)
+	}
+	return result, nil
+}
+
+// readFiles reads the TrainJobs of all YAML and JSON files of a folder.
+func readFiles(tree fs.FS, folder, namespace string, limits Limits) (result Tree, err error) {
+	files, err := listFiles(tree, folder, limits)
+	if err != nil {
+		return Tree{}, err
+	}
 	var total int64
 	for _, file := range files {
 		text, err := readFile(tree, file, limits.FileBytes)
@@ -60,19 +110,15 @@ func Read(tree fs.FS, namespace string, limits Limits) (Tree, error) {
 		result.Jobs = append(result.Jobs, jobs...)
 		result.Problems = append(result.Problems, problems...)
 	}
-	if len(result.Jobs) > limits.Jobs {
-		return Tree{}, fmt.Errorf("the files have %d TrainJobs, want at most %d", len(result.Jobs), limits.Jobs)
-	}
-	result.refuseDuplicates()
 	return result, nil
 }
 
 // listFiles returns the paths of all YAML and JSON files, sorted. Hidden files and folders, such as .github, are left out.
-func listFiles(tree fs.FS, limits Limits) ([]string, error) {
+func listFiles(tree fs.FS, folder string, limits Limits) ([]string, error) {
 	var files []string
 	entries := 0
 	folded := map[string]string{}
-	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(tree, folder, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -80,7 +126,7 @@ func listFiles(tree fs.FS, limits Limits) ([]string, error) {
 			return fmt.Errorf("the folder has more than %d files and folders", limits.Entries)
 		}
 		name := entry.Name()
-		if hidden := strings.HasPrefix(name, ".") && file != "."; hidden && entry.IsDir() {
+		if hidden := strings.HasPrefix(name, ".") && file != folder; hidden && entry.IsDir() {
 			return fs.SkipDir
 		} else if hidden {
 			return nil
@@ -99,7 +145,7 @@ func listFiles(tree fs.FS, limits Limits) ([]string, error) {
 	return files, err
 }
 
-// checkPath refuses links, because they can lead out of the folder. It also refuses names that a reviewer can mistake for
+// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. It also refuses names that a reviewer can mistake for
 // another name: names with invisible characters, and names that differ only in upper and lower case. The argument "folded"
 // maps the lower-case form of each earlier path to this path.
 func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {

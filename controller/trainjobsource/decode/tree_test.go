@@ -20,7 +20,7 @@ func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(tex
 // read returns the names of the jobs and the problems of a folder as lines of text.
 func read(t *testing.T, tree fs.FS) string {
 	t.Helper()
-	result, err := Read(tree, "team-a", DefaultLimits)
+	result, err := Read(tree, ".", "team-a", DefaultLimits)
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -83,24 +83,51 @@ func TestLimits(t *testing.T) {
 		"entries": {Limits{Entries: 2, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 2 files and folders"},
 		"files":   {Limits{Entries: 9, Files: 1, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 1 YAML and JSON files"},
 		"bytes":   {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 100, Jobs: 9}, "the files have more than 0 MiB together"},
-		"jobs":    {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 1}, "the files have 2 TrainJobs, want at most 1"},
+		"jobs":    {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 1}, "the folder has 2 TrainJobs, want at most 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Read(tree, "team-a", tc.limits); err == nil || err.Error() != tc.want {
+			if _, err := Read(tree, ".", "team-a", tc.limits); err == nil || err.Error() != tc.want {
 				t.Errorf("Read() = %v, want %s", err, tc.want)
 			}
 		})
 	}
 }
 
-// TestIntegersStayIntegers checks that the API server gets the numbers that people wrote.
-func TestIntegersStayIntegers(t *testing.T) {
-	tree, err := Read(fstest.MapFS{"a.yaml": file(job("one", "spec: {trainer: {numNodes: 4, big: 9007199254740993}}"))}, "team-a", DefaultLimits)
+// TestFolder checks that only the files of the folder are read, and that their names are relative to the root of the tree.
+func TestFolder(t *testing.T) {
+	tree := fstest.MapFS{"a.yaml": file(job("one", "")), "jobs/b.yaml": file(job("two", "")), "jobs/c.yaml": file("a: [")}
+	got, err := Read(tree, "jobs", "team-a", DefaultLimits)
+	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].File != "jobs/b.yaml" || len(got.Problems) != 1 || got.Problems[0].File != "jobs/c.yaml" {
+		t.Errorf("Read() = %+v, error %v", got, err)
+	}
+	if _, err := Read(tree, "nowhere", "team-a", DefaultLimits); err == nil {
+		t.Error("a missing folder is no error")
+	}
+}
+
+// TestKustomization checks that objects of a kustomization are checked as objects in files are.
+func TestKustomization(t *testing.T) {
+	got := read(t, fstest.MapFS{
+		"kustomization.yaml": file("resources: [a.yaml, b.yaml]\nnamePrefix: x-\n"),
+		"a.yaml":             file(job("one", "") + "---\n" + strings.Replace(job("two", ""), "{name: two}", "{name: two, namespace: team-b}", 1)),
+		"b.yaml":             file("apiVersion: v1\nkind: Secret\nmetadata: {name: three}\n"),
+		"unused.yaml":        file("a: ["),
+	})
+	want := "x-one at a.yaml:1\na.yaml:5: metadata.namespace: want team-a, which is the namespace of the TrainJobSource, or leave it out; got team-b\n" +
+		"b.yaml:1: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestValues checks that the API server gets the values that people wrote, and reads them as kubectl does.
+func TestValues(t *testing.T) {
+	tree, err := Read(fstest.MapFS{"a.yaml": file(job("one", "spec: {trainer: {numNodes: 4, big: 9007199254740993, date: 2024-01-01}}"))}, ".", "team-a", DefaultLimits)
 	if err != nil || len(tree.Jobs) != 1 {
 		t.Fatalf("got %+v, error %v", tree, err)
 	}
 	trainer := tree.Jobs[0].Object.Object["spec"].(map[string]any)["trainer"]
-	if diff := cmp.Diff(map[string]any{"numNodes": int64(4), "big": int64(9007199254740993)}, trainer); diff != "" {
+	if diff := cmp.Diff(map[string]any{"numNodes": int64(4), "big": int64(9007199254740993), "date": "2024-01-01"}, trainer); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

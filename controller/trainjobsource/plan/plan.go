@@ -19,6 +19,7 @@ type Input struct {
 	TrainJobs map[string]TrainJob
 	// Taken maps each job of another TrainJobSource in the namespace to the name of this TrainJobSource.
 	Taken map[string]string
+	Now   int64 // the time, in seconds since 1970
 }
 
 // Plan contains the changes that make the cluster match Git.
@@ -68,6 +69,7 @@ func Make(in Input) Plan {
 		j.unreadable = in.Incomplete && !j.inGit
 		j.make()
 	}
+	p.Record.forget()
 	return p
 }
 
@@ -136,9 +138,15 @@ type job struct {
 	unreadable bool // whether Git may contain the job in a file with a problem
 }
 
-// make updates the record from the cluster, starts the version in Git if it is due, and applies the history limits.
+// make updates the record from the TrainJobs in the cluster, and plans the changes of this job: it reserves a run if the
+// version in Git must run now, applies the prune policy and the history limits, and updates labels and annotations.
 func (j *job) make() {
 	j.observe()
+	if j.inGit || j.unreadable || len(j.history.Runs) > 0 {
+		j.history.Removed = 0
+	} else if j.history.Removed == 0 {
+		j.history.Removed = j.in.Now
+	}
 	if j.unreadable {
 		j.plan.Record[j.name] = j.history
 		return
@@ -231,7 +239,8 @@ func (j *job) newest() Version {
 	return j.history.Newest
 }
 
-// stateOf returns the state of a job whose newest version has a run.
+// stateOf returns the state of a job whose newest version needs no new run: Running while a run of this version is active,
+// and Ended otherwise.
 func stateOf(newest Version, active []Run) State {
 	if slices.ContainsFunc(active, func(run Run) bool { return run.Generation == newest.Generation }) {
 		return Running

@@ -106,8 +106,8 @@ func TestJobsOfOtherSourcesStay(t *testing.T) {
 	}
 }
 
-// TestMissingJobsStayIfGitIsIncomplete checks a job whose file has a problem. With Prune Always, a removed job would be
-// deleted.
+// TestMissingJobsStayIfGitIsIncomplete checks a job whose file has a problem. If the job were removed from
+// Git, the policy Always would delete its TrainJobs.
 func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Incomplete: true, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}}
 	p := Make(in)
@@ -119,8 +119,8 @@ func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	}
 }
 
-// TestReservedRunsStayIfGitIsIncomplete checks a run whose TrainJob may still be created, for example by a controller that
-// has just lost its leadership. Without the reservation, the same version could run twice.
+// TestReservedRunsStayIfGitIsIncomplete checks that a reserved run stays in the record while files in Git cannot be
+// read. A controller that has just lost its leadership may still create the TrainJob of this run.
 func TestReservedRunsStayIfGitIsIncomplete(t *testing.T) {
 	reserved := Record{"bert": {Reserved: 1, Runs: []Run{{Name: "bert", Version: Version{Generation: 1, Spec: "A"}}}}}
 	p := Make(Input{Incomplete: true, Record: reserved})

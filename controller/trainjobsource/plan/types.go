@@ -54,8 +54,8 @@ type TrainJob struct {
 	Deleting bool   // the TrainJob has a deletion timestamp
 	Ended    int64  // when the TrainJob succeeded or failed, in seconds since 1970
 	Metadata string // the digest of the labels and annotations from Git
-	// Job and Version identify the run, as in the record. Job is empty if the TrainJob does not belong to this
-	// TrainJobSource.
+	// Job is the name of the job, which is the key in Record. It is empty if the TrainJob does not belong to this
+	// TrainJobSource. Version is the version of the job that this TrainJob runs.
 	Job     string
 	Version Version
 }
@@ -83,6 +83,8 @@ type History struct {
 	// Reserved is the highest generation that was ever reserved. No generation is used twice.
 	Reserved int   `json:"reserved"`
 	Runs     []Run `json:"runs,omitempty"` // runs that may exist in the cluster, oldest first
+	// Removed is when a plan found the job neither in Git nor in the cluster, in seconds since 1970; 0 if it is in one of them.
+	Removed int64 `json:"removed,omitempty"`
 }
 
 // Record contains the history of each job by the job's name.

@@ -1,0 +1,106 @@
+package kustomization
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/yaml"
+)
+
+// Names lists the names of the file that makes a folder a kustomization, as in konfig.RecognizedKustomizationFileNames of
+// kustomize.
+var Names = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
+// originAnnotation is the annotation in which kustomize names the file of an object. Build removes it.
+const originAnnotation = "config.kubernetes.io/origin"
+
+// Object is an object that a kustomization contains.
+type Object struct {
+	File   string         // the file of the resource before all patches, relative to the root of the tree
+	Line   int            // the first line of the resource in the file, counted from 1; 0 if unknown
+	Fields map[string]any // the object after all patches
+}
+
+// Limits bounds a kustomization. A file that is used several times counts each time, because kustomize reads it each time.
+type Limits struct {
+	Bytes   int64 // of all files
+	Objects int64 // in all files
+	Patched int64 // pairs of a patch and an object to which kustomize compares it; the time of a build grows with this number
+	Added   int64 // bytes of each kustomization and its patches, times the objects to which they can be added
+}
+
+// DefaultLimits allows more than people write. With these limits, the build of the largest kustomization takes seconds.
+var DefaultLimits = Limits{Bytes: 4 << 20, Objects: 1000, Patched: 5000, Added: 32 << 20}
+
+// building is locked during each build, because kustomize keeps the OpenAPI schema in a global variable.
+var building sync.Mutex
+
+// Build builds the kustomization in a folder of the tree. It returns the objects in the order of the resources. The error
+// names the file, and the line where possible.
+func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
+	w := &walk{tree: tree, copied: filesys.MakeFsInMemory(), lines: map[string]map[string]int{}, folders: map[string]*total{}}
+	sum, err := w.folder(folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := sum.check(limits); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	return w.build(folder)
+}
+
+// build runs kustomize on the copied files.
+func (w *walk) build(folder string) ([]Object, error) {
+	building.Lock()
+	defer building.Unlock()
+	defer openapi.ResetOpenAPI()
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(w.copied, inMemory(folder))
+	if err != nil { // kustomize prints parts of files in its errors, with line ends
+		return nil, fmt.Errorf("building the kustomization in %s: %s", folder, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	var objects []Object
+	for _, resource := range resources.Resources() {
+		fields, err := resource.Map()
+		if err != nil {
+			return nil, fmt.Errorf("building the kustomization in %s: %w", folder, err)
+		}
+		file := path.Join(folder, takeOrigin(fields))
+		objects = append(objects, Object{file, lineOf(w.lines[file], resource.GetName()), fields})
+	}
+	return objects, nil
+}
+
+// lineOf returns the first line of an object in its file. kustomize can add a prefix and a suffix to the name of the object
+// and does not return the earlier name, so lineOf looks for the longest earlier name that the name contains.
+func lineOf(lines map[string]int, name string) int {
+	longest := ""
+	for earlier := range lines {
+		if len(earlier) > len(longest) && strings.Contains(name, earlier) {
+			longest = earlier
+		}
+	}
+	return lines[longest]
+}
+
+// takeOrigin removes the annotation that names the file of an object, and returns the name of the file.
+func takeOrigin(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	text, _ := annotations[originAnnotation].(string)
+	delete(annotations, originAnnotation)
+	if len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	var origin struct{ Path string }
+	_ = yaml.Unmarshal([]byte(text), &origin) // kustomize wrote the text
+	return origin.Path
+}
+
+// inMemory returns the path of a file of the tree in the copy. Paths in the copy are absolute.
+func inMemory(file string) string { return path.Join("/", file) }

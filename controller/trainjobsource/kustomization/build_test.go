@@ -1,0 +1,180 @@
+package kustomization
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+func job(name string) string {
+	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\nspec: {trainer: {numNodes: 2}}\n", name)
+}
+
+// tree returns a file system. The argument alternates between names and texts of files.
+func tree(files ...string) fstest.MapFS {
+	all := fstest.MapFS{}
+	for i := 0; i < len(files); i += 2 {
+		all[files[i]] = &fstest.MapFile{Data: []byte(files[i+1])}
+	}
+	return all
+}
+
+// build returns the objects of the kustomization in the folder "app" as lines of text.
+func build(t *testing.T, files fstest.MapFS) string {
+	t.Helper()
+	objects, err := Build(files, "app", DefaultLimits)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	var lines []string
+	for _, object := range objects {
+		metadata := object.Fields["metadata"].(map[string]any)
+		spec := object.Fields["spec"].(map[string]any)
+		lines = append(lines, fmt.Sprintf("%v at %s:%d, %v, %v", metadata["name"], object.File, object.Line, metadata["labels"], spec["trainer"]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestBuild(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"a base and patches": {
+			[]string{
+				"base/kustomization.yaml", "resources: [jobs.yaml]\nlabels: [{pairs: {team: a}}]\n",
+				"base/jobs.yaml", job("one") + "---\n" + job("two"),
+				"app/kustomization.yml", "resources: [../base, three.yaml]\nnamePrefix: dev-\npatches:\n- path: nodes.yaml\n- target: {name: two}\n  patch: |\n    - {op: replace, path: /spec/trainer/numNodes, value: 8}\n",
+				"app/nodes.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: one}\nspec: {trainer: {numNodes: 4}}\n",
+				"app/three.yaml", job("three"),
+			},
+			"dev-one at base/jobs.yaml:1, map[team:a], map[numNodes:4]\ndev-two at base/jobs.yaml:6, map[team:a], map[numNodes:8]\ndev-three at app/three.yaml:1, <nil>, map[numNodes:2]",
+		},
+		"a component": {
+			[]string{"app/Kustomization", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", job("a"), "part/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nlabels: [{pairs: {x: v}}]"},
+			"a at app/a.yaml:1, map[x:v], map[numNodes:2]",
+		},
+		"a missing file":         {[]string{"app/kustomization.yaml", "resources:\n- a.yaml"}, "error: app/kustomization.yaml:2: app/a.yaml is not in the commit"},
+		"no kustomization":       {[]string{"app/kustomization.yaml", "resources: [../b]", "b/a.yaml", job("a")}, "error: b: no file kustomization.yaml"},
+		"invalid YAML":           {[]string{"app/kustomization.yaml", "resources: ["}, "error: app/kustomization.yaml: line 1: did not find expected node content"},
+		"a list":                 {[]string{"app/kustomization.yaml", "[]"}, "error: app/kustomization.yaml: want a kustomization, which is a mapping"},
+		"a folder in itself":     {[]string{"app/kustomization.yaml", "resources: [../b]", "b/kustomization.yaml", "resources: [../app]"}, "error: app: the kustomization includes itself"},
+		"a deprecated field":     {[]string{"app/kustomization.yaml", "bases: [../b]"}, "error: app/kustomization.yaml:1: the field bases is deprecated in kustomize and not allowed here: use resources"},
+		"an error of kustomize":  {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", job("a"), "app/b.yaml", job("a")}, "error: building the kustomization in app: "},
+		"A2, out of the folder":  {[]string{"app/kustomization.yaml", "resources: [../../etc/passwd]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
+		"A2, an absolute path":   {[]string{"app/kustomization.yaml", "resources: [/etc/passwd]"}, `error: app/kustomization.yaml:1: "/etc/passwd" leads out of the repository`},
+		"A2, a patch elsewhere":  {[]string{"app/kustomization.yaml", "patches: [{path: ../../etc/passwd}]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
+		"A12, aliases":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: &a [x, x]\nb: [*a, *a]"}, "error: app/a.yaml:1: anchors and aliases are not allowed in a kustomization"},
+		"A12, aliases in patch":  {[]string{"app/kustomization.yaml", "patches: [{patch: \"a: &a b\"}]"}, "error: app/kustomization.yaml:1: patch:1: anchors and aliases are not allowed in a kustomization"},
+		"A13, copies":            {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"co\\u0070y\"}]'}]"}, "error: app/kustomization.yaml:1: patch:1: the operation copy is not allowed in JSON patches"},
+		"A13, a copy added last": {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"add\", \"op\": \"copy\"}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "op" appears twice in one mapping`},
+		"deep nesting":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := build(t, tree(tc.files...)); got != tc.want && !(strings.HasSuffix(tc.want, ": ") && strings.HasPrefix(got, tc.want)) {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestA1Links checks that links in a commit are not followed.
+func TestA1Links(t *testing.T) {
+	for _, field := range []string{"resources: [link.yaml]", "patches: [{path: link.yaml}]"} {
+		files := tree("app/kustomization.yaml", field, "secret.yaml", job("a"))
+		files["app/link.yaml"] = &fstest.MapFile{Data: []byte("../secret.yaml"), Mode: fs.ModeSymlink}
+		if got, want := build(t, files), "error: app/kustomization.yaml:1: app/link.yaml is not a regular file of the commit"; got != want {
+			t.Errorf("%s: got %s, want %s", field, got, want)
+		}
+	}
+}
+
+// TestForbiddenFields checks every field of kustomize that reads other files, starts programs or repeats values.
+func TestForbiddenFields(t *testing.T) {
+	for _, field := range []string{
+		"crds", "openapi", "configMapGenerator", "secretGenerator", "generatorOptions", "helmGlobals", "helmCharts", "helmChartInflationGenerator",
+		"configurations", "generators", "transformers", "validators", "replacements", "replicas", "vars", "buildMetadata", "Resources", "RESOURCES",
+	} {
+		want := fmt.Sprintf("error: app/kustomization.yaml:2: the field %s is not allowed in the kustomization of a TrainJobSource", field)
+		if got := build(t, tree("app/kustomization.yaml", "kind: Kustomization\n"+field+": [x]")); got != want {
+			t.Errorf("%s: got %s", field, got)
+		}
+	}
+	want := "error: app/kustomization.yaml:1: the field Path is not allowed in a patch"
+	if got := build(t, tree("app/kustomization.yaml", "patches: [{Path: x}]")); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestRemoteResources checks addresses that kustomize would fetch: it neither starts git nor opens a connection.
+func TestRemoteResources(t *testing.T) {
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
+	defer server.Close()
+	started := filepath.Join(t.TempDir(), "started")
+	programs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(programs, "git"), []byte("#!/bin/sh\ntouch "+started+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	host, _, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{
+		server.URL + "/a.yaml", server.URL + "/a/b.git", "HTTP://" + host + "/a", "http:a.yaml", "github.com/a/b", "GitHub.com/a/b?ref=v1", "github.com:a/b", "git::https://" + host + "/a/b",
+		"git@" + host + ":a/b.git", "ssh://git@" + host + "/a/b", "file:///etc", "a//b", "./../app//x",
+	} {
+		for _, field := range []string{"resources: [%q]", "components: [%q]", "patches: [{path: %q}]"} {
+			files := tree("app/kustomization.yaml", fmt.Sprintf(field, address), "app/"+strings.Trim(address, "./"), job("a"))
+			if got := build(t, files); !strings.Contains(got, "remote resources are not allowed") {
+				t.Errorf(field+": got %s", address, got)
+			}
+		}
+	}
+	if _, err := os.Stat(started); requests > 0 || err == nil {
+		t.Errorf("%d requests, git started: %v", requests, err == nil)
+	}
+}
+
+// TestLimits builds kustomizations that are small, but multiply their contents.
+func TestLimits(t *testing.T) {
+	doubling := []string{"app/kustomization.yaml", "resources: [../l0]"}
+	for level := range 40 {
+		base := fmt.Sprintf("resources: [../l%d]\n", level+1)
+		doubling = append(doubling, fmt.Sprintf("l%d/kustomization.yaml", level), fmt.Sprintf("resources: [../a%d, ../b%d]", level, level),
+			fmt.Sprintf("a%d/kustomization.yaml", level), base+"nameSuffix: -a", fmt.Sprintf("b%d/kustomization.yaml", level), base+"nameSuffix: -b")
+	}
+	doubling = append(doubling, "l40/kustomization.yaml", "resources: [a.yaml]", "l40/a.yaml", job("a"))
+	var many strings.Builder
+	for i := range 900 {
+		many.WriteString(job(fmt.Sprintf("job-%d", i)) + "---\n")
+	}
+	for name, tc := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"bases that double": {doubling, "the files of the kustomization have more than 4 MiB, where each use of a file counts"},
+		"many objects":      {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", many.String(), "app/b.yaml", strings.ReplaceAll(many.String(), "job-", "b-")}, "the kustomization has more than 1000 objects"},
+		"many patches":      {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches:\n" + strings.Repeat("- patch: '[]'\n", 100), "app/a.yaml", many.String()}, "the build compares a patch with an object more than 5000 times: use fewer patches"},
+		"large annotations": {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}", "app/a.yaml", many.String()}, "the labels, annotations and patches can add more than 32 MiB to the objects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			if got, want := build(t, tree(tc.files...)), "error: app: "+tc.want; got != want {
+				t.Errorf("got %s\nwant %s", got, want)
+			}
+			if spent := time.Since(began); spent > 10*time.Second {
+				t.Errorf("the refusal took %v", spent)
+			}
+		})
+	}
+}

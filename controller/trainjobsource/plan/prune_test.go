@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestForgetsOldestRemovedJobs removes more jobs than the record keeps. The jobs that were removed first leave the record,
+// and all other jobs stay.
+func TestForgetsOldestRemovedJobs(t *testing.T) {
+	record := Record{"in-git": {Newest: Version{1, "A", ""}, Reserved: 1}, "running": {Newest: Version{1, "A", ""}, Reserved: 1}}
+	for i := range removedJobs + 1 {
+		record[fmt.Sprintf("old-%d", i)] = History{Newest: Version{1, "A", ""}, Reserved: 1, Removed: int64(i + 1)}
+	}
+	running := TrainJob{Phase: Active, Job: "running", Version: Version{1, "A", ""}}
+	in := Input{Jobs: map[string]Job{"in-git": {Name: "in-git", Spec: "A"}}, TrainJobs: map[string]TrainJob{"running": running}, Now: 9000}
+	in.Record = record
+	got := Make(in).Record
+	if _, known := got["old-0"]; known || len(got) != removedJobs+2 || got["old-1"].Removed != 2 {
+		t.Errorf("%d jobs, old-0: %v, old-1: %+v", len(got), known, got["old-1"])
+	}
+	if got["in-git"].Removed != 0 || got["running"].Removed != 0 {
+		t.Errorf("in-git: %+v, running: %+v", got["in-git"], got["running"])
+	}
+
+	in.TrainJobs, in.Record = nil, Record{"running": record["running"]} // its TrainJob was deleted
+	if got := Make(in).Record["running"]; got.Removed != 9000 {
+		t.Errorf("after the last run was deleted: %+v", got)
+	}
+	in.Jobs["running"], in.Record = Job{Name: "running", Spec: "A"}, Make(in).Record // somebody adds the job again
+	if p := Make(in); p.Record["running"].Removed != 0 || len(p.Create) > 0 && p.Create[0].Job == "running" {
+		t.Errorf("after the job was added again: %+v", p)
+	}
+}

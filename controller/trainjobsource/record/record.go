@@ -1,0 +1,70 @@
+// Package record converts the record of a TrainJobSource to the data of a ConfigMap and back.
+//
+// The record decides which versions of jobs have run already. A record that cannot be read is therefore an error, and never
+// an empty record: with an empty record, all jobs would run again.
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+)
+
+// maxBytes is the maximum size of the data. The API server accepts 1 MiB for the data of a ConfigMap.
+const maxBytes = 1 << 20
+
+// Encode returns the data of the ConfigMap: a key for each job, whose value is the job's history as JSON. Encode returns an
+// error if the API server would refuse the data because of their size.
+func Encode(r plan.Record) (map[string]string, error) {
+	data := make(map[string]string, len(r))
+	size := 0
+	for name, history := range r {
+		text, err := json.Marshal(history)
+		if err != nil {
+			return nil, fmt.Errorf("record of job %s: %w", name, err)
+		}
+		data[name] = string(text)
+		size += len(name) + len(text)
+	}
+	if size > maxBytes {
+		return nil, fmt.Errorf("the record of %d jobs has %d KiB, and a ConfigMap has room for %d KiB: delete TrainJobs that have ended, or lower the history limits", len(r), size>>10, maxBytes>>10)
+	}
+	return data, nil
+}
+
+// Decode returns the record in the data of a ConfigMap. An error names the first job, in alphabetical order, whose value is
+// not a history.
+func Decode(data map[string]string) (plan.Record, error) {
+	r := make(plan.Record, len(data))
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		var history plan.History
+		if err := json.Unmarshal([]byte(data[name]), &history); err != nil {
+			return nil, fmt.Errorf("record of job %s: %w", name, err)
+		}
+		if err := check(history); err != nil {
+			return nil, fmt.Errorf("record of job %s: %w", name, err)
+		}
+		r[name] = history
+	}
+	return r, nil
+}
+
+// check refuses a history that no plan can have written.
+func check(h plan.History) error {
+	if h.Reserved < 1 {
+		return errors.New("no generation was ever reserved")
+	}
+	if h.Newest.Generation > h.Reserved || h.Newest.Generation < 0 {
+		return fmt.Errorf("generation %d of the newest version is not from 0 to %d", h.Newest.Generation, h.Reserved)
+	}
+	for _, run := range h.Runs {
+		if run.Name == "" || run.Generation < 1 || run.Generation > h.Reserved {
+			return fmt.Errorf("run %q has generation %d, want a name and a generation from 1 to %d", run.Name, run.Generation, h.Reserved)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+)
+
+// version returns a version with a spec digest of the length that the controller writes.
+func version(generation int) plan.Version {
+	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
+}
+
+// full returns the record of the largest TrainJobSource: all jobs that a folder can contain, each with some runs, and all
+// removed jobs that a plan keeps.
+func full(runs int) plan.Record {
+	r := plan.Record{}
+	long := strings.Repeat("n", 58)
+	for i := range 1000 {
+		h := plan.History{Newest: version(runs), Reserved: runs}
+		for run := range runs {
+			h.Runs = append(h.Runs, plan.Run{Name: fmt.Sprintf("%.35s-%08d", long, i), Version: version(run + 1), Created: true})
+		}
+		r[fmt.Sprintf("a%s%04d", long, i)] = h
+	}
+	for i := range 2000 {
+		r[fmt.Sprintf("b%s%04d", long, i)] = plan.History{Newest: version(1), Reserved: 1, Removed: 1_800_000_000}
+	}
+	return r
+}
+
+func TestRoundTrip(t *testing.T) {
+	for name, r := range map[string]plan.Record{
+		"empty":    {},
+		"reserved": {"a": {Reserved: 2, Newest: plan.Version{Generation: 1}, Runs: []plan.Run{{Name: "a", Version: plan.Version{Generation: 2, Spec: "s", Retry: "r"}}}}},
+		"full":     full(4),
+	} {
+		data, err := Encode(r)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := Decode(data)
+		if diff := cmp.Diff(r, got); err != nil || diff != "" {
+			t.Errorf("%s: error %v, -want +got:\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestEncodeRefusesTooLargeRecord(t *testing.T) {
+	if _, err := Encode(full(9)); err == nil || !strings.Contains(err.Error(), "a ConfigMap has room for 1024 KiB") {
+		t.Errorf("Encode() = %v, want an error about the size", err)
+	}
+}
+
+// TestDecodeRefusesGarbage checks that no damaged record passes as an empty one.
+func TestDecodeRefusesGarbage(t *testing.T) {
+	for _, text := range []string{
+		"", "null", "{}", "[]", `{"newest": 1}`, `{"newest": {"generation": 2}, "reserved": 1}`, `{"newest": {"generation": -1}}`,
+		`{"reserved": 1, "runs": [{"name": "a"}]}`, `{"reserved": 1, "runs": [{"name": "a", "generation": 2}]}`, `{"reserved": 1, "runs": [{"generation": 1}]}`,
+	} {
+		if _, err := Decode(map[string]string{"bert": text}); err == nil || !strings.HasPrefix(err.Error(), "record of job bert: ") {
+			t.Errorf("Decode(%q) = %v, want an error that names the job", text, err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+// Package trainjobs converts jobs in Git to TrainJobs, and TrainJobs in the cluster to the input of a plan.
+//
+// Each TrainJob of a TrainJobSource carries its job and its version in labels and annotations. With them, the controller
+// recognizes its TrainJobs even if it crashed before it could confirm them in the record.
+package trainjobs
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+)
+
+// Labels and annotations of TrainJobs.
+const (
+	// SourceLabel holds the name of the TrainJobSource.
+	SourceLabel = v1alpha1.Group + "/source"
+	// JobLabel holds metadata.name in Git, which differs from the name of the TrainJob if that name was in use.
+	JobLabel = v1alpha1.Group + "/job"
+	// VersionAnnotation holds the plan.Version of the run, as JSON.
+	VersionAnnotation = v1alpha1.Group + "/version"
+	// MetadataAnnotation holds the digest of the labels and annotations in Git.
+	MetadataAnnotation = v1alpha1.Group + "/metadata"
+	// RetryAnnotation holds a text that users change in Git to run the same version again.
+	RetryAnnotation = v1alpha1.Group + "/retry"
+)
+
+// Job returns a TrainJob in Git as a job of a plan.
+func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
+	spec, err := digest(withDefaults(inGit))
+	if err != nil {
+		return plan.Job{}, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
+	}
+	annotations := maps.Clone(inGit.GetAnnotations())
+	delete(annotations, RetryAnnotation) // it starts a new run, so it does not change the labels and annotations of a run
+	metadata, err := digest([]any{orEmpty(inGit.GetLabels()), orEmpty(annotations)})
+	if err != nil {
+		return plan.Job{}, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
+	}
+	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: inGit.GetAnnotations()[RetryAnnotation]}, nil
+}
+
+// orEmpty returns an empty map for nil, because JSON distinguishes them.
+func orEmpty(values map[string]string) map[string]string {
+	if values == nil {
+		return map[string]string{}
+	}
+	return values
+}
+
+// withDefaults returns the spec with the API server's default values, so that a default value in Git makes no new version.
+// The field suspend is left out: others change it to queue and to stop a TrainJob. The defaults are those of
+// pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
+func withDefaults(inGit *unstructured.Unstructured) map[string]any {
+	spec, _, _ := unstructured.NestedMap(inGit.Object, "spec") // a copy
+	if spec == nil {
+		spec = map[string]any{}
+	}
+	delete(spec, "suspend")
+	setDefault(spec, "managedBy", v1alpha1.TrainJobController)
+	if runtime, ok := spec["runtimeRef"].(map[string]any); ok {
+		setDefault(runtime, "apiGroup", v1alpha1.TrainerGroup)
+		setDefault(runtime, "kind", trainer.ClusterTrainingRuntimeKind)
+	}
+	return spec
+}
+
+func setDefault(fields map[string]any, key, value string) {
+	if fields[key] == nil {
+		fields[key] = value
+	}
+}
+
+// digestLength is the length of a digest in characters. 26 characters of base32 are 130 bits, so no two specs have the same
+// digest by chance, nor can an author find two such specs.
+const digestLength = 26
+
+var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// digest returns a short text that differs for different values. JSON sorts the keys of mappings.
+func digest(value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.Sum256(text)
+	return encoding.EncodeToString(hash[:])[:digestLength], nil
+}
+
+// Object returns the TrainJob of a run, for server-side apply.
+func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run) (*unstructured.Unstructured, error) {
+	object, err := Metadata(source, inGit, job, run)
+	if err != nil {
+		return nil, err
+	}
+	spec, _, err := unstructured.NestedMap(inGit.Object, "spec")
+	if err != nil {
+		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
+	}
+	object.Object["spec"] = spec
+	return object, nil
+}
+
+// Metadata returns the TrainJob of a run without its spec, for a server-side apply that changes only labels and annotations.
+func Metadata(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run) (*unstructured.Unstructured, error) {
+	version, err := json.Marshal(run.Version)
+	if err != nil {
+		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object.SetAPIVersion(v1alpha1.TrainerAPIVersion)
+	object.SetKind(trainer.TrainJobKind)
+	object.SetNamespace(inGit.GetNamespace())
+	object.SetName(run.Name)
+	labels, annotations := orEmpty(inGit.GetLabels()), orEmpty(inGit.GetAnnotations())
+	labels[SourceLabel], labels[JobLabel] = source, job.Name
+	annotations[VersionAnnotation], annotations[MetadataAnnotation] = string(version), job.Metadata
+	object.SetLabels(labels)
+	object.SetAnnotations(annotations)
+	return object, nil
+}
+
+// Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob of another TrainJobSource, or with a version that
+// cannot be read, does not belong to this TrainJobSource.
+func Read(source string, t *trainer.TrainJob) plan.TrainJob {
+	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
+	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {
+		if c := meta.FindStatusCondition(t.Status.Conditions, condition); c != nil && c.Status == "True" {
+			read.Phase, read.Ended = phase, c.LastTransitionTime.Unix()
+		}
+	}
+	var version plan.Version
+	err := json.Unmarshal([]byte(t.Annotations[VersionAnnotation]), &version)
+	if t.Labels[SourceLabel] == source && err == nil && version.Generation > 0 {
+		read.Job, read.Version = t.Labels[JobLabel], version
+	}
+	return read
+}

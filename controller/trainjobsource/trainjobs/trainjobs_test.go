@@ -1,0 +1,126 @@
+package trainjobs
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+)
+
+// inGit returns a TrainJob from YAML.
+func inGit(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// job returns the plan.Job of a TrainJob from YAML.
+func job(t *testing.T, text string) plan.Job {
+	t.Helper()
+	j, err := Job(inGit(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+const bert = "metadata: {name: bert, namespace: team-a}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 2}}"
+
+// TestVersions checks which changes in Git make a new version, which change only labels and annotations, and which change
+// nothing.
+func TestVersions(t *testing.T) {
+	before := job(t, bert)
+	for name, tc := range map[string]struct {
+		text           string
+		spec, metadata bool // whether the digest changes
+	}{
+		"nothing":           {bert, false, false},
+		"order of keys":     {"spec: {trainer: {numNodes: 2}, runtimeRef: {name: mpi}}\nmetadata: {namespace: team-a, name: bert}", false, false},
+		"default values":    {"metadata: {name: bert, labels: {}}\nspec: {managedBy: trainer.kubeflow.org/trainjob-controller, suspend: false, runtimeRef: {name: mpi, kind: ClusterTrainingRuntime, apiGroup: trainer.kubeflow.org}, trainer: {numNodes: 2}}", false, false},
+		"suspended":         {"metadata: {name: bert}\nspec: {suspend: true, runtimeRef: {name: mpi}, trainer: {numNodes: 2}}", false, false},
+		"number of nodes":   {"metadata: {name: bert}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 3}}", true, false},
+		"kind of runtime":   {"metadata: {name: bert}\nspec: {runtimeRef: {name: mpi, kind: TrainingRuntime}, trainer: {numNodes: 2}}", true, false},
+		"a label":           {"metadata: {name: bert, labels: {a: b}}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 2}}", false, true},
+		"an annotation":     {"metadata: {name: bert, annotations: {a: b}}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 2}}", false, true},
+		"a request to run":  {"metadata: {name: bert, annotations: {trainyard.dev/retry: '1'}}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 2}}", false, false},
+		"no spec":           {"metadata: {name: bert}", true, false},
+		"spec of two types": {"metadata: {name: bert}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: '2'}}", true, false},
+	} {
+		after := job(t, tc.text)
+		if got := after.Spec != before.Spec; got != tc.spec {
+			t.Errorf("%s: the version changes: %v, want %v", name, got, tc.spec)
+		}
+		if got := after.Metadata != before.Metadata; got != tc.metadata {
+			t.Errorf("%s: the metadata changes: %v, want %v", name, got, tc.metadata)
+		}
+	}
+	if retry := job(t, "metadata: {name: bert, annotations: {trainyard.dev/retry: '1'}}").Retry; retry != "1" {
+		t.Errorf("Retry = %q, want 1", retry)
+	}
+}
+
+// TestObjectIsRecognized checks that the controller recognizes a TrainJob that it has created, as the API server returns it.
+func TestObjectIsRecognized(t *testing.T) {
+	git := inGit(t, "metadata: {name: bert, namespace: team-a, labels: {a: b}, annotations: {c: d, trainyard.dev/job: x}}\nspec: {runtimeRef: {name: mpi}}")
+	j, err := Job(git)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := plan.Run{Name: "bert-abcdefgh", Version: plan.Version{Generation: 3, Spec: j.Spec, Retry: "again"}}
+	object, err := Object("jobs", git, j, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored trainer.TrainJob
+	if err := json.Unmarshal(text, &stored); err != nil {
+		t.Fatal(err)
+	}
+	if stored.Name != "bert-abcdefgh" || stored.Namespace != "team-a" || stored.Labels["a"] != "b" || stored.Annotations["c"] != "d" || stored.Spec.RuntimeRef.Name != "mpi" {
+		t.Errorf("object %s", text)
+	}
+	if diff := cmp.Diff(plan.TrainJob{Phase: plan.Active, Metadata: j.Metadata, Job: "bert", Version: run.Version}, Read("jobs", &stored)); diff != "" {
+		t.Errorf("Read(): -want +got:\n%s", diff)
+	}
+	if read := Read("others", &stored); read.Job != "" {
+		t.Errorf("another TrainJobSource owns job %q", read.Job)
+	}
+	stored.Annotations[VersionAnnotation] = "{"
+	if read := Read("jobs", &stored); read.Job != "" {
+		t.Errorf("with an unreadable version, the TrainJob belongs to job %q", read.Job)
+	}
+	if labels := git.GetLabels(); len(labels) != 1 {
+		t.Errorf("the TrainJob in Git has changed: %v", labels)
+	}
+}
+
+func TestPhases(t *testing.T) {
+	ended := metav1.NewTime(time.Unix(1_800_000_000, 0))
+	for condition, want := range map[string]plan.TrainJob{
+		trainer.TrainJobComplete:  {Phase: plan.Succeeded, Ended: ended.Unix()},
+		trainer.TrainJobFailed:    {Phase: plan.Failed, Ended: ended.Unix()},
+		trainer.TrainJobSuspended: {Phase: plan.Active},
+	} {
+		job := &trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{{Type: condition, Status: "True", LastTransitionTime: ended}}}}
+		if got := Read("jobs", job); got != want {
+			t.Errorf("%s: got %+v, want %+v", condition, got, want)
+		}
+	}
+	deleted := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &ended}}
+	if got := Read("jobs", deleted); !got.Deleting {
+		t.Errorf("a TrainJob with a deletion timestamp: %+v", got)
+	}
+}
