@@ -96,7 +96,7 @@ func sharedReferences(o object.Object) []string {
 	return found
 }
 
-// walk calls a function for each key and value of nested mappings.
+// walk calls a function for each key and value of all mappings below a node, at any depth.
 func walk(node any, found func(key string, value any)) {
 	switch node := node.(type) {
 	case map[string]any:

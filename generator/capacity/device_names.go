@@ -11,14 +11,15 @@ import (
 // nvidia is the domain of the devices that NVIDIA's device plugin registers.
 const nvidia = "nvidia.com"
 
-// commonDevices lists the names that the device plugins of the large vendors register.
+// commonDevices lists common names of devices, as the vendors' device plugins register them.
 var commonDevices = []string{
 	nvidia + "/gpu", nvidia + "/gpu.shared", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "aws.amazon.com/neuron",
 }
 
-// NVIDIA's device plugin registers MIG slices as mig-PROFILE. PROFILE consists of the number of slices, from 1 to 7, the
-// memory, and attributes such as "me", and the plugin adds ".shared" if slices are shared. Sources: go-nvlib, MigProfile;
-// k8s-device-plugin, AddMIGResource.
+// NVIDIA's device plugin registers MIG slices as mig-PROFILE. A profile such as 1c.2g.10gb.me has an optional number of
+// compute slices (1c), the number of GPU slices from 1 to 7 (2g), the memory (10gb), and optional attributes (me). The plugin
+// appends ".shared" to the name of a slice that several pods share. Sources: go-nvlib, MigProfile; k8s-device-plugin,
+// AddMIGResource.
 var (
 	migSlice = regexp.MustCompile(`^mig-([1-7]c\.)?[1-7]g\.[1-9][0-9]*gb([.-](me|me\.all|gfx))*(\.shared)?$`)
 	// likeMIG matches names that begin like a MIG slice, in any spelling of the rest.
@@ -30,8 +31,9 @@ var (
 // maxDeviceName is the maximum length of a device's name in Kubernetes: a domain, "/" and a label.
 const maxDeviceName = 253 + 1 + 63
 
-// DescribeMisspelling returns a message about the name of a device that is a misspelling of a common name. The message is
-// empty for all other names, because administrators and vendors can choose any name for their devices.
+// DescribeMisspelling returns a message about the name of a device if it is a misspelling of a common name, or an invalid
+// MIG slice of NVIDIA. All other names get an empty message, because administrators and vendors can choose the names of
+// their devices.
 func DescribeMisspelling(name string) string {
 	if len(name) > maxDeviceName { // comparing long names with each common name takes long
 		return ""
@@ -72,7 +74,8 @@ func commonDevice(name string) string {
 // as amd.com, differ by one letter from domains of other vendors.
 const minDomain = 8
 
-// isMisspelledDomain reports whether a domain differs from a long domain by one typing error.
+// isMisspelledDomain reports whether a domain differs by one typing error from the domain "meant", which must have at least
+// minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }

@@ -86,7 +86,8 @@ func (s section) addedElsewhere(environments *document.Node, environment string)
 	return names
 }
 
-// isPatch reports whether a value can only change an existing entry. A runtime with a misspelled key from is a new entry.
+// isPatch reports whether a value can only change an existing entry. A runtime whose key "from" is
+// misspelled counts as a new entry.
 func (s section) isPatch(value *document.Node) bool {
 	if value.Empty() || s.noun != "runtime" || value.Kind != document.Mapping {
 		return value.Empty()
@@ -108,7 +109,7 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 // authors how they can keep both names.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
-		return fmt.Sprintf("unknown %[1]s %[2]s (if you want another %[1]s with this name, %[3]s): %[4]s",
+		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",
 			s.noun, message.Quote(f.Key), remedy, wording.Suggestion([]string{meant}))
 	}
 	if s.isPatch(f.Value) && !slices.Contains(known, f.Key) {

@@ -37,8 +37,8 @@ func (s *Source) recordAdditions(layer *document.Node) {
 	}
 }
 
-// checkLayers checks the entries that later layers add to the sections of spec. An entry is a problem if it is probably a
-// misspelled patch of an entry of the earlier layers. Any other entry causes no note, because layers often add entries.
+// checkLayers checks the entries that later layers add to the sections of spec. An entry is a problem if its name is
+// probably a misspelled name of the earlier layers, or if it is an unknown runtime without the key "from". Any other entry causes no note, because layers often add entries.
 // checkLayers changes the entries that are problems, so that later stages report no consequences.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
@@ -66,6 +66,6 @@ func (a addition) describe(f document.Field, entries, environments *document.Nod
 	if len(kept) == 0 || entries.Incomplete { // the document has no entry that the author could mean, or its name is unreadable
 		known = append(known, f.Key)
 	}
-	remedy := fmt.Sprintf("add it to the layer that adds %s", message.Quote(misspelledName(f.Key, kept)))
+	remedy := fmt.Sprintf("add it to the layer that defines %s", message.Quote(misspelledName(f.Key, kept)))
 	return a.section.describeMistake(f, kept, known, remedy)
 }

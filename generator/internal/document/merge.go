@@ -115,7 +115,7 @@ const (
 )
 
 func (m *merger) noteUnusedNull(f Field, base *Node) {
-	text := fmt.Sprintf("%.60q: null removes nothing: the layers below have no such key", f.Key)
+	text := fmt.Sprintf("%.60q: null removes nothing: the earlier layers have no such key", f.Key)
 	if len(m.notes) < maxSuggestions && len(base.Fields) <= maxCandidates {
 		var keys []string
 		for _, candidate := range base.Fields {

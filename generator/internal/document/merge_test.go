@@ -48,8 +48,8 @@ func TestMerge(t *testing.T) {
 			base: "{image: 1}", over: "{imag: null, new: {deep: null, x: 1}}",
 			want: map[string]any{"image": "base:1:9", "new": map[string]any{"x": "over:1:35"}},
 			notes: []string{
-				`over:1:2: "imag": null removes nothing: the layers below have no such key; did you mean "image"?`,
-				`over:1:20: "deep": null removes nothing: the layers below have no such key`,
+				`over:1:2: "imag": null removes nothing: the earlier layers have no such key; did you mean "image"?`,
+				`over:1:20: "deep": null removes nothing: the earlier layers have no such key`,
 			},
 		},
 		"a value of another type replaces": {

@@ -37,14 +37,14 @@ func readRuntime(o object.Object) (r runtimeObject, ok bool) {
 			r.node = limitsIn(job)
 		}
 	}
-	// Without a preflight check, nothing compares the processes with the CPUs, and MPI accepts the number of processes.
+	// Without a preflight check, nothing compares the number of processes with the CPUs or GPUs, so MPI starts all of them.
 	r.oversubscribes = preflightVariable(launcher, "PREFLIGHT_OVERSUBSCRIBE") != "false"
 	r.countsCPUs = strings.Contains(preflightVariable(launcher, "PREFLIGHT_SLOTS_COMMAND"), "/cpus")
 	return r, launcher != nil
 }
 
 // limitsIn returns the limits of the container "node" of a ReplicatedJob. Trainer calls this container node in all pods
-// that run ranks, also in the launcher. An amount that cannot be read is left out.
+// that run ranks, also in the launcher. Invalid quantities are left out.
 func limitsIn(job any) map[string]resource.Quantity {
 	limits := map[string]resource.Quantity{}
 	for _, container := range listAt(job, "template", "spec", "template", "spec", "containers") {
