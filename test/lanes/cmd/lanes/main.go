@@ -21,34 +21,40 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+	c := command{repository: lanes.Repository{Root: "."}, lanes: lanes.All(), output: os.Stdout}
+	if err := c.run(ctx, os.Args[1:]); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "lanes:", err)
 		os.Exit(1) //nolint:gocritic // the process ends, so the signal handler needs no cleanup
 	}
 }
 
-func run(ctx context.Context, w io.Writer, args []string) error {
-	repository := lanes.Repository{Root: "."}
+// command is the program for one repository and a list of lanes.
+type command struct {
+	repository lanes.Repository
+	lanes      []lanes.Lane
+	output     io.Writer
+}
+
+func (c command) run(ctx context.Context, args []string) error {
 	switch {
 	case slices.Equal(args, []string{"list"}):
-		return list(ctx, w, repository, false)
+		return c.list(ctx, false)
 	case slices.Equal(args, []string{"list", "-o", "json"}):
-		return list(ctx, w, repository, true)
+		return c.list(ctx, true)
 	case slices.Equal(args, []string{"stale"}):
-		return stale(ctx, w, repository)
+		return c.stale(ctx)
 	case len(args) > 2 && args[0] == "run":
-		return runLane(ctx, repository, args[1], args[2:])
+		return c.runLane(ctx, args[1], args[2:])
 	}
 	return fmt.Errorf("unknown command %q: use list, list -o json, stale, or run LANE COMMAND", args)
 }
 
-func runLane(ctx context.Context, r lanes.Repository, name string, command []string) error {
-	all := lanes.All()
-	i := slices.IndexFunc(all, func(lane lanes.Lane) bool { return lane.Name == name })
+func (c command) runLane(ctx context.Context, name string, args []string) error {
+	i := slices.IndexFunc(c.lanes, func(lane lanes.Lane) bool { return lane.Name == name })
 	if i < 0 {
 		return fmt.Errorf("unknown lane %q: test/lanes/lanes.go lists all lanes", name)
 	}
-	return r.Run(ctx, all[i], command)
+	return c.repository.Run(ctx, c.lanes[i], args)
 }
 
 // row is a lane with its last result.
@@ -71,19 +77,19 @@ func (r row) describe() string {
 	return fmt.Sprintf("%s\t%s\t%s\t%.1f", state, r.Record.Commit, r.Record.Date, float64(r.Record.Seconds)/60)
 }
 
-func readRows(ctx context.Context, r lanes.Repository) ([]row, error) {
-	records, err := r.Records()
+func (c command) readRows(ctx context.Context) ([]row, error) {
+	records, err := c.repository.Records()
 	if err != nil {
 		return nil, err
 	}
 	var rows []row
-	for _, lane := range lanes.All() {
+	for _, lane := range c.lanes {
 		this := row{Lane: lane.Name, Needs: lane.Needs}
 		record, known := records[lane.Name]
 		if known {
 			this.Record = &record
 		}
-		if this.Stale, err = r.IsStale(ctx, lane, record); err != nil {
+		if this.Stale, err = c.repository.IsStale(ctx, lane, record); err != nil {
 			return nil, err
 		}
 		rows = append(rows, this)
@@ -91,17 +97,17 @@ func readRows(ctx context.Context, r lanes.Repository) ([]row, error) {
 	return rows, nil
 }
 
-func list(ctx context.Context, w io.Writer, r lanes.Repository, asJSON bool) error {
-	rows, err := readRows(ctx, r)
+func (c command) list(ctx context.Context, asJSON bool) error {
+	rows, err := c.readRows(ctx)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		encoder := json.NewEncoder(w)
+		encoder := json.NewEncoder(c.output)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(rows)
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.output, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "LANE\tSTATE\tPASSED AT\tDATE\tMINUTES\tNEEDS") // Flush returns the error
 	for _, this := range rows {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", this.Lane, this.describe(), this.Needs)
@@ -109,14 +115,14 @@ func list(ctx context.Context, w io.Writer, r lanes.Repository, asJSON bool) err
 	return table.Flush()
 }
 
-func stale(ctx context.Context, w io.Writer, r lanes.Repository) error {
-	rows, err := readRows(ctx, r)
+func (c command) stale(ctx context.Context) error {
+	rows, err := c.readRows(ctx)
 	if err != nil {
 		return err
 	}
 	for _, this := range rows {
 		if this.Stale {
-			_, _ = fmt.Fprintln(w, this.Lane)
+			_, _ = fmt.Fprintln(c.output, this.Lane)
 		}
 	}
 	return nil
