@@ -33,9 +33,9 @@ test-suites:
 	go vet $(sort $(foreach suite,$(LANE_SUITES),./test/$(firstword $(subst :, ,$(suite)))))
 	@# The default limit of go test is ten minutes for each package. On a busy machine, the suites on real
 	@# API servers take longer.
-	go test -timeout 30m $$(go list ./... | grep -v -E '/test/(layout|docs|formats|argocd|crash|e2e|packets|scale)$$')
+	go test -timeout 30m $$(go list ./... | grep -v -E '/test/(layout|lanes|docs|formats|argocd|crash|e2e|packets|scale)$$')
 	@# The test cache is off for these packages, because it does not track files that they read through other programs.
-	go test -count=1 -timeout 30m ./test/layout ./test/docs ./test/formats
+	go test -count=1 -timeout 30m ./test/layout ./test/lanes ./test/docs ./test/formats
 
 .PHONY: trainers
 trainers: packages ## Run the suites that use a real API server, with every supported Trainer and Kueue
@@ -159,7 +159,8 @@ lanes: ## List all lanes, when each passed, and whether its inputs have changed 
 
 .PHONY: lanes-stale
 lanes-stale: ## Run the lanes whose inputs have changed since they passed
-	@set -e; for lane in $$(go run ./test/lanes/cmd/lanes stale); do $(MAKE) $$lane; done
+	@# The separate assignment makes this target fail if the list of stale lanes cannot be determined.
+	@set -e; stale=$$(go run ./test/lanes/cmd/lanes stale); for lane in $$stale; do $(MAKE) $$lane; done
 
 .PHONY: lint
 lint: $(TOOLS_BIN)/golangci-lint ## Run the linter

@@ -1,0 +1,92 @@
+package lanes
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// runWithPrograms runs a command in the folder "dir", and returns its output. The map contains shell scripts that
+// replace programs such as go.
+func runWithPrograms(t *testing.T, dir string, programs map[string]string, command ...string) (string, error) {
+	t.Helper()
+	bin := t.TempDir()
+	for name, script := range programs {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	// MAKEFLAGS contains the options of `make test`, if that runs this test.
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MAKEFLAGS=")
+	out, err := cmd.Output()
+	return string(out), err
+}
+
+// expectResult compares the output of a command, and whether the command fails.
+func expectResult(t *testing.T, got string, err error, want string, fails bool) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("output: -want +got:\n%s", diff)
+	}
+	if (err != nil) != fails {
+		t.Errorf("error: %v, want an error: %t", err, fails)
+	}
+}
+
+// TestLanesStaleRunsStaleLanes runs `make lanes-stale` with a list of stale lanes that the test sets. The test replaces
+// the make commands that run the lanes.
+func TestLanesStaleRunsStaleLanes(t *testing.T) {
+	const list = `[ "$*" = "run ./test/lanes/cmd/lanes stale" ] && `
+	for name, test := range map[string]struct {
+		list, end, want string // list and end are shell commands
+		fails           bool
+	}{
+		"two lanes are stale":          {list + "printf 'kueue\\ncrash\\n'", "", "run kueue\nrun crash\n", false},
+		"no lane is stale":             {list + "true", "", "", false},
+		"a lane fails":                 {list + "printf 'kueue\\ncrash\\n'", "exit 1", "run kueue\n", true},
+		"the list of lanes is unknown": {"exit 1", "", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs := map[string]string{"go": test.list, "run": "echo run $*\n" + test.end}
+			got, err := runWithPrograms(t, repo.Path(t), programs, "make", "-s", "lanes-stale", "MAKE=run")
+			expectResult(t, got, err, test.want, test.fails)
+		})
+	}
+}
+
+// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder. The test replaces make and the program that
+// checks whether the machine can run pods.
+func TestContinuousIntegrationRunsSmoke(t *testing.T) {
+	const (
+		before  = "make test\nmake trainers\nmake lint\n"
+		compile = `[ "$*" = "build -o bin/sandbox ./test/cluster/cmd/sandbox" ] && mkdir bin && cp check bin/sandbox`
+		passes  = `echo make "$@"`
+	)
+	for name, test := range map[string]struct {
+		make, compile, check string // scripts
+		want                 string
+		fails                bool
+	}{
+		"the machine can run pods":    {passes, compile, "echo ready", before + "make smoke\n", false},
+		"the machine cannot run pods": {passes, compile, "echo needs root >&2; exit 1", before + "SKIP\tsmoke: needs root\n", false},
+		"the check does not compile":  {passes, "exit 1", "echo ready", before, true},
+		"make test fails":             {passes + "; exit 1", compile, "echo ready", "make test\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Repository{t.TempDir()}
+			write(t, r, ".ci/run", read(t, ".ci/run"))
+			write(t, r, "check", "#!/bin/sh\n[ \"$*\" = check ] || exit 0\n"+test.check)
+			if err := os.Chmod(filepath.Join(r.Root, "check"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			got, err := runWithPrograms(t, r.Root, map[string]string{"make": test.make, "go": test.compile}, "bash", ".ci/run")
+			expectResult(t, got, err, test.want, test.fails)
+		})
+	}
+}
