@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,9 +174,9 @@ func TestLanesAreTargets(t *testing.T) {
 		if !strings.Contains(makefile, "\n"+lane.Name+":") || !strings.Contains(makefile, "$(LANE) "+lane.Name+" ") {
 			t.Errorf("the Makefile has no target %s that runs $(LANE) %[1]s", lane.Name)
 		}
-		for _, input := range lane.Inputs {
+		for _, input := range slices.Concat(lane.Inputs, lane.Except) {
 			if _, err := os.Stat(repo.Path(t, input)); err != nil {
-				t.Errorf("input of %s: %v", lane.Name, err)
+				t.Errorf("input or exception of %s: %v", lane.Name, err)
 			}
 		}
 	}
@@ -190,5 +191,30 @@ func TestLanesAreTargets(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(RenderPage(records)), read(t, Page)); diff != "" {
 		t.Errorf("%s: -want +got:\n%s", Page, diff)
+	}
+}
+
+// requiredLanes lists lanes that must exist. Without this list, the removal of a lane and of its target would go
+// unnoticed.
+var requiredLanes = []string{
+	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
+}
+
+// TestTargetsAreLanes checks that each command of the Makefile that records its result has a lane, and that no required
+// lane is missing.
+func TestTargetsAreLanes(t *testing.T) {
+	names := map[string]bool{}
+	for _, lane := range All() {
+		names[lane.Name] = true
+	}
+	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		if !names[m[1]] {
+			t.Errorf("the Makefile runs $(LANE) %s, which All() does not contain", m[1])
+		}
+	}
+	for _, name := range requiredLanes {
+		if !names[name] {
+			t.Errorf("there is no lane %s", name)
+		}
 	}
 }

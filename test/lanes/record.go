@@ -59,12 +59,17 @@ func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (strin
 	hash := sha256.New()
 	for line := range strings.Lines(text) {
 		path := strings.TrimSpace(line[strings.IndexByte(line, '\t')+1:])
-		isExcepted := func(folder string) bool { return strings.HasPrefix(path, folder+"/") }
+		isExcepted := func(except string) bool { return isWithin(path, except) }
 		if path != RecordFile && path != Page && !slices.ContainsFunc(lane.Except, isExcepted) {
 			_, _ = hash.Write([]byte(line)) // a hash accepts any input
 		}
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
+}
+
+// isWithin reports whether a path is the path of a file or folder, or is below this folder.
+func isWithin(path, parent string) bool {
+	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
 // IsStale reports whether the inputs of a lane differ between the recorded commit and the last commit. A lane is also stale

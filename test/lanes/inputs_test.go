@@ -1,0 +1,214 @@
+package lanes
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+const module = "github.com/trainyard/trainyard"
+
+// excuse states why a package is no input of some lanes, although their programs or tests import the package. The
+// packages that an excused package imports need no excuse.
+type excuse struct {
+	pkg    string // the folder of the package, relative to the repository
+	lanes  []string
+	reason string
+}
+
+// e2eLanes lists the lanes that run tests, but no benchmarks, of test/e2e.
+var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
+
+// excuses lists all packages that are no inputs of lanes which import them. The packages in byRendered are not listed.
+var excuses = []excuse{
+	{"test/bench", e2eLanes, "only BenchmarkMPI uses test/bench, and of these lanes, only bench-mpi runs benchmarks"},
+	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},
+	{"test/prometheus", []string{"bench-mpi"}, "test/bench/mpi.go does not use Prometheus"},
+	{"test/grafanadata", []string{"bench-mpi"}, "test/bench/mpi.go does not use rules"},
+	{"generator/capacity", []string{"scale"}, "only tests for Kueue use this package, and scale skips them"},
+	{"test/repo", []string{"bench"}, "finds files, which has no influence on times"},
+	{"test/upstream", []string{"bench"}, "splits the output that is compared, which has no influence on times"},
+	{"test/prometheus", []string{"bench"}, "only `bench rules` uses Prometheus, and the lane runs `bench run`"},
+	{"test/grafanadata", []string{"bench"}, "only `bench rules` uses this package, and the lane runs `bench run`"},
+}
+
+// byRendered lists packages of the generator. The files in bundles/rendered are their output, and `make test` checks
+// that this is so. If bundles/rendered is an input of a lane, these packages need not be inputs.
+var byRendered = []string{
+	".", "generator", "generator/evaluate", "generator/internal/document", "generator/internal/values", "generator/internal/wording",
+	"generator/load", "generator/object", "generator/problem", "generator/sandbox",
+}
+
+// pkg contains the fields that the command `go list` prints for a package.
+type pkg struct{ Imports, TestImports, XTestImports []string }
+
+// imports returns the folders of the imported packages of this module.
+func (p pkg) imports(withTests bool) []string {
+	all := p.Imports
+	if withTests {
+		all = slices.Concat(p.Imports, p.TestImports, p.XTestImports)
+	}
+	var found []string
+	for _, name := range all {
+		if name == module || strings.HasPrefix(name, module+"/") {
+			found = append(found, folderOf(name))
+		}
+	}
+	return found
+}
+
+// folderOf returns the folder of a package, relative to the repository.
+func folderOf(importPath string) string {
+	return path.Clean("./" + strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/"))
+}
+
+// listPackages lists the packages of this module by folder.
+func listPackages(t *testing.T) map[string]pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = repo.Path(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("listing packages: %v", err)
+	}
+	found := map[string]pkg{}
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			pkg
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return found
+		} else if err != nil {
+			t.Fatalf("reading the list of packages: %v", err)
+		}
+		found[folderOf(p.ImportPath)] = p.pkg
+	}
+}
+
+// covers reports whether the folder of a package is in the inputs of a lane. The only file of the root package is
+// embed.go.
+func (l Lane) covers(folder string) bool {
+	contains := func(input string) bool {
+		return isWithin(folder, input) || folder == "." && input == "embed.go"
+	}
+	return slices.ContainsFunc(l.Inputs, contains) && !slices.ContainsFunc(l.Except, contains)
+}
+
+// walk returns the packages that are reached by imports from the packages of a lane, including these packages. walk
+// does not follow the imports of packages that are excused.
+func walk(all map[string]pkg, start []string, isExcused func(folder string) bool) []string {
+	reached := map[string]bool{}
+	var queue []string
+	for _, folder := range start {
+		reached[folder] = true
+		queue = append(queue, all[folder].imports(true)...)
+	}
+	for len(queue) > 0 {
+		folder := queue[0]
+		queue = queue[1:]
+		if reached[folder] {
+			continue
+		}
+		reached[folder] = true
+		if !isExcused(folder) {
+			queue = append(queue, all[folder].imports(false)...)
+		}
+	}
+	return slices.Sorted(maps.Keys(reached))
+}
+
+var (
+	lanePattern    = regexp.MustCompile(`(?m)^\t\$\(LANE\) ([a-z0-9-]+) (.*)$`)
+	fuzzPattern    = regexp.MustCompile(`(?m)^FUZZ := (.*)$`)
+	packagePattern = regexp.MustCompile(`(?:^|\s)\./([^\s:]+)`)
+)
+
+// packagesOf returns the folders of the packages that the command of a lane names, such as ./test/e2e or ./cmd/...
+func packagesOf(t *testing.T, all map[string]pkg, lane, command string) []string {
+	t.Helper()
+	if lane == "fuzz" {
+		command = fuzzPattern.FindString(read(t, "Makefile")) // `make fuzz` runs go test for each entry of this variable
+	}
+	var found []string
+	for _, m := range packagePattern.FindAllStringSubmatch(command, -1) {
+		parent, isTree := strings.CutSuffix(m[1], "/...")
+		for folder := range all {
+			if folder == parent || isTree && strings.HasPrefix(folder, parent+"/") {
+				found = append(found, folder)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// TestInputsCoverImports checks that the folders of all packages that the tests of a lane import are inputs of this
+// lane. Otherwise, the lane would stay fresh after a change of such a package.
+func TestInputsCoverImports(t *testing.T) {
+	all, used := listPackages(t), make([]bool, len(excuses))
+	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		i := slices.IndexFunc(All(), func(l Lane) bool { return l.Name == m[1] })
+		if i < 0 || slices.Contains(All()[i].Inputs, ".") {
+			continue // TestTargetsAreLanes reports unknown lanes, and "." covers all packages
+		}
+		lane := All()[i]
+		start := packagesOf(t, all, m[1], m[2])
+		if len(start) == 0 {
+			t.Errorf("the Makefile's line for %s names no package: %s", m[1], m[2])
+		}
+		isExcused := func(folder string) bool {
+			i := slices.IndexFunc(excuses, func(e excuse) bool { return e.pkg == folder && slices.Contains(e.lanes, lane.Name) })
+			if i >= 0 {
+				used[i] = true
+			}
+			return i >= 0 || lane.covers("bundles/rendered") && slices.Contains(byRendered, folder)
+		}
+		for _, folder := range walk(all, start, isExcused) {
+			if !lane.covers(folder) && !isExcused(folder) {
+				t.Errorf("lane %s imports %s: add this folder to the lane's Inputs, or excuse it", lane.Name, folder)
+			}
+		}
+	}
+	for i, e := range excuses {
+		if !used[i] {
+			t.Errorf("no lane of %v needs the excuse of %s", e.lanes, e.pkg)
+		}
+	}
+}
+
+// TestInputsCanBeTooNarrow checks the functions of TestInputsCoverImports with a small module.
+func TestInputsCanBeTooNarrow(t *testing.T) {
+	all := map[string]pkg{
+		"test/a": {Imports: []string{"fmt"}, TestImports: []string{module + "/b"}, XTestImports: []string{module + "/excused"}},
+		"b":      {Imports: []string{module + "/c/d", module}, TestImports: []string{module + "/only-in-tests-of-b"}},
+		"c/d":    {}, ".": {}, "excused": {Imports: []string{module + "/behind"}},
+	}
+	got := walk(all, []string{"test/a"}, func(folder string) bool { return folder == "excused" })
+	if diff := cmp.Diff([]string{".", "b", "c/d", "excused", "test/a"}, got); diff != "" {
+		t.Errorf("reached packages: -want +got:\n%s", diff)
+	}
+	lane, covered := Lane{Inputs: []string{"test", "c"}, Except: []string{"test/b"}}, map[string]bool{}
+	for _, folder := range []string{"test", "test/a", "test/b", "test/b/c", "testing", "c/d", "."} {
+		covered[folder] = lane.covers(folder)
+	}
+	want := map[string]bool{"test": true, "test/a": true, "test/b": false, "test/b/c": false, "testing": false, "c/d": true, ".": false}
+	if diff := cmp.Diff(want, covered); diff != "" {
+		t.Errorf("covered packages: -want +got:\n%s", diff)
+	}
+	command := "env A=$(DIR)/./b go test ./c/... ./test/a:FuzzA --docs docs/c.md"
+	if diff := cmp.Diff([]string{"c/d", "test/a"}, packagesOf(t, all, "a", command)); diff != "" {
+		t.Errorf("packages of a command: -want +got:\n%s", diff)
+	}
+}
