@@ -14,7 +14,7 @@ func measuredReport(cpu map[string]time.Duration) *Report {
 	r := &Report{}
 	for id, objects := range map[string]int{
 		casePlain: 2000, caseTenth: 200, caseFiveTimes: 10000, caseMinimal: 1, caseFlat: 2000, caseOverlays: 2000, caseCUE: 2000,
-		caseFunction: 2000,
+		caseFunction: 2000, caseAcme: 80, caseAcmeKustomize: 80, caseAcmeHelm: 80, caseTypical: 3000, caseTypicalKustomize: 3000,
 	} {
 		if d, ok := cpu[id]; ok {
 			r.Results = append(r.Results, newResult(Case{ID: id, Title: id, Objects: objects}, []Sample{{CPU: d, Wall: d}}))
@@ -49,6 +49,33 @@ func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
 	r := measuredReport(map[string]time.Duration{caseFunction: 3 * time.Second, caseFlat: 2 * time.Second})
 	if text := r.Markdown(); !strings.Contains(text, "takes 3.00 s of CPU, including the function. With committed files, the build takes 2.00 s. The ratio is 1.5.") {
 		t.Errorf("want a report with a ratio of 1.5, got\n%s", text)
+	}
+}
+
+// TestSingleEnvironmentsAreCompared checks the rows of one environment of examples/acme and of workload W2.
+func TestSingleEnvironmentsAreCompared(t *testing.T) {
+	const target = "divided by the CPU of `kustomize build` | at most 1 | "
+	for name, test := range map[string]struct {
+		acme time.Duration
+		rows []string
+	}{
+		"twice the CPU of kustomize": {2 * time.Second, []string{target + "2.0 | missed |", "\n| acme-kustomize | 0.5 |\n", "\n| acme-helm | 1.5 |\n"}},
+		"the same CPU as kustomize":  {time.Second, []string{target + "1.0 | met |", "\n| acme-kustomize | 1.0 |\n", "\n| acme-helm | 3.0 |\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := measuredReport(map[string]time.Duration{
+				caseAcme: test.acme, caseAcmeKustomize: time.Second, caseAcmeHelm: 3 * time.Second,
+				caseTypical: 2 * time.Second, caseTypicalKustomize: 5 * time.Second,
+			}).Markdown()
+			for _, row := range append(test.rows, "\n| w2-kustomize | 2.5 |\n", "\n| w2 | 3000 | 2.00 s |", "\n| w2-kustomize | 3000 | 5.00 s |") {
+				if !strings.Contains(text, row) {
+					t.Errorf("want the row %q, got\n%s", row, text)
+				}
+			}
+			if strings.Contains(text, "faster layout") {
+				t.Errorf("want no comparison of layouts, got\n%s", text)
+			}
+		})
 	}
 }
 

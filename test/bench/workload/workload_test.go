@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -85,17 +86,26 @@ func TestTypicalDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]bool{}
+	kinds, configMaps := map[string]bool{}, map[string]bool{}
 	for _, p := range generateFrom(t, text) {
 		for o := range p.Objects.All() {
 			kinds[o.ID().Kind] = true
+			if o.ID().Kind == "ConfigMap" {
+				configMaps[o.ID().Name] = true
+			}
 		}
 	}
 	for _, kind := range []string{
-		"ClusterTrainingRuntime", "Namespace", "ResourceQuota", "LimitRange", "NetworkPolicy", "RoleBinding", "ValidatingAdmissionPolicy", "ConfigMap", "PrometheusRule",
+		"ClusterTrainingRuntime", "Namespace", "ResourceQuota", "LimitRange", "NetworkPolicy", "RoleBinding", "ValidatingAdmissionPolicy", "PrometheusRule",
 	} {
 		if !kinds[kind] {
 			t.Errorf("the document has no %s", kind)
+		}
+	}
+	// Parameters of admission rules are ConfigMaps too, so the kind alone does not prove that there are dashboards.
+	for _, dashboard := range []string{"trainyard-overview", "trainyard-tenant"} {
+		if !configMaps[dashboard] {
+			t.Errorf("the document has no Grafana dashboard %s, only the ConfigMaps %v", dashboard, slices.Sorted(maps.Keys(configMaps)))
 		}
 	}
 }
