@@ -18,23 +18,25 @@ var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "
 // pods lists the inputs of lanes that run pods.
 var pods = append([]string{"test/cluster", "test/images"}, objects...)
 
-// cue lists the embedded CUE files of lanes whose inputs contain the generator and the policies, and embed.go, which embeds
-// these files.
+// cue lists the embedded CUE files of lanes whose inputs contain the generator and the policies, and embed.go, which
+// embeds these files.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
 // benchTests lists tests of the benchmarks. The benchmarks do not run them.
 var benchTests = []string{"test/bench/bench_test.go", "test/bench/parity_test.go", "test/bench/report_test.go"}
 
-// e2e is the folder of the tests in real pods.
-const e2e = "test/e2e"
+const (
+	command = "cmd/trainyard" // the folder of the command trainyard
+	e2e     = "test/e2e"      // the folder of the tests in real pods
+)
 
 // All lists all lanes, in the order in which people run them.
 func All() []Lane {
 	return []Lane{
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}, nil},
-		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", "generator/capacity", "generator/vet"}, objects...), nil},
+		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...), nil},
-		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, "cmd/trainyard", "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata"}},
+		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata"}},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
 		{"sdk", "the Kubeflow SDK, against MPI runtimes in real pods", "root", append([]string{e2e, "docs/python.md"}, pods...), nil},
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
@@ -42,10 +44,10 @@ func All() []Lane {
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", "test/controlplane"}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", "test/controlplane", "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
-		{"crash", "the writer of folders, killed or out of memory or disk space", "root for full disks", []string{"api/v1alpha1", "bundles", "cmd/trainyard", "generator/object", "test/crash"}, nil},
+		{"crash", "the writer of folders, killed or out of memory or disk space", "root for full disks", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
 		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "generator", "policies", "api", "examples"}, cue...), nil},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
-		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", "cmd/trainyard", "test/bench"}, cue...), benchTests},
+		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
 	}
 }

@@ -127,8 +127,8 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	return found
 }
 
-// TestSkippedSuitesAreListed checks that `make test` names each suite whose tests all skip, instead of printing "ok". It
-// also checks that a command of the Makefile runs the tests that skip, with the variables that the tests need.
+// TestSkippedSuitesAreListed checks that `make test` names each suite whose tests all skip, instead of printing "ok".
+// The test also checks that a command of the Makefile sets each variable that the tests of a package need.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)
@@ -165,8 +165,8 @@ func runs(makefile, folder, variable string) bool {
 	return false
 }
 
-// TestTestLeavesOutLaneSuites checks that the first go test command of `make test` leaves out exactly these folders: the
-// suites that only lanes run, and the folders that the second go test command tests.
+// TestTestLeavesOutLaneSuites checks that the first go test command of `make test` leaves out exactly these folders:
+// the suites that only lanes run, and the folders that the second go test command tests.
 func TestTestLeavesOutLaneSuites(t *testing.T) {
 	makefile := read(t, "Makefile")
 	m := regexp.MustCompile(`grep -v -E '/test/\(([^)]*)\)\$\$'\)\n(?:\t@#.*\n)*\tgo test -count=1 [^.]*(.*)\n`).FindStringSubmatch(makefile)
