@@ -79,7 +79,8 @@ func TestBuild(t *testing.T) {
 		"deep nesting":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := build(t, tree(tc.files...)); got != tc.want && !(strings.HasSuffix(tc.want, ": ") && strings.HasPrefix(got, tc.want)) {
+			got, isPrefix := build(t, tree(tc.files...)), strings.HasSuffix(tc.want, ": ")
+			if got != tc.want && (!isPrefix || !strings.HasPrefix(got, tc.want)) {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})

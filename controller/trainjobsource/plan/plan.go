@@ -142,9 +142,9 @@ type job struct {
 // version in Git must run now, applies the prune policy and the history limits, and updates labels and annotations.
 func (j *job) make() {
 	j.observe()
-	if j.inGit || j.unreadable || len(j.history.Runs) > 0 {
+	if j.inGit {
 		j.history.Removed = 0
-	} else if j.history.Removed == 0 {
+	} else if j.history.Removed == 0 && !j.unreadable {
 		j.history.Removed = j.in.Now
 	}
 	if j.unreadable {

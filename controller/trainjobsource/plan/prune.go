@@ -42,7 +42,7 @@ const removedJobs = 2000
 func (r Record) forget() {
 	var removed []string
 	for name, history := range r {
-		if history.Removed > 0 {
+		if history.Removed > 0 && len(history.Runs) == 0 {
 			removed = append(removed, name)
 		}
 	}

@@ -83,7 +83,7 @@ type History struct {
 	// Reserved is the highest generation that was ever reserved. No generation is used twice.
 	Reserved int   `json:"reserved"`
 	Runs     []Run `json:"runs,omitempty"` // runs that may exist in the cluster, oldest first
-	// Removed is when a plan found the job neither in Git nor in the cluster, in seconds since 1970; 0 if it is in one of them.
+	// Removed is when a plan found that Git no longer contains the job, in seconds since 1970; 0 while Git contains the job.
 	Removed int64 `json:"removed,omitempty"`
 }
 

@@ -95,27 +95,24 @@ func digest(value any) (string, error) {
 	return encoding.EncodeToString(hash[:])[:digestLength], nil
 }
 
-// Object returns the TrainJob of a run, for server-side apply.
-func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run) (*unstructured.Unstructured, error) {
-	object, err := Metadata(source, inGit, job, run)
+// Object returns the TrainJob of a run, for server-side apply. The parameter "live" is the TrainJob in the cluster, or nil to
+// create it.
+//
+// The object always has the whole spec, because server-side apply removes the fields that its manager no longer applies. The
+// exception is the field suspend: Kueue and users change it later, so the object then repeats the value in the cluster.
+func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
+	version, err := json.Marshal(run.Version)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
 	}
 	spec, _, err := unstructured.NestedMap(inGit.Object, "spec")
 	if err != nil {
 		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
 	}
-	object.Object["spec"] = spec
-	return object, nil
-}
-
-// Metadata returns the TrainJob of a run without its spec, for a server-side apply that changes only labels and annotations.
-func Metadata(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run) (*unstructured.Unstructured, error) {
-	version, err := json.Marshal(run.Version)
-	if err != nil {
-		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
+	if _, given := spec["suspend"]; given && live != nil {
+		spec["suspend"] = live.Spec.Suspend != nil && *live.Spec.Suspend
 	}
-	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetAPIVersion(v1alpha1.TrainerAPIVersion)
 	object.SetKind(trainer.TrainJobKind)
 	object.SetNamespace(inGit.GetNamespace())

@@ -77,7 +77,7 @@ func TestObjectIsRecognized(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := plan.Run{Name: "bert-abcdefgh", Version: plan.Version{Generation: 3, Spec: j.Spec, Retry: "again"}}
-	object, err := Object("jobs", git, j, run)
+	object, err := Object("jobs", git, j, run, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +104,31 @@ func TestObjectIsRecognized(t *testing.T) {
 	}
 	if labels := git.GetLabels(); len(labels) != 1 {
 		t.Errorf("the TrainJob in Git has changed: %v", labels)
+	}
+}
+
+// TestSuspendIsWrittenOnce checks that a later apply does not change whether a TrainJob is suspended.
+func TestSuspendIsWrittenOnce(t *testing.T) {
+	git := inGit(t, "metadata: {name: bert}\nspec: {suspend: true, runtimeRef: {name: mpi}}")
+	resumed := false
+	for name, tc := range map[string]struct {
+		live *trainer.TrainJob
+		want bool
+	}{
+		"at the creation":  {nil, true},
+		"after a resume":   {&trainer.TrainJob{Spec: trainer.TrainJobSpec{Suspend: &resumed}}, false},
+		"without a resume": {&trainer.TrainJob{Spec: trainer.TrainJobSpec{Suspend: new(true)}}, true},
+	} {
+		object, err := Object("jobs", git, plan.Job{Name: "bert"}, plan.Run{Name: "bert"}, tc.live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := unstructured.NestedBool(object.Object, "spec", "suspend"); got != tc.want {
+			t.Errorf("%s: suspend is %v, want %v", name, got, tc.want)
+		}
+	}
+	if object, err := Object("jobs", inGit(t, bert), plan.Job{}, plan.Run{}, &trainer.TrainJob{}); err != nil || object.Object["spec"].(map[string]any)["suspend"] != nil {
+		t.Errorf("a TrainJob without the field gets %v, error %v", object, err)
 	}
 }
 

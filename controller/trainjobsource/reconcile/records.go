@@ -1,0 +1,99 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/controller/trainjobsource/record"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+)
+
+// records contains the records of all TrainJobSources of a namespace.
+type records struct {
+	own       plan.Record
+	configMap *corev1.ConfigMap      // the ConfigMap of the own record; nil if it does not exist yet
+	others    map[string]plan.Record // by the name of the TrainJobSource
+}
+
+// recordName returns the name of the ConfigMap of a record. The names of namespaces and TrainJobSources contain no dots, so
+// different TrainJobSources have different names.
+func recordName(s Source) string { return "trainjobsource." + s.Namespace + "." + s.Name }
+
+// readRecords reads the records of a namespace from v1alpha1.SystemNamespace, where tenants cannot change them.
+func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error) {
+	var list corev1.ConfigMapList
+	labels := client.MatchingLabels{v1alpha1.TenantLabel: s.Namespace}
+	if err := r.Records.List(ctx, &list, client.InNamespace(v1alpha1.SystemNamespace), labels, client.HasLabels{trainjobs.SourceLabel}); err != nil {
+		return records{}, fmt.Errorf("listing records: %w", err)
+	}
+	all := records{own: plan.Record{}, others: map[string]plan.Record{}}
+	for i := range list.Items {
+		found := &list.Items[i]
+		read, err := record.Decode(found.Data)
+		if err != nil {
+			return records{}, fmt.Errorf("reading ConfigMap %s: %w", found.Name, err)
+		}
+		if found.Name == recordName(s) {
+			all.own, all.configMap = read, found
+			continue
+		}
+		all.others[found.Labels[trainjobs.SourceLabel]] = read
+	}
+	return all, nil
+}
+
+// taken returns the jobs that belong to another TrainJobSource, with its name. A job belongs to the first TrainJobSource that
+// had it in Git, until Git no longer contains the job there and all its runs have ended. The argument "active" reports
+// whether a TrainJob has not ended.
+func (all records) taken(active func(name string) bool) map[string]string {
+	taken := map[string]string{}
+	for source, other := range all.others {
+		for job, history := range other {
+			if own, known := all.own[job]; known && own.Removed == 0 {
+				continue
+			}
+			runs := slices.ContainsFunc(history.Runs, func(run plan.Run) bool { return active(run.Name) })
+			if history.Removed == 0 || runs {
+				taken[job] = source
+			}
+		}
+	}
+	return taken
+}
+
+// writeRecord writes the own record if it has changed, and reports whether it wrote. If somebody else has changed the
+// ConfigMap since it was read, writeRecord fails.
+func (r *Reconciler) writeRecord(ctx context.Context, s Source, before records, after plan.Record) (wrote bool, err error) {
+	data, err := record.Encode(after)
+	if err != nil {
+		return false, err
+	}
+	if before.configMap == nil && len(data) == 0 || before.configMap != nil && maps.Equal(before.configMap.Data, data) {
+		return false, nil
+	}
+	if before.configMap != nil {
+		changed := before.configMap.DeepCopy()
+		changed.Data = data
+		err = r.Records.Update(ctx, changed)
+	} else {
+		err = r.Records.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: v1alpha1.SystemNamespace, Name: recordName(s),
+				Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy, v1alpha1.TenantLabel: s.Namespace, trainjobs.SourceLabel: s.Name},
+			},
+			Data: data,
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("writing ConfigMap %s: %w", recordName(s), err)
+	}
+	return true, nil
+}

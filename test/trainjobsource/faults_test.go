@@ -1,0 +1,107 @@
+package trainjobsource
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+)
+
+// change is a step of the history that TestCrashAfterEveryWrite repeats.
+type change struct {
+	name   string
+	change func(w *world)
+}
+
+// history creates, edits, replaces, relabels and removes jobs.
+var history = []change{
+	{"create", func(w *world) { w.commit("bert", "numNodes: 2"); w.commit("gpt", "numNodes: 1") }},
+	{"edit", func(w *world) { w.commit("bert", "numNodes: 3") }},
+	{"edit again, and relabel", func(w *world) {
+		w.commit("bert", "numNodes: 4")
+		w.commit("gpt", "numNodes: 1", ", labels: {a: b}")
+	}},
+	{"end and remove", func(w *world) { w.end("gpt", trainer.TrainJobComplete); w.commit("gpt", "") }},
+}
+
+// TestCrashAfterEveryWrite repeats a history, and lets the controller crash after each of its writes. A write before a crash
+// reaches the API server, but the controller does not get the response. The final runs must be the same as without crashes.
+func TestCrashAfterEveryWrite(t *testing.T) {
+	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
+		t.Run(string(onChange), func(t *testing.T) {
+			w := newWorld(t, plan.Policy{OnChange: onChange, Prune: plan.Always, Succeeded: 1, Failed: 1})
+			want, writes := w.replay(0)
+			if writes < 8 {
+				t.Fatalf("the history has only %d writes", writes)
+			}
+			for n := range writes {
+				w.clear()
+				clear(w.files)
+				got, _ := w.replay(n + 1)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("crash after write %d: -without +with the crash:\n%s", n+1, diff)
+				}
+			}
+		})
+	}
+}
+
+// replay makes all changes of the history, and crashes once, after a write. It returns the final runs and the number of writes.
+func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
+	w.t.Helper()
+	w.restart(crashAfter)
+	for _, step := range history {
+		step.change(w)
+		for range 50 {
+			result, err := w.round()
+			if err != nil {
+				if !errors.Is(err, errCrashed) {
+					w.t.Fatalf("%s: %v", step.name, err)
+				}
+				w.restart(0)
+				continue
+			}
+			if !result.Changed {
+				break
+			}
+		}
+	}
+	return w.runs(), w.transport.writes.Load()
+}
+
+// TestRandomHistoriesOnTheAPIServer takes random steps. At the end, the last version of each job has run, and no job has more runs than
+// versions.
+func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
+	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 99, Failed: 99})
+	started := w.randomSteps(500)
+	w.settle()
+	for job, versions := range started {
+		runs := slices.DeleteFunc(w.runs(), func(run string) bool { return len(run) <= len(job) || run[:len(job)+1] != job+"/" })
+		if len(runs) > versions {
+			t.Errorf("%s has %d runs of %d versions: %v", job, len(runs), versions, runs)
+		}
+	}
+}
+
+// TestTenantsAreIsolated checks that the ServiceAccount of a tenant cannot touch another namespace, and that a TrainJobSource of
+// a namespace without a tenant has no rights.
+func TestTenantsAreIsolated(t *testing.T) {
+	w := newWorld(t, queue)
+	own := w.reconciler.TrainJobs
+	w.reconciler.TrainJobs = func(string) (client.Client, error) { return own(tenants[1]) }
+	w.commit("bert", "numNodes: 2")
+	if _, err := w.round(); !apierrors.IsForbidden(errors.Unwrap(err)) {
+		t.Errorf("as the account of another tenant, the round returns %v, want it forbidden", err)
+	}
+	w.reconciler.TrainJobs = own
+	w.source.Namespace = w.cp.Namespace(t)
+	if _, err := w.round(); !apierrors.IsForbidden(errors.Unwrap(err)) {
+		t.Errorf("in a namespace without a tenant, the round returns %v, want it forbidden", err)
+	}
+}

@@ -1,0 +1,60 @@
+package trainjobsource
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+)
+
+// randomSteps takes random steps in Git and in the cluster, with crashes. It returns the number of versions of each job that
+// were committed, and checks after each round that no two runs of a job are active.
+func (w *world) randomSteps(steps int) map[string]int {
+	w.t.Helper()
+	random := rand.New(rand.NewPCG(3, 4))
+	versions := map[string]int{}
+	for range steps {
+		job := fmt.Sprintf("job-%d", random.IntN(3))
+		switch random.IntN(8) {
+		case 0, 1:
+			w.commit(job, fmt.Sprintf("numNodes: %d", 1+random.IntN(3)))
+			versions[job]++
+		case 2:
+			w.commit(job, "")
+		case 3:
+			if names := slices.Sorted(maps.Keys(w.list())); len(names) > 0 {
+				w.end(names[random.IntN(len(names))], trainer.TrainJobComplete)
+			}
+		case 4:
+			w.restart(1 + random.Int64N(3))
+		default:
+			if _, err := w.round(); errors.Is(err, errCrashed) {
+				w.restart(0)
+			} else if err != nil {
+				w.t.Fatal(err)
+			}
+			w.checkQueue()
+		}
+	}
+	w.restart(0)
+	return versions
+}
+
+// checkQueue checks that at most one run of each job has not ended.
+func (w *world) checkQueue() {
+	w.t.Helper()
+	active := map[string]string{}
+	for name, t := range w.list() {
+		job := t.Labels["trainyard.dev/job"]
+		if len(t.Status.Conditions) > 0 {
+			continue
+		}
+		if other := active[job]; other != "" {
+			w.t.Fatalf("the runs %s and %s of %s are active at the same time", other, name, job)
+		}
+		active[job] = name
+	}
+}

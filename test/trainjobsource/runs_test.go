@@ -1,0 +1,240 @@
+package trainjobsource
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+)
+
+// queue keeps all ended runs, and starts a new version when the runs before it have ended.
+var queue = plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 9, Failed: 9}
+
+// runs returns the TrainJobs of the source as JOB/GENERATION, with the number of nodes, sorted.
+func (w *world) runs() []string {
+	w.t.Helper()
+	var all []string
+	for _, t := range w.list() {
+		if read := trainjobs.Read(w.source.Name, &t); read.Job != "" {
+			all = append(all, fmt.Sprintf("%s/%d nodes=%d", read.Job, read.Version.Generation, *t.Spec.Trainer.NumNodes))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// expect compares the runs and the state of the job bert.
+func (w *world) expect(step string, state plan.State, runs ...string) {
+	w.t.Helper()
+	states := w.settle()
+	if states["bert"] != state {
+		w.t.Errorf("%s: bert is %q, want %q", step, states["bert"], state)
+	}
+	if diff := cmp.Diff(runs, w.runs()); diff != "" {
+		w.t.Errorf("%s: -want +got:\n%s", step, diff)
+	}
+}
+
+// TestLifeOfAJob follows a job from its creation through edits, a revert, a retry and its removal.
+func TestLifeOfAJob(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.commit("bert", "numNodes: 3")
+	w.expect("edit", plan.Waiting, "bert/1 nodes=2")
+	w.end("bert", trainer.TrainJobComplete)
+	w.expect("the first run ends", plan.Running, "bert/1 nodes=2", "bert/2 nodes=3")
+	w.endAll(trainer.TrainJobFailed)
+	w.commit("bert", "numNodes: 2")
+	w.expect("revert", plan.Running, "bert/1 nodes=2", "bert/2 nodes=3", "bert/3 nodes=2")
+	w.endAll(trainer.TrainJobComplete)
+	w.expect("the third run ends", plan.Ended, "bert/1 nodes=2", "bert/2 nodes=3", "bert/3 nodes=2")
+	w.commit("bert", "numNodes: 2", ", annotations: {trainyard.dev/retry: again}")
+	w.expect("retry", plan.Running, "bert/1 nodes=2", "bert/2 nodes=3", "bert/3 nodes=2", "bert/4 nodes=2")
+	w.commit("bert", "")
+	w.expect("remove", "", "bert/1 nodes=2", "bert/2 nodes=3", "bert/3 nodes=2", "bert/4 nodes=2")
+	w.endAll(trainer.TrainJobComplete)
+	w.source.Policy.Prune = plan.Always
+	w.expect("prune", "")
+	w.commit("bert", "numNodes: 2", ", annotations: {trainyard.dev/retry: again}")
+	w.expect("the same version comes back", plan.Ended)
+}
+
+// endAll ends all TrainJobs that have not ended.
+func (w *world) endAll(condition string) {
+	w.t.Helper()
+	for name, t := range w.list() {
+		if len(t.Status.Conditions) == 0 {
+			w.end(name, condition)
+		}
+	}
+}
+
+// TestDeletedRunsStayDeleted checks that a run that a user deleted does not run again.
+func TestDeletedRunsStayDeleted(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	bert := w.list()["bert"]
+	if err := w.cp.Client().Delete(t.Context(), &bert); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("delete", plan.Ended)
+	w.restart(0)
+	w.expect("restart", plan.Ended)
+}
+
+// TestReplaceDeletesFirst checks that a new version starts only when the TrainJob before it is gone.
+func TestReplaceDeletesFirst(t *testing.T) {
+	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Finished})
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.commit("bert", "numNodes: 3")
+	if result, err := w.round(); err != nil || result.States["bert"] != plan.Waiting || len(w.runs()) > 0 {
+		t.Errorf("first round: %v, error %v, runs %v", result, err, w.runs())
+	}
+	w.expect("replace", plan.Running, "bert/2 nodes=3")
+}
+
+// TestSteadyStateWritesNothing checks that a round without a difference sends no write.
+func TestSteadyStateWritesNothing(t *testing.T) {
+	w := newWorld(t, queue)
+	for i := range 20 {
+		w.commit(fmt.Sprintf("job-%d", i), "numNodes: 2")
+	}
+	w.settle()
+	writes, reads := w.transport.writes.Load(), w.transport.others.Load()
+	for range 10 {
+		if _, err := w.round(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.transport.writes.Load() - writes; got != 0 {
+		t.Errorf("10 rounds sent %d writes", got)
+	}
+	if got := w.transport.others.Load() - reads; got != 20 {
+		t.Errorf("10 rounds sent %d reads, want 2 each: the records and the TrainJobs", got)
+	}
+}
+
+// TestLabelsArePatched checks that labels and annotations of Git change without a new run, that a removed label is removed, and
+// that the fields of others stay.
+func TestLabelsArePatched(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2", ", labels: {team: a, old: x}")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	bert := w.list()["bert"]
+	patch := client.MergeFrom(bert.DeepCopy())
+	bert.Spec.Suspend = new(true) // as Kueue does
+	bert.Labels["kueue.example/own"] = "y"
+	if err := w.cp.Client().Patch(t.Context(), &bert, patch); err != nil {
+		t.Fatal(err)
+	}
+	w.commit("bert", "numNodes: 2", ", labels: {team: b}")
+	w.expect("change labels", plan.Running, "bert/1 nodes=2")
+	got := w.list()["bert"]
+	want := map[string]string{"team": "b", "kueue.example/own": "y", trainjobs.SourceLabel: "jobs", trainjobs.JobLabel: "bert"}
+	if diff := cmp.Diff(want, got.Labels); diff != "" || got.Spec.Suspend == nil || !*got.Spec.Suspend {
+		t.Errorf("suspend %v, labels -want +got:\n%s", got.Spec.Suspend, diff)
+	}
+}
+
+// TestTakenName checks a TrainJob of a user with the name of a job.
+func TestTakenName(t *testing.T) {
+	w := newWorld(t, queue)
+	users := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}}}
+	users.Name, users.Namespace = "bert", w.source.Namespace
+	if err := w.cp.Client().Create(t.Context(), users); err != nil {
+		t.Fatal(err)
+	}
+	w.commit("bert", "numNodes: 2")
+	w.expect("the name is taken", plan.Running, "bert/1 nodes=2")
+	if names := slices.Sorted(maps.Keys(w.list())); len(names) != 2 || names[0] != "bert" || !strings.HasPrefix(names[1], "bert-") {
+		t.Errorf("TrainJobs %v, want bert of the user and one with a longer name", names)
+	}
+
+}
+
+// TestJobInTwoSources checks that a job belongs to the first TrainJobSource until this source has removed it from Git and its
+// last run has ended.
+func TestJobInTwoSources(t *testing.T) {
+	w := newWorld(t, queue)
+	in := func(source string) { w.source.Name = source }
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	in("other")
+	w.expect("the first source has the job", plan.Duplicated)
+	w.endAll(trainer.TrainJobComplete)
+	w.expect("its run has ended", plan.Duplicated)
+	in("jobs")
+	w.commit("bert", "numNodes: 3")
+	w.expect("edit", plan.Running, "bert/1 nodes=2", "bert/2 nodes=3")
+	w.commit("bert", "")
+	w.settle()
+	in("other")
+	w.commit("bert", "numNodes: 4")
+	w.expect("the first source has removed the job, and its run is active", plan.Duplicated)
+	w.endAll(trainer.TrainJobComplete)
+	w.expect("the last run of the first source has ended", plan.Running, "bert/1 nodes=4")
+	in("jobs")
+	w.commit("bert", "numNodes: 2")
+	w.expect("the first source has the job again", plan.Duplicated, "bert/1 nodes=2", "bert/2 nodes=3")
+}
+
+// TestNameTakenDuringARound checks a user who creates a TrainJob between the plan and the creation of the TrainJob with the same
+// name. The user's TrainJob must not change.
+func TestNameTakenDuringARound(t *testing.T) {
+	w := newWorld(t, queue)
+	w.transport.beforeApply = func() {
+		users := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}}}
+		users.Name, users.Namespace = "bert", w.source.Namespace
+		if err := w.cp.Client().Create(t.Context(), users); err != nil {
+			t.Error(err)
+		}
+	}
+	w.commit("bert", "numNodes: 2")
+	if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "the name was taken just now") {
+		t.Errorf("the round returns %v, want an error about the name", err)
+	}
+	if got := w.list()["bert"]; len(got.Labels) > 0 || got.Spec.Trainer != nil {
+		t.Errorf("the user's TrainJob has changed: labels %v, trainer %v", got.Labels, got.Spec.Trainer)
+	}
+	w.expect("the next round", plan.Running, "bert/1 nodes=2")
+}
+
+// TestUnreadableFilesStopNothing checks that the runs of a job stay while its file has a mistake, even if the runs of removed
+// jobs are deleted.
+func TestUnreadableFilesStopNothing(t *testing.T) {
+	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.commit("bert", "numNodes: [")
+	w.expect("a mistake", "", "bert/1 nodes=2")
+	w.commit("bert", "")
+	w.expect("remove", "")
+}
+
+// TestRefusedJobsDoNotStopOthers checks a job that the admission policy refuses.
+func TestRefusedJobsDoNotStopOthers(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bad", "numNodes: 100000")
+	w.commit("bert", "numNodes: 2")
+	for range 3 {
+		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "node-limit") || !strings.Contains(err.Error(), "TrainJob bad of job bad") {
+			t.Errorf("the round returns %v, want an error of the rule node-limit", err)
+		}
+	}
+	if diff := cmp.Diff([]string{"bert/1 nodes=2"}, w.runs()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	w.commit("bad", "numNodes: 4")
+	w.expect("the job is mended", plan.Running, "bad/2 nodes=4", "bert/1 nodes=2")
+}

@@ -1,0 +1,248 @@
+package trainjobsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+	"github.com/trainyard/trainyard/generator"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
+
+// tenants are the tenants of the document, and their namespaces.
+var tenants = []string{"team-a", "team-b"}
+
+// document has the rights and the admission policy of two tenants.
+const document = `apiVersion: trainyard.dev/v1alpha1
+kind: Platform
+metadata: {name: acme}
+spec:
+  controller: {enabled: true}
+  runtimes: {mpi: {from: openmpi-cpu, image: "quay.io/acme/mpi:1"}}
+  tenants:
+    team-a: {runtimes: [mpi], namespace: {create: true}}
+    team-b: {runtimes: [mpi], namespace: {create: true}}
+`
+
+// world is an API server with two tenants, and a TrainJobSource of the first tenant. Neither Trainer nor Kubernetes'
+// controllers run: the test ends TrainJobs by their status, and completes deletions.
+type world struct {
+	t          *testing.T
+	cp         *controlplane.ControlPlane
+	source     reconcile.Source
+	files      fstest.MapFS // Git
+	reconciler *reconcile.Reconciler
+	transport  *transport
+}
+
+func newWorld(t *testing.T, policy plan.Policy) *world {
+	t.Helper()
+	cp := controlplane.Start(t, controlplane.CRDsOnly())
+	w := &world{t: t, cp: cp, files: fstest.MapFS{}, source: reconcile.Source{Namespace: tenants[0], Name: "jobs", Policy: policy}}
+	w.applyPlatform()
+	w.clear()
+	t.Cleanup(w.clear)
+	w.restart(0)
+	return w
+}
+
+// applyPlatform applies the objects of the document.
+func (w *world) applyPlatform() {
+	w.t.Helper()
+	platforms, err := generator.New(trainyard.CUE).Generate(w.t.Context(), generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, name := range append([]string{v1alpha1.SystemNamespace}, tenants...) {
+		err := w.cp.Client().Create(w.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			w.t.Fatal(err)
+		}
+	}
+	for object := range platforms[0].Objects.All() {
+		if err := w.cp.Apply(w.t.Context(), &unstructured.Unstructured{Object: object.Fields()}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// clear deletes all TrainJobs and records.
+func (w *world) clear() {
+	ctx := context.Background()
+	for _, namespace := range tenants {
+		if err := w.cp.Client().DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(namespace)); err != nil {
+			w.t.Error(err)
+		}
+	}
+	for _, namespace := range tenants {
+		err := w.cp.Client().DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels{v1alpha1.TenantLabel: namespace}, client.HasLabels{trainjobs.SourceLabel})
+		if err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+// restart starts a new Reconciler, which crashes after the given number of writes. It never crashes if the number is 0.
+func (w *world) restart(writes int64) {
+	w.transport = &transport{crashAfter: writes}
+	connect := func(as string) (client.Client, error) {
+		config := w.cp.Config()
+		config.Impersonate = rest.ImpersonationConfig{UserName: as}
+		config.QPS = -1
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) { return w.transport.send(next, r) })
+		})
+		return client.New(config, client.Options{Scheme: w.cp.Client().Scheme(), Mapper: w.cp.Client().RESTMapper()})
+	}
+	records, err := connect("")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	jobs := map[string]client.Client{}
+	w.reconciler = &reconcile.Reconciler{Records: records, Now: time.Now, TrainJobs: func(namespace string) (c client.Client, err error) {
+		if jobs[namespace] == nil {
+			jobs[namespace], err = connect("system:serviceaccount:" + namespace + ":trainyard-jobs")
+		}
+		return jobs[namespace], err
+	}}
+}
+
+// commit writes the file of a job. An empty spec removes the file.
+func (w *world) commit(job, spec string, more ...string) {
+	file := job + ".yaml"
+	delete(w.files, file)
+	if spec != "" {
+		text := fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s%s}\nspec: {runtimeRef: {name: mpi}, trainer: {%s}}\n", job, strings.Join(more, ""), spec)
+		w.files[file] = &fstest.MapFile{Data: []byte(text)}
+	}
+}
+
+// round makes a round, and returns the states of all jobs.
+func (w *world) round() (reconcile.Result, error) {
+	w.t.Helper()
+	tree, err := decode.Read(w.files, ".", w.source.Namespace, decode.DefaultLimits)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	result, err := w.reconciler.Reconcile(w.t.Context(), w.source, tree)
+	w.completeDeletions()
+	return result, err
+}
+
+// settle makes rounds until a round writes nothing.
+func (w *world) settle() map[string]plan.State {
+	w.t.Helper()
+	for range 20 {
+		result, err := w.round()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if !result.Changed {
+			return result.States
+		}
+	}
+	w.t.Fatal("rounds do not come to an end")
+	return nil
+}
+
+// list returns the TrainJobs of the source's namespace by name.
+func (w *world) list() map[string]trainer.TrainJob {
+	w.t.Helper()
+	var list trainer.TrainJobList
+	if err := w.cp.Client().List(w.t.Context(), &list, client.InNamespace(w.source.Namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	all := map[string]trainer.TrainJob{}
+	for _, t := range list.Items {
+		all[t.Name] = t
+	}
+	return all
+}
+
+// completeDeletions does the work of the garbage collector: it removes the finalizer of TrainJobs whose dependents are gone.
+func (w *world) completeDeletions() {
+	w.t.Helper()
+	for _, t := range w.list() {
+		if t.DeletionTimestamp == nil {
+			continue
+		}
+		t.Finalizers = nil
+		if err := w.cp.Client().Update(w.t.Context(), &t); client.IgnoreNotFound(err) != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// end ends a TrainJob, as Trainer does.
+func (w *world) end(name, condition string) {
+	w.t.Helper()
+	t := w.list()[name]
+	meta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{Type: condition, Status: "True", Reason: "Test", Message: "ended by the test"})
+	if err := w.cp.Client().Status().Update(w.t.Context(), &t); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// errCrashed is the result of each request after a crash.
+var errCrashed = errors.New("the controller has crashed")
+
+// transport counts writes, and stops all requests after a number of writes. The last write reaches the API server, but its
+// response is lost.
+type transport struct {
+	crashAfter     int64  // 0 means never
+	beforeApply    func() // called once before the next TrainJob is applied; nil means nothing is called
+	writes, others atomic.Int64
+}
+
+func (t *transport) send(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if t.crashed() {
+		return nil, errCrashed
+	}
+	if r.Method == http.MethodGet && t.beforeApply != nil && strings.Contains(r.URL.Path, "/trainjobs/") {
+		t.beforeApply()
+		t.beforeApply = nil
+	}
+	response, err := next.RoundTrip(r)
+	if r.Method == http.MethodGet {
+		t.others.Add(1)
+		return response, err
+	}
+	t.writes.Add(1)
+	if t.crashed() {
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return nil, errCrashed
+	}
+	return response, err
+}
+
+func (t *transport) crashed() bool { return t.crashAfter > 0 && t.writes.Load() >= t.crashAfter }
