@@ -15,8 +15,9 @@ import (
 )
 
 // TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. The test compares
-// the results with testdata/computed.txt and testdata/panels.txt. With TRAINYARD_UPDATE=1, the test writes the results
-// to both files. Every rule must have results, and the results must have only the labels that the rule declares.
+// the results with testdata/computed.txt and testdata/panels.txt. Both files are goldens: earlier results, not worked
+// out by hand. With TRAINYARD_UPDATE=1, the test writes the results to both files. Every rule must have results, and
+// the results must have only the labels that the rule declares.
 func TestRulesOnAServer(t *testing.T) {
 	g := grafana(t)
 	s, err := Start(t.Context(), t.TempDir(), g)
@@ -102,7 +103,8 @@ func (s *Server) expectHealthy(t *testing.T, g grafanadata.Grafana) {
 	}
 }
 
-// expectFile compares text with a file. With TRAINYARD_UPDATE=1, expectFile writes the text to the file first.
+// expectFile compares text with a golden: earlier results, not worked out by hand. With TRAINYARD_UPDATE=1, expectFile
+// writes the text to the golden first.
 func expectFile(t *testing.T, file, text string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// readValues reads the test cases of testdata/values.cue. This file is not part of the package grafana, because the binary
-// contains that package.
+// readValues reads the test cases of testdata/values.cue. This file is not part of the package grafana, because the
+// binary contains that package.
 func readValues(t *testing.T) map[string]grafanadata.Record {
 	t.Helper()
 	text, err := os.ReadFile("testdata/values.cue")
@@ -28,9 +28,9 @@ func readValues(t *testing.T) map[string]grafanadata.Record {
 	return records
 }
 
-// TestImportantRecordsHaveTests checks that each recording rule has a test with values worked out by hand, if an alert or the
-// dashboard "tenant" queries the rule. The results of all other rules are only compared with earlier results
-// (TestRulesOnAServer).
+// TestImportantRecordsHaveTests checks that each recording rule has a test with values worked out by hand, if an alert
+// or the dashboard "tenant" queries the rule. The results of all other rules are only compared with a golden: earlier
+// results, not worked out by hand (TestRulesOnAServer).
 func TestImportantRecordsHaveTests(t *testing.T) {
 	g, values := grafana(t), readValues(t)
 	for name := range queriedRecords(t, g) {
