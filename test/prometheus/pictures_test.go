@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,28 +36,20 @@ func TestAnswersForPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop() })
-	answers, from := map[string][]result{}, Begin.Add(10*time.Minute)
-	var times []int64 // each minute of the range
-	for at := from; !at.After(End); at = at.Add(time.Minute) {
-		times = append(times, at.Unix())
-	}
-	for panel, query := range panelQueries(t) {
+	d, answers := readDrawing(t), map[string][]result{}
+	for panel, query := range d.Queries {
 		var read struct{ Data struct{ Result []result } }
 		parameters := url.Values{
 			"query": {query}, "step": {"60"},
-			"start": {fmt.Sprint(from.Unix())}, "end": {fmt.Sprint(End.Unix())},
+			"start": {fmt.Sprint(d.Times[0])}, "end": {fmt.Sprint(d.Times[len(d.Times)-1])},
 		}
 		if err := s.sendRequest(t.Context(), "/api/v1/query_range", parameters, &read); err != nil {
 			t.Fatalf("%s: %v", panel, err)
 		}
 		answers[panel] = read.Data.Result
 	}
-	dashboards, err := panels.All()
-	if err != nil {
-		t.Fatal(err)
-	}
 	text, err := json.Marshal(map[string]any{
-		"dashboards": dashboards, "answers": answers, "times": times, "source": hashSources(t), "selected": selectedValues(dashboards),
+		"dashboards": d.Dashboards, "answers": answers, "times": d.Times, "source": d.hash(t), "selected": d.Selected,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +57,54 @@ func TestAnswersForPictures(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// drawing holds everything from which `make pictures` draws the pictures.
+type drawing struct {
+	Dashboards []panels.Dashboard
+	Selected   map[string]string // the line under the title of each dashboard
+	Queries    map[string]string // the queries of panels, with the selected values
+	Times      []int64           // each minute of the time range
+	Rules      map[string]string // the expressions of recording rules
+	Files      map[string]string // the texts of the program that draws, its requirements, and the recorded series
+}
+
+// readDrawing reads everything from which `make pictures` draws the pictures.
+func readDrawing(t *testing.T) drawing {
+	t.Helper()
+	dashboards, err := panels.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := drawing{
+		Dashboards: dashboards, Selected: selectedValues(dashboards), Queries: panelQueries(t),
+		Rules: map[string]string{}, Files: map[string]string{},
+	}
+	for at := Begin.Add(10 * time.Minute); !at.After(End); at = at.Add(time.Minute) {
+		d.Times = append(d.Times, at.Unix())
+	}
+	for name, r := range grafana(t).Records {
+		d.Rules[name] = r.Expr
+	}
+	for _, file := range []string{"tools/pictures/draw.py", "tools/pictures/requirements.txt", "test/prometheus/testdata/recorded.txt"} {
+		text, err := os.ReadFile(repo.Path(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Files[file] = string(text)
+	}
+	return d
+}
+
+// hash returns a hash of all fields. Each picture contains the hash.
+func (d drawing) hash(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // selectedValues returns, for each dashboard, the values of its variables in the pictures, such as "trainjob: bert".
@@ -90,33 +131,34 @@ func uses(d panels.Dashboard, text string) bool {
 	})
 }
 
-// hashSources returns a hash of the files from which `make pictures` draws the pictures.
-func hashSources(t *testing.T) string {
-	t.Helper()
-	hash := sha256.New()
-	for _, file := range []string{"tools/pictures/draw.py", "grafana/panels/panels.json", "test/prometheus/testdata/recorded.txt", "test/prometheus/testdata/panels.txt"} {
-		text, err := os.ReadFile(repo.Path(t, file))
-		if err != nil {
-			t.Fatal(err)
+// TestPicturesBecomeOutOfDate removes each input of the pictures, and checks that the hash changes. If the hash missed
+// an input, TestPicturesAreCurrent would accept pictures that were drawn from an earlier value of the input.
+func TestPicturesBecomeOutOfDate(t *testing.T) {
+	d := readDrawing(t)
+	for i := range reflect.TypeFor[drawing]().NumField() {
+		changed := d
+		field := reflect.ValueOf(&changed).Elem().Field(i)
+		name := reflect.TypeFor[drawing]().Field(i).Name
+		if field.Len() == 0 {
+			t.Errorf("%s is empty", name)
 		}
-		hash.Write(text)
+		if field.SetZero(); changed.hash(t) == d.hash(t) {
+			t.Errorf("%s: a change does not make the pictures out of date", name)
+		}
 	}
-	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // TestPicturesAreCurrent checks that docs/pictures contains a current picture of each dashboard, and no other
 // picture.
 func TestPicturesAreCurrent(t *testing.T) {
-	dashboards, err := panels.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := readDrawing(t)
+	dashboards, hash := inputs.Dashboards, inputs.hash(t)
 	for _, d := range dashboards {
 		picture, err := os.ReadFile(repo.Path(t, "docs/pictures/"+d.Name+".png"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Contains(picture, []byte("drawn-from\x00"+hashSources(t))) {
+		if !bytes.Contains(picture, []byte("drawn-from\x00"+hash)) {
 			t.Errorf("docs/pictures/%s.png is out of date: run `make pictures`", d.Name)
 		}
 	}
