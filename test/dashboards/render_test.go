@@ -81,18 +81,30 @@ type boardPanel struct {
 	FieldConfig struct {
 		Defaults struct {
 			Unit       string      `json:"unit"`
+			Decimals   *int        `json:"decimals"`
 			Links      []fieldLink `json:"links"`
 			Thresholds struct {
 				Steps []struct{ Color string }
 			} `json:"thresholds"`
 		} `json:"defaults"`
-		Overrides []struct {
-			Properties []struct {
-				ID    string          `json:"id"`
-				Value json.RawMessage `json:"value"`
-			} `json:"properties"`
-		} `json:"overrides"`
+		Overrides []override `json:"overrides"`
 	} `json:"fieldConfig"`
+	Transformations []struct {
+		Options struct {
+			RenameByName map[string]string `json:"renameByName"`
+		} `json:"options"`
+	} `json:"transformations"`
+}
+
+// override changes properties of the series or table columns that it matches by name.
+type override struct {
+	Matcher struct {
+		Options string `json:"options"`
+	} `json:"matcher"`
+	Properties []struct {
+		ID    string          `json:"id"`
+		Value json.RawMessage `json:"value"`
+	} `json:"properties"`
 }
 
 // seriesLinks returns the links of the panel's series. For a table, seriesLinks returns the links of the rows.

@@ -166,6 +166,9 @@ var dashboardRules = map[string]func(name string, b board) []finding{
 		by := grouping.FindStringSubmatch(t.Expr)
 		return messageUnless(one || by == nil || !strings.Contains(","+strings.ReplaceAll(by[1], " ", "")+",", ",pod,"), "want no grouping by pod, or a query about one TrainJob")
 	}),
+	"series-levels":  eachTarget(checkLevels),
+	"count-decimals": eachPanel(checkDecimals),
+	"job-named":      eachPanel(checkJobNamed),
 	"grid": func(_ string, b board) (found []finding) {
 		for i, p := range b.Panels {
 			g := p.GridPos

@@ -1,0 +1,148 @@
+package dashboards
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// outcomes holds labels that name outcomes, each with the values that stand for a failure and for a success.
+var outcomes = map[string][]string{"phase": {"Failed", "Succeeded"}, "outcome": {"failed", "succeeded"}}
+
+var (
+	failedSeries    = regexp.MustCompile(`(?i)\bfailed\b`)
+	succeededSeries = regexp.MustCompile(`(?i)\bsucceeded\b`)
+)
+
+// checkLevels checks the colours of series about failures and successes in a graph. A second cue must also distinguish
+// failures, because many people cannot distinguish colours.
+func checkLevels(p boardPanel, t target) string {
+	if p.Type != "timeseries" {
+		return ""
+	}
+	series := []string{t.LegendFormat}
+	for label, values := range outcomes {
+		if placeholder := "{{" + label + "}}"; strings.Contains(t.LegendFormat, placeholder) {
+			for _, value := range values {
+				series = append(series, strings.ReplaceAll(t.LegendFormat, placeholder, value))
+			}
+		}
+	}
+	for _, name := range series {
+		colour, dashed := p.seriesStyle(name)
+		switch {
+		case failedSeries.MatchString(name) && (colour != "red" || !dashed):
+			return "want a red and dashed line for the series " + name + ": give it the level bad"
+		case succeededSeries.MatchString(name) && colour != "green":
+			return "want a green line for the series " + name + ": give it the level good"
+		}
+	}
+	return ""
+}
+
+// seriesStyle returns the fixed colour of a series, and reports whether the series is dashed.
+func (p boardPanel) seriesStyle(name string) (colour string, dashed bool) {
+	for _, o := range p.FieldConfig.Overrides {
+		if o.Matcher.Options != name {
+			continue
+		}
+		for _, property := range o.Properties {
+			var style struct{ FixedColor, Fill string }
+			_ = json.Unmarshal(property.Value, &style)
+			switch property.ID {
+			case "color":
+				colour = style.FixedColor
+			case "custom.lineStyle":
+				dashed = style.Fill == "dash"
+			}
+		}
+	}
+	return colour, dashed
+}
+
+// checkDecimals checks that counts have no decimal places. Panels that measure something with the unit "short", such as
+// cores, need an exclusion.
+func checkDecimals(_ board, p boardPanel) string {
+	d := p.FieldConfig.Defaults
+	return messageUnless(d.Unit != "short" || d.Decimals != nil && *d.Decimals == 0, "want 0 decimal places, because values with the unit short are counts")
+}
+
+// checkJobNamed checks that a panel about single TrainJobs names the TrainJob of each value: in the legend, in a
+// column, or in the variable above the panel.
+func checkJobNamed(b board, p boardPanel) string {
+	for _, t := range p.Targets {
+		if strings.Contains(t.Expr, `trainjob="$trainjob"`) {
+			if v, found := b.variable("trainjob"); !found || v.Hide != 0 {
+				return "want the variable trainjob to be visible, because it names the TrainJob"
+			}
+		}
+		by := grouping.FindStringSubmatch(t.Expr)
+		if by == nil || !strings.Contains(by[1], "trainjob") {
+			continue
+		}
+		for _, label := range strings.Split(strings.ReplaceAll(by[1], " ", ""), ",") {
+			if !p.shows(t, label) {
+				return "want the label " + label + " in the legend or in a column, because the query has values of several TrainJobs"
+			}
+		}
+	}
+	return ""
+}
+
+// shows reports whether a panel shows a label of a query: in the legend, or, for a table, in a column with a title.
+func (p boardPanel) shows(t target, label string) bool {
+	if p.Type != "table" {
+		return strings.Contains(t.LegendFormat, "{{"+label+"}}")
+	}
+	for _, transformation := range p.Transformations {
+		if transformation.Options.RenameByName[label] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSeriesRulesDetectViolations changes a valid dashboard once for each part of the rules about series, and checks
+// that the rule reports the violation.
+func TestSeriesRulesDetectViolations(t *testing.T) {
+	good := shippedDashboards(t).grafana["tenant"]
+	for change, tc := range map[string]struct {
+		rule  string
+		spoil func(b *board)
+	}{
+		"a phase without levels": {"series-levels", func(b *board) { b.panel("TrainJobs by phase").FieldConfig.Overrides = nil }},
+		"failures in orange":     {"series-levels", func(b *board) { b.setStyle("failed", "color", `{"fixedColor": "orange"}`) }},
+		"failures not dashed":    {"series-levels", func(b *board) { b.setStyle("failed", "custom.lineStyle", `{"fill": "solid"}`) }},
+		"successes in red":       {"series-levels", func(b *board) { b.setStyle("succeeded", "color", `{"fixedColor": "red"}`) }},
+		"a legend without label": {"series-levels", func(b *board) { b.panel("CPU").Targets[0].LegendFormat = "Failed" }},
+		"one decimal place":      {"count-decimals", func(b *board) { *b.panel("GPUs held").FieldConfig.Defaults.Decimals = 1 }},
+		"any decimal places":     {"count-decimals", func(b *board) { b.panel("GPUs held").FieldConfig.Defaults.Decimals = nil }},
+		"legend without job":     {"job-named", func(b *board) { b.panel("Memory").Targets[0].LegendFormat = "{{namespace}}" }},
+		"legend without tenant":  {"job-named", func(b *board) { b.panel("Memory").Targets[0].LegendFormat = "{{trainjob}}" }},
+		"table without job":      {"job-named", func(b *board) { b.panel("TrainJobs with pods").Transformations = nil }},
+		"one job without name":   {"job-named", func(b *board) { b.panel("CPU").Targets[0].Expr = `max(a{trainjob="$trainjob"})` }},
+	} {
+		t.Run(change, func(t *testing.T) {
+			bad := clone(t, good)
+			tc.spoil(&bad)
+			before, after := dashboardRules[tc.rule]("tenant", good), dashboardRules[tc.rule]("tenant", bad)
+			if len(after) != len(before)+1 {
+				t.Errorf("%s reports %v, and before the change %v: want one more", tc.rule, after, before)
+			}
+		})
+	}
+}
+
+// setStyle changes a property of a series in all panels.
+func (b *board) setStyle(series, property, value string) {
+	for _, p := range b.Panels {
+		for _, o := range p.FieldConfig.Overrides {
+			for i := range o.Properties {
+				if o.Matcher.Options == series && o.Properties[i].ID == property {
+					o.Properties[i].Value = json.RawMessage(value)
+				}
+			}
+		}
+	}
+}
