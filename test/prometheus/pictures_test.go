@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -168,5 +169,24 @@ func TestPicturesAreCurrent(t *testing.T) {
 	}
 	if len(pictures) != len(dashboards) {
 		t.Errorf("got %d pictures in docs/pictures, want one for each of %d dashboards", len(pictures), len(dashboards))
+	}
+}
+
+// TestCaptionsNameAllTrainJobs checks that docs/dashboards.md, which shows the pictures, names each TrainJob in them.
+func TestCaptionsNameAllTrainJobs(t *testing.T) {
+	page, err := os.ReadFile(repo.Path(t, "docs/dashboards.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, captions, found := strings.Cut(string(page), "## What they show")
+	captions, _, _ = strings.Cut(captions, "## ")
+	trainjobs := regexp.MustCompile(`pod="([a-z-]+)-launcher-`).FindAllStringSubmatch(recordedSeries, -1)
+	if !found || len(trainjobs) == 0 {
+		t.Fatal("found no captions or no TrainJobs")
+	}
+	for _, match := range append(trainjobs, regexp.MustCompile(`trainjob="([^"]*)"`).FindAllStringSubmatch(recordedSeries, -1)...) {
+		if !strings.Contains(captions, "`"+match[1]+"`") {
+			t.Errorf("docs/dashboards.md does not explain the TrainJob %s", match[1])
+		}
 	}
 }
