@@ -15,6 +15,16 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
+// readJob reads a TrainJob, and returns the values that the API server or the webhook of Trainer refuses.
+func readJob(job *document.Node, reader guard.Reader) (guard.Job, field.ErrorList) {
+	fields, _ := job.Plain().(map[string]any)
+	read, errs := reader.Read(fields)
+	if job.Get("spec").Empty() {
+		errs = append(errs, field.Required(field.NewPath("spec"), "Trainer refuses a TrainJob without a runtime: write spec.runtimeRef.name"))
+	}
+	return read, errs
+}
+
 // refusedValue converts an error to a problem. The error describes a value that the API server refuses.
 func refusedValue(job *document.Node, err *field.Error) problem.Problem {
 	if err.Type != field.ErrorTypeTypeInvalid {

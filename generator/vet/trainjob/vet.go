@@ -136,8 +136,7 @@ func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *fin
 	if !ok {
 		return &TenantError{Tenant: tenant, Environment: p.environment, Known: listTenants([]Platform{p})}
 	}
-	fields, _ := job.Plain().(map[string]any)
-	read, errs := rules.reader.Read(fields)
+	read, errs := readJob(job, rules.reader)
 	refused, misspelled := invalidValues(job, read, errs)
 	for _, r := range refused {
 		invalid.add(p.environment, r)

@@ -77,6 +77,10 @@ func TestVetReportsPositions(t *testing.T) {
 		"a misspelled runtime name":          {strings.Replace(good, "{name: mpi}", "{nam: mpi}", 1), "5:21 invalid-value", ""},
 		"no runtime":                         {strings.Replace(good, "{name: mpi}", "{}", 1), "5:3 invalid-value", ""},
 		"an unknown field of the runtime":    {strings.Replace(good, "{name: mpi}", "{version: 1}", 1), "5:3 invalid-value", "5:25 disallowed-field"},
+		"no spec":                            {good[:strings.Index(good, "spec:")], "1:1 invalid-value", ""},
+		"a spec that is null":                {good[:strings.Index(good, "spec:")] + "spec: null\n", "4:7 invalid-value", ""},
+		"a misspelled spec":                  {strings.Replace(good, "spec:", "sepc:", 1), "4:1 invalid-value", ""},
+		"a TrainJob without spec in a List":  {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: train, namespace: team-a}}\n", "4:3 invalid-value", ""},
 		"a mapping for a boolean":            {good + "  suspend: {a: b}\n", "7:3 wrong-type", ""},
 	}
 	for name, tc := range cases {
