@@ -4,58 +4,107 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/trainyard/trainyard/generator/internal/resources"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-var requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "A TrainJob requests no more than its limits, and for devices exactly the limit"}
+// Rules about amounts of resources.
+var (
+	requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "A TrainJob requests no more than its limits, and for devices exactly the limit"}
+	missingUnit      = problem.Rule{Name: "missing-unit", Doc: "An amount of memory or of ephemeral storage has a unit such as Mi or Gi"}
+)
 
-// describeRefusedAmount looks for a resource whose request Kubernetes would refuse. A request may not exceed the limit, and
-// the request of a device must equal its limit (Kubernetes, ValidateContainerResourceRequirements). describeRefusedAmount
-// returns the path of the first such value in the TrainJob and a message, or two empty strings.
-//
-// With Trainer 2.3, pods get each amount that the TrainJob does not set from the runtime. For example, a TrainJob that sets
-// only a limit keeps the request of the runtime. vet knows only CPU, memory and GPUs of a runtime. For any other device, vet
-// reports a difference only if the TrainJob sets both the limit and the request.
-func describeRefusedAmount(job guard.Job, runtime guard.Runtime) (path, text string) {
-	if job.UnknownAmounts {
-		return "", ""
+// minBytes is the smallest plausible amount of memory and of ephemeral storage. No container starts with less memory.
+var minBytes = resource.MustParse("1Mi")
+
+// findMissingUnits reports each amount of memory or of ephemeral storage that is smaller than any container needs. The rule
+// zero-amount is about amounts of 0.
+func findMissingUnits(job guard.Job) []violation {
+	var found []violation
+	for _, name := range []string{"memory", "ephemeral-storage"} {
+		for _, field := range []string{"limits", "requests"} {
+			amount := amountsIn(job, field)[name]
+			if !amount.IsZero() && amount.Cmp(minBytes) < 0 {
+				found = append(found, violation{missingUnit, resourcePath(field, name),
+					fmt.Sprintf("want an amount with a unit such as 512Mi or 16Gi, of at least %s, got %s", minBytes.String(), amount.String())})
+				break // the request has the same cause
+			}
+		}
 	}
-	own := maps.Clone(job.Limits)
-	if own == nil {
-		own = map[string]resource.Quantity{}
-	}
-	maps.Copy(own, job.Requests)
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		limit, limited := effectiveAmount(job.Limits, job, runtime, name)
-		request, requested := effectiveAmount(job.Requests, job, runtime, name)
-		if !limited || !requested || request.Cmp(limit) <= 0 && (!isDevice(name) || request.Cmp(limit) == 0) {
-			continue
-		}
-		field, remedy := "requests", "set the same amount in requests and limits"
-		if !isDevice(name) {
-			remedy = "raise the limit, or lower the request"
-		}
-		if _, set := job.Limits[name]; !set {
-			remedy = "write limits too, because Trainer keeps the limit of the runtime otherwise"
-		}
-		if _, set := job.Requests[name]; !set {
-			field, remedy = "limits", "write requests too, because Trainer keeps the request of the runtime otherwise"
-		}
-		return fmt.Sprintf("spec.trainer.resourcesPerNode.%s[%s]", field, name),
-			fmt.Sprintf("the pods request %s and have the limit %s, so Kubernetes refuses them: %s", request.String(), limit.String(), remedy)
-	}
-	return "", ""
+	return found
 }
 
-// isDevice reports whether a resource is an extended resource, such as a GPU, or consists of huge pages. Containers cannot
-// overcommit these resources, so the request must equal the limit.
-func isDevice(name string) bool {
-	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/") || strings.HasPrefix(name, "hugepages-")
+// findRefusedAmounts reports each resource whose request Kubernetes would refuse. A request may not exceed the limit, and
+// the request of a device needs an equal limit (Kubernetes, ValidateContainerResourceRequirements).
+//
+// With Trainer 2.3, pods get each amount that the TrainJob does not set from the runtime. For example, a TrainJob that sets
+// only a limit keeps the request of the runtime. vet knows only CPU, memory and GPUs of each runtime. If the argument "pods"
+// contains the limits of the pods that get the amounts of the TrainJob, vet also finds devices that have no limit there.
+func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
+	if job.UnknownAmounts {
+		return nil
+	}
+	var found []violation
+	for _, name := range resourcesOf(job) {
+		if lacksLimit(job, name, pods) {
+			found = append(found, violation{requestOverLimit, resourcePath("requests", name),
+				"the pods request this resource and have no limit for it, so Kubernetes refuses them: write the same amount in limits"})
+			continue
+		}
+		limit, limited := effectiveAmount(job.Limits, job, runtime, name)
+		request, requested := effectiveAmount(job.Requests, job, runtime, name)
+		if !limited || !requested || request.Cmp(limit) <= 0 && (resources.CanOvercommit(name) || request.Cmp(limit) == 0) {
+			continue
+		}
+		field, remedy := describeRemedy(job, name)
+		found = append(found, violation{requestOverLimit, resourcePath(field, name),
+			fmt.Sprintf("the pods request %s and have the limit %s, so Kubernetes refuses them: %s", request.String(), limit.String(), remedy)})
+	}
+	return found
+}
+
+// lacksLimit reports whether a TrainJob requests a device or huge pages for which at least one pod would have no limit.
+func lacksLimit(job guard.Job, name string, pods []map[string]resource.Quantity) bool {
+	_, requested := job.Requests[name]
+	_, limited := job.Limits[name]
+	if !requested || limited || resources.CanOvercommit(name) {
+		return false
+	}
+	isMissing := func(limits map[string]resource.Quantity) bool { _, has := limits[name]; return !has }
+	return job.Replaces != "" || slices.ContainsFunc(pods, isMissing)
+}
+
+// describeRemedy returns the field of a refused amount, and what to change.
+func describeRemedy(job guard.Job, name string) (field, remedy string) {
+	if _, set := job.Requests[name]; !set {
+		return "limits", "write requests too, because Trainer keeps the request of the runtime otherwise"
+	}
+	if _, set := job.Limits[name]; !set {
+		return "requests", "write limits too, because Trainer keeps the limit of the runtime otherwise"
+	}
+	if resources.CanOvercommit(name) {
+		return "requests", "raise the limit, or lower the request"
+	}
+	return "requests", "set the same amount in requests and limits"
+}
+
+// resourcesOf returns the names of the resources that a TrainJob sets, in alphabetical order.
+func resourcesOf(job guard.Job) []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(job.Limits)), maps.Keys(job.Requests))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// amountsIn returns the limits or the requests of a TrainJob.
+func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
+	if field == "limits" {
+		return job.Limits
+	}
+	return job.Requests
 }
 
 // effectiveAmount returns the amount of a resource in a pod of the TrainJob: the amount that the TrainJob sets, or else the

@@ -1,6 +1,7 @@
 package trainjob
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -16,6 +17,7 @@ func TestRefusedAmountsAreReported(t *testing.T) {
 	cases := map[string]struct {
 		limits, requests amounts
 		replaces         string
+		pods             []amounts
 		path             string
 	}{
 		"no amounts":     {},
@@ -33,14 +35,33 @@ func TestRefusedAmountsAreReported(t *testing.T) {
 		"a request of a device with an unknown limit":   {requests: amounts{"acme.example/fpga": resource.MustParse("1")}},
 		"fewer huge pages than their limit":             {limits: amounts{"hugepages-2Mi": resource.MustParse("4Mi")}, requests: amounts{"hugepages-2Mi": resource.MustParse("2Mi")}, path: resources + "requests[hugepages-2Mi]"},
 		"a low limit, with resources that are replaced": {limits: cpu("2"), replaces: "2.2"},
+		"a device that one pod lacks":                   {requests: amountsOf("acme.example/fpga", "1"), pods: []amounts{amountsOf("acme.example/fpga", "1"), {}}, path: resources + "requests[acme.example/fpga]"},
+		"a device that all pods have":                   {requests: amountsOf("acme.example/fpga", "1"), pods: []amounts{amountsOf("acme.example/fpga", "1")}},
+		"a device whose limit is dropped":               {requests: amountsOf("nvidia.com/gpu", "2"), replaces: "2.2", path: resources + "requests[nvidia.com/gpu]"},
+		"huge pages without a limit":                    {requests: amountsOf("hugepages-2Mi", "2Mi"), replaces: "2.2", path: resources + "requests[hugepages-2Mi]"},
+		"a CPU without a limit":                         {requests: cpu("2"), replaces: "2.2"},
+		"several requests above limits":                 {requests: amountsOf("cpu", "9", "memory", "99Gi"), path: resources + "requests[cpu], " + resources + "requests[memory]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			job := guard.Job{Limits: tc.limits, Requests: tc.requests, Replaces: tc.replaces}
-			path, text := describeRefusedAmount(job, runtime)
-			if path != tc.path || (text == "") != (path == "") {
-				t.Errorf("describeRefusedAmount() = %q, %q, want the path %q", path, text, tc.path)
+			var paths []string
+			for _, v := range findRefusedAmounts(job, runtime, tc.pods) {
+				paths = append(paths, v.path)
+			}
+			if got := strings.Join(paths, ", "); got != tc.path {
+				t.Errorf("findRefusedAmounts() has the paths %q, want %q", got, tc.path)
 			}
 		})
+	}
+}
+
+func TestMissingUnitsAreReported(t *testing.T) {
+	for text, want := range map[string]bool{"64": true, "64m": true, "512Ki": true, "1Mi": false, "16Gi": false, "0": false} {
+		for _, job := range []guard.Job{{Limits: amountsOf("memory", text)}, {Requests: amountsOf("ephemeral-storage", text)}} {
+			if got := findMissingUnits(job); (len(got) == 1) != want {
+				t.Errorf("findMissingUnits() of %s = %v, want a violation: %v", text, got, want)
+			}
+		}
 	}
 }

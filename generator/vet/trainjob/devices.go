@@ -2,17 +2,24 @@ package trainjob
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/capacity"
+	"github.com/trainyard/trainyard/generator/internal/resources"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-var launcherOnlyDevice = problem.Rule{Name: "launcher-only-device", Doc: "If the launcher runs no ranks, a TrainJob requests no devices for it, because the nodes do not get them"}
+// Rules about the names and numbers of devices.
+var (
+	invalidResource    = problem.Rule{Name: "invalid-resource-name", Doc: "A TrainJob names resources that a container can have"}
+	fractionalDevice   = problem.Rule{Name: "fractional-device", Doc: "A TrainJob requests whole devices"}
+	launcherOnlyDevice = problem.Rule{Name: "launcher-only-device", Doc: "If the launcher runs no ranks, a TrainJob requests no devices for it, because the nodes do not get them"}
+)
 
 const resourcesPath = "spec.trainer.resourcesPerNode"
 
@@ -22,15 +29,32 @@ type violation struct {
 	path, message string
 }
 
-// findMisspellings reports each misspelled device of a TrainJob.
-func findMisspellings(job guard.Job) []violation {
+// findWrongResources reports each resource of a TrainJob with an invalid or misspelled name, and each fraction of a device.
+func findWrongResources(job guard.Job) []violation {
 	var found []violation
-	for _, name := range devicesOf(job) {
-		if complaint := capacity.DescribeMisspelling(name); complaint != "" {
+	for _, name := range resourcesOf(job) {
+		if complaint := resources.DescribeInvalid(name); complaint != "" {
+			found = append(found, violation{invalidResource, devicePath(job, name), complaint})
+		} else if complaint := capacity.DescribeMisspelling(name); complaint != "" {
 			found = append(found, violation{capacity.MisspelledDevice, devicePath(job, name), complaint})
+		} else if field, amount := findFraction(job, name); field != "" {
+			found = append(found, violation{fractionalDevice, resourcePath(field, name), fmt.Sprintf("want an integer, got %s, so Kubernetes refuses the pods", amount.String())})
 		}
 	}
 	return found
+}
+
+// findFraction returns the limit or the request of a device if it is not an integer. The result "field" is empty if both are
+// integers, or if the resource is not a device.
+func findFraction(job guard.Job, name string) (field string, amount resource.Quantity) {
+	for _, field := range []string{"limits", "requests"} {
+		amount := amountsIn(job, field)[name]
+		rounded := amount.DeepCopy()
+		if isWhole := rounded.RoundUp(0); resources.IsDevice(name) && !isWhole {
+			return field, amount
+		}
+	}
+	return "", amount
 }
 
 // findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes. If the
@@ -50,20 +74,32 @@ func findLostDevices(job guard.Job, r runtimeObject) []violation {
 
 // devicesOf returns the names of the devices in the limits and requests of a TrainJob, in alphabetical order.
 func devicesOf(job guard.Job) []string {
-	names := slices.Concat(slices.Collect(maps.Keys(job.Limits)), slices.Collect(maps.Keys(job.Requests)))
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !strings.Contains(name, "/") })
+	return slices.DeleteFunc(resourcesOf(job), func(name string) bool { return !strings.Contains(name, "/") })
 }
 
-// devicePath returns the path of the limit of a device or, without a limit, the path of the request. An unusual name is in
-// quotes, because it can contain line breaks.
+// devicePath returns the path of the limit of a resource or, without a limit, the path of the request.
 func devicePath(job guard.Job, name string) string {
-	field := ".limits"
-	if _, limited := job.Limits[name]; !limited {
-		field = ".requests"
+	if _, limited := job.Limits[name]; limited {
+		return resourcePath("limits", name)
 	}
+	return resourcePath("requests", name)
+}
+
+// resourcePath returns the path of an amount in limits or requests. An unusual name is in quotes, because it can contain
+// line breaks.
+func resourcePath(field, name string) string {
 	if !message.Plain(strings.ReplaceAll(name, ".", "-")) {
 		name = message.Quote(name)
 	}
-	return resourcesPath + field + "[" + name + "]"
+	return resourcesPath + "." + field + "[" + name + "]"
+}
+
+// withoutRepetitions returns the first violation at each path, so that each value is reported once.
+func withoutRepetitions(all []violation) []violation {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(v violation) bool {
+		repeated := seen[v.path]
+		seen[v.path] = true
+		return repeated
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -20,20 +21,32 @@ var (
 
 const processesPath = "spec.trainer.numProcPerNode"
 
-// findResourceProblems reports devices and numbers of processes with which a TrainJob would not run as intended. A wrong
-// device also changes the number of GPUs, so the processes are compared with GPUs only if all devices are right.
-func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, processes []violation) {
-	if misspelled := findMisspellings(job); len(misspelled) > 0 {
-		return misspelled, nil
-	}
+// findResourceProblems reports devices, amounts and numbers of processes with which a TrainJob would not run as intended. A
+// wrong device also changes the number of GPUs, so the processes are compared with GPUs only if all devices are right.
+func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, others []violation) {
 	object, known := p.runtimes[job.Runtime.Name]
-	if !known || object.kind != job.Runtime.Kind || runtime.Kind != job.Runtime.Kind {
-		return nil, nil
+	known = known && object.kind == job.Runtime.Kind && runtime.Kind == job.Runtime.Kind
+	devices = findWrongResources(job)
+	if known && len(devices) == 0 {
+		devices = findLostDevices(job, object)
 	}
-	if lost := findLostDevices(job, object); len(lost) > 0 {
-		return lost, nil
+	var pods []map[string]resource.Quantity
+	if known {
+		pods = object.adjustedPods()
 	}
-	return nil, findTooManyProcesses(job, runtime, object)
+	others = slices.Concat(findMissingUnits(job), findRefusedAmounts(job, runtime, pods))
+	if known && len(devices) == 0 {
+		others = append(others, findTooManyProcesses(job, runtime, object)...)
+	}
+	return devices, others
+}
+
+// adjustedPods returns the limits of the pods that get the amounts of a TrainJob.
+func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
+	if r.launcherIsNode {
+		return []map[string]resource.Quantity{r.launcher, r.node}
+	}
+	return []map[string]resource.Quantity{r.launcher}
 }
 
 // findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs or, if the preflight

@@ -58,7 +58,10 @@ func TestResourceProblems(t *testing.T) {
 		"a launcher that runs no ranks":                {runtime: apart, own: 2, limits: amountsOf("cpu", "250m")},
 		"a device that only the launcher gets":         {runtime: apart, own: 2, limits: amountsOf("nvidia.com/gpu", "2"), want: "launcher-only-device " + resources + "limits[nvidia.com/gpu]"},
 		"a misspelled device":                          {runtime: gpus, own: 1, processes: 8, limits: amountsOf("nvidia.com/gpus", "2"), want: "misspelled-device " + resources + "limits[nvidia.com/gpus]"},
-		"a device with a line break":                   {runtime: gpus, own: 1, limits: amountsOf("nvidia.com/gp\n", "2"), want: `misspelled-device ` + resources + `limits["nvidia.com/gp\n"]`},
+		"a resource with an invalid name":              {runtime: gpus, own: 1, processes: 8, limits: amountsOf("GPU", "2"), want: "invalid-resource-name " + resources + "limits[GPU]"},
+		"a fraction of a device":                       {runtime: gpus, own: 1, limits: amountsOf("nvidia.com/gpu", "1500m"), want: "fractional-device " + resources + "limits[nvidia.com/gpu]"},
+		"thousandths that are whole devices":           {runtime: gpus, own: 1, limits: amountsOf("nvidia.com/gpu", "2000m")},
+		"a device with a line break":                   {runtime: gpus, own: 1, limits: amountsOf("nvidia.com/gp\n", "2"), want: `invalid-resource-name ` + resources + `limits["nvidia.com/gp\n"]`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -147,11 +147,8 @@ func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *fin
 		}
 		forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 	}
-	if path, text := describeRefusedAmount(read, rules.Runtimes[read.Runtime.Name]); text != "" {
-		forbidden.add(p.environment, newProblem(job, path, requestOverLimit, text))
-	}
-	devices, processes := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
-	for _, v := range slices.Concat(devices, processes) {
+	devices, others := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
+	for _, v := range withoutRepetitions(slices.Concat(devices, others)) {
 		forbidden.add(p.environment, newProblem(job, v.path, v.rule, v.message))
 	}
 	if text := p.describeHostfile(job); text != "" {

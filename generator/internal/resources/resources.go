@@ -1,0 +1,76 @@
+// Package resources checks the names of resources in containers, as Kubernetes does.
+package resources
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/generator/internal/wording"
+)
+
+// known lists the resources without a domain that containers can have. Huge pages of other sizes have similar names.
+var known = []string{"cpu", "memory", "ephemeral-storage", hugePages + "2Mi", hugePages + "1Gi"}
+
+// hugePages is the prefix of the resources that consist of huge pages.
+const hugePages = "hugepages-"
+
+// quotaPrefixes are the prefixes of names in a ResourceQuota.
+var quotaPrefixes = []string{"requests.", "limits."}
+
+// IsDevice reports whether a resource is an extended resource, such as a GPU. Containers have whole devices only.
+func IsDevice(name string) bool {
+	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
+}
+
+// CanOvercommit reports whether the limit of a resource can differ from its request, or be missing. Devices and huge pages
+// cannot be overcommitted.
+func CanOvercommit(name string) bool { return !IsDevice(name) && !strings.HasPrefix(name, hugePages) }
+
+// DescribeInvalid returns a message about the name of a resource that a container cannot have. A valid name gets an empty
+// message. The prefix "limits." of a device is refused too, because it belongs to a ResourceQuota, and the cluster has no
+// such device.
+// Source: Kubernetes, pkg/apis/core/validation, validateContainerResourceName.
+func DescribeInvalid(name string) string {
+	for _, prefix := range quotaPrefixes {
+		if meant, ok := strings.CutPrefix(name, prefix); ok && isValid(meant) {
+			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{meant}))
+		}
+	}
+	if isValid(name) {
+		return ""
+	}
+	if meant := suggest(name); meant != "" {
+		return "unknown resource: " + wording.Suggestion([]string{meant})
+	}
+	return `unknown resource: want cpu, memory, ephemeral-storage, or a device such as nvidia.com/gpu: a domain, "/" and a name`
+}
+
+func isValid(name string) bool {
+	if !strings.Contains(name, "/") {
+		return slices.Contains(known, name) || strings.HasPrefix(name, hugePages) && len(validation.IsQualifiedName(name)) == 0
+	}
+	inQuota := name // Kubernetes also has to be able to limit devices in a ResourceQuota
+	if IsDevice(name) {
+		inQuota = "requests." + name
+	}
+	return len(validation.IsQualifiedName(inQuota)) == 0 && !strings.HasPrefix(name, "requests.")
+}
+
+// suggest returns the resource that an author has probably meant by a name without a domain, or "".
+func suggest(name string) string {
+	if strings.Contains(name, "/") {
+		return ""
+	}
+	lower := strings.ToLower(name)
+	if lower == "gpu" || lower == "gpus" {
+		return "nvidia.com/gpu"
+	}
+	if meant := message.Nearest(name, known); meant != "" && lower[0] == meant[0] { // gpu is no misspelled cpu
+		return meant
+	}
+	return ""
+}
