@@ -83,7 +83,7 @@ func (c Case) TypeErrors(p Platform) problem.List {
 			continue
 		}
 		_, errs := rules.reader.Read(fields)
-		for _, err := range errs {
+		for _, err := range withoutConsequences(errs) {
 			found = append(found, refusedValue(c.node.Get(key), err))
 		}
 	}

@@ -48,6 +48,14 @@ func cutBracket(inside string) (step, rest string) {
 	return step, rest
 }
 
+// results holds the problems of one TrainJob in all environments.
+type results struct{ invalid, denied, unenforced findings }
+
+func newResults(environments int) *results {
+	none := findings{environments: environments}
+	return &results{none, none, none}
+}
+
 type findings struct {
 	environments int
 	problems     problem.List

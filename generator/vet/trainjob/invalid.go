@@ -2,6 +2,7 @@ package trainjob
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,42 @@ func readJob(job *document.Node, reader guard.Reader) (guard.Job, field.ErrorLis
 	if job.Get("spec").Empty() {
 		errs = append(errs, field.Required(field.NewPath("spec"), "Trainer refuses a TrainJob without a runtime: write spec.runtimeRef.name"))
 	}
-	return read, errs
+	return read, withoutConsequences(errs)
+}
+
+// withoutConsequences removes the other errors about a field with a wrong type.
+func withoutConsequences(errs field.ErrorList) field.ErrorList {
+	c := newConsequences(errs)
+	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
+}
+
+// consequences recognizes problems that follow from a value that the API server refuses.
+type consequences struct {
+	wrongTypes []string        // paths of values with a wrong type
+	misspelled map[string]bool // paths of misspelled fields
+}
+
+func newConsequences(errs field.ErrorList) consequences {
+	c := consequences{misspelled: map[string]bool{}}
+	for _, err := range errs {
+		if err.Type == field.ErrorTypeTypeInvalid {
+			c.wrongTypes = append(c.wrongTypes, err.Field)
+		}
+	}
+	return c
+}
+
+// cover reports whether a path is the path of a value with a wrong type, or of a value below it.
+func (c consequences) cover(path string) bool {
+	return slices.ContainsFunc(c.wrongTypes, func(wrong string) bool {
+		rest, ok := strings.CutPrefix(path, wrong)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
+
+// contain reports whether a denial follows from a value that the API server refuses.
+func (c consequences) contain(d guard.Denial, job guard.Job) bool {
+	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
 
 // refusedValue converts an error to a problem. The error describes a value that the API server refuses.
@@ -52,19 +88,19 @@ func nodeAt(n *document.Node, path string) *document.Node {
 	return n
 }
 
-// invalidValues returns the values of a TrainJob that the API server refuses, and the paths of misspelled fields. If a
+// invalidValues returns the values of a TrainJob that the API server refuses, and the consequences of these values. If a
 // required field is missing, and a field next to it is probably a misspelling of it, the result contains only the second.
-func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, misspelled map[string]bool) {
-	misspelled = map[string]bool{}
+func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
+	c = newConsequences(errs)
 	for _, err := range errs {
 		if path := misspellingOf(err, read.Disallowed); path != "" {
-			misspelled[path] = true
+			c.misspelled[path] = true
 			found = append(found, newProblem(job, path, invalidValue, fmt.Sprintf("unknown field: did you mean %s?", lastKey(err.Field))))
 			continue
 		}
 		found = append(found, refusedValue(job, err))
 	}
-	return found, misspelled
+	return found, c
 }
 
 // misspellingOf returns the path of the unknown field that is probably the missing field of an error, or "".
@@ -85,8 +121,3 @@ func misspellingOf(err *field.Error, unknown []guard.DisallowedField) string {
 
 // lastKey returns the last field of a path such as spec.runtimeRef.name.
 func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
-
-// isConsequence reports whether a denial follows from a problem that invalidValues returns.
-func isConsequence(d guard.Denial, job guard.Job, misspelled map[string]bool) bool {
-	return misspelled[d.Path] || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
-}

@@ -19,9 +19,10 @@ var overCapacity = problem.Rule{Name: "trainjob-over-capacity", Doc: "A TrainJob
 const defaultQueue = "default"
 
 // describeShortage describes the first of the tenant's limits that a TrainJob would exceed even if no other job ran. The
-// result is empty if the TrainJob fits, or if its runtime is unknown.
-func describeShortage(tenant string, c *capacity.Result, job guard.Job) string {
-	demand, nodes, known := demandOf(c, job)
+// result is empty if the TrainJob fits, or if its runtime is unknown. The argument "unlimited" states that the cluster does
+// not enforce the maximum number of nodes.
+func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimited bool) string {
+	demand, nodes, known := demandOf(c, job, unlimited)
 	if !known {
 		return ""
 	}
@@ -61,14 +62,14 @@ func plural(n int, noun string) string {
 
 // demandOf returns the requests of a TrainJob, and its number of nodes. The result "known" is false if the document has
 // no such runtime, or if amounts of the TrainJob or its number of nodes are invalid.
-func demandOf(c *capacity.Result, job guard.Job) (demand sizing.Job, nodes int, known bool) {
+func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.Job, nodes int, known bool) {
 	demand, known = c.Jobs[job.Runtime.Name]
 	if !known || job.UnknownAmounts {
 		return demand, 0, false
 	}
 	nodes = demand.DefaultNodes
 	if job.Nodes != nil {
-		if *job.Nodes < 1 || *job.Nodes > int64(demand.MaxNodes) {
+		if *job.Nodes < 1 || !unlimited && *job.Nodes > int64(demand.MaxNodes) {
 			return demand, 0, false // the rule about limits reports this number
 		}
 		nodes = int(*job.Nodes)

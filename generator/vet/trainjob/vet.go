@@ -108,14 +108,9 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	case namespace != "" && namespace != tenant:
 		r.Invalid = append(r.Invalid, newProblem(job, "metadata.namespace", wrongNamespace, fmt.Sprintf("want %s, which is the requested tenant, or no namespace", tenant)))
 	}
-	environments := len(platforms)
-	invalid, denied, unenforced := findings{environments: environments}, findings{environments: environments}, findings{environments: environments}
+	found := newResults(len(platforms))
 	for _, p := range platforms {
-		forbidden := &denied
-		if p.unenforced {
-			forbidden = &unenforced
-		}
-		err := p.vet(job, tenant, &invalid, forbidden)
+		err := p.vet(job, tenant, found)
 		if unknown := (*TenantError)(nil); errors.As(err, &unknown) {
 			unknown.FoundIn = environmentsWith(tenant, platforms)
 		}
@@ -123,43 +118,54 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 			return err
 		}
 	}
-	r.Invalid, r.Denied = append(r.Invalid, invalid.listProblems()...), append(r.Denied, denied.listProblems()...)
-	for _, p := range unenforced.listProblems() {
+	r.Invalid, r.Denied = append(r.Invalid, found.invalid.listProblems()...), append(r.Denied, found.denied.listProblems()...)
+	for _, p := range found.unenforced.listProblems() {
 		p.Message += "; the cluster does not refuse it, because spec.admission.enforce is none"
 		r.Unenforced = append(r.Unenforced, p)
 	}
 	return nil
 }
 
-func (p Platform) vet(job *document.Node, tenant string, invalid, forbidden *findings) error {
+func (p Platform) vet(job *document.Node, tenant string, found *results) error {
 	rules, ok := p.tenants[tenant]
 	if !ok {
 		return &TenantError{Tenant: tenant, Environment: p.environment, Known: listTenants([]Platform{p})}
 	}
 	read, errs := readJob(job, rules.reader)
-	refused, misspelled := invalidValues(job, read, errs)
+	refused, consequences := invalidValues(job, read, errs)
 	for _, r := range refused {
-		invalid.add(p.environment, r)
+		found.invalid.add(p.environment, r)
+	}
+	forbidden := &found.denied
+	if p.unenforced {
+		forbidden = &found.unenforced
 	}
 	for _, d := range guard.Check(read, rules.Parameters) {
-		if isConsequence(d, read, misspelled) {
-			continue
+		if !consequences.contain(d, read) {
+			forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 		}
-		forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 	}
-	devices, others := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
-	for _, v := range withoutRepetitions(slices.Concat(devices, others)) {
-		forbidden.add(p.environment, newProblem(job, v.path, v.rule, v.message))
-	}
-	if text := p.describeHostfile(job); text != "" {
-		forbidden.add(p.environment, newProblem(job, "spec.trainer.command", unreadableHostfile, text))
-	}
-	// A wrong device often has no quota, which would be a second problem with the same cause.
-	if p.capacity == nil || len(devices) > 0 {
-		return nil
-	}
-	if shortage := describeShortage(tenant, p.capacity, read); shortage != "" {
-		forbidden.add(p.environment, newProblem(job, "spec.trainer.numNodes", overCapacity, shortage))
+	for _, v := range p.findViolations(job, read, tenant) {
+		if !consequences.cover(v.path) {
+			found.denied.add(p.environment, newProblem(job, v.path, v.rule, v.message))
+		}
 	}
 	return nil
+}
+
+// findViolations reports values with which Kubernetes refuses the pods of a TrainJob, or the TrainJob would not run as
+// intended. Unlike the rules of package "guard", these rules do not depend on spec.admission.
+func (p Platform) findViolations(job *document.Node, read guard.Job, tenant string) []violation {
+	devices, found := p.findResourceProblems(read, p.tenants[tenant].Runtimes[read.Runtime.Name])
+	found = slices.Concat(devices, found)
+	if text := p.describeHostfile(job); text != "" {
+		found = append(found, violation{unreadableHostfile, "spec.trainer.command", text})
+	}
+	// A wrong device often has no quota, which would be a second problem with the same cause.
+	if p.capacity != nil && len(devices) == 0 {
+		if shortage := describeShortage(tenant, p.capacity, read, p.unenforced); shortage != "" {
+			found = append(found, violation{overCapacity, "spec.trainer.numNodes", shortage})
+		}
+	}
+	return withoutRepetitions(found)
 }
