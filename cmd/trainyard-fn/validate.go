@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/trainyard/trainyard"
-	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -97,18 +96,12 @@ func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	return max(l.reportAll(item, framework.Error, wrong, exitInvalid), l.reportAll(item, severity, unknown, code))
 }
 
+// missingTenant describes a TrainJob that names no namespace, or for which the document has no tenants.
 func missingTenant(e *trainjob.TenantError) string {
-	subject := "it has none"
-	if e.Tenant != "" {
-		subject = message.Quote(e.Tenant) + " has no rules for TrainJobs"
+	if len(e.Known) == 0 {
+		return "want a document with tenants"
 	}
-	switch {
-	case len(e.Known) == 0:
-		return subject + ": want a document with tenants"
-	case e.Tenant != "" && message.Nearest(e.Tenant, e.Known) != "":
-		return subject + suggestName(e.Tenant, e.Known)
-	}
-	return subject + ": want one of " + strings.Join(e.Known, ", ")
+	return "it has none: want one of " + strings.Join(e.Known, ", ")
 }
 
 // problemsOf converts an error to a list of problems. The list is empty if there is no error.

@@ -58,7 +58,7 @@ func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, 
 		return nil, err
 	}
 	for i := range audited {
-		audited[i].unenforced = platforms[i].hasNoRules()
+		audited[i].unenforced = platforms[i].hasNoRules() && !audited[i].hasNoRules() // an environment can have no tenants
 	}
 	return audited, nil
 }
@@ -142,36 +142,26 @@ func listTenants(platforms []Platform) []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// environmentsWith returns the environments in which a tenant has rules.
-func environmentsWith(tenant string, platforms []Platform) []string {
-	var names []string
-	for _, p := range platforms {
-		if _, ok := p.tenants[tenant]; ok {
-			names = append(names, p.environment)
-		}
+// environmentOf returns the name of the environment if there is only one platform, and "" otherwise.
+func environmentOf(platforms []Platform) string {
+	if len(platforms) == 1 {
+		return platforms[0].environment
 	}
-	return names
+	return ""
 }
 
-// TenantError reports that a TrainJob has no namespace, or that its namespace has no rules.
+// TenantError reports that the TrainJobs of a file have no tenant, or that the requested tenant has no rules.
 type TenantError struct {
 	Tenant      string   // empty if neither the TrainJob nor the user names a tenant
-	Environment string   // empty if the document has no environments
+	Environment string   // empty if the document has no environments, or if all environments are checked
 	Known       []string // tenants with rules
-	FoundIn     []string // other environments in which the tenant has rules
 }
 
 // Error describes the error, and suggests a tenant.
 func (e *TenantError) Error() string {
 	text := "a TrainJob names no namespace"
 	if e.Tenant != "" {
-		text = "namespace " + message.Quote(e.Tenant) + " has no rules for TrainJobs"
-	}
-	if e.Environment != "" {
-		text += " in environment " + e.Environment
-	}
-	if len(e.FoundIn) > 0 {
-		return text + ", but in environment " + strings.Join(e.FoundIn, ", ") + ": want --env"
+		text = describeNoRules(e.Tenant, e.Environment)
 	}
 	if len(e.Known) == 0 {
 		return text + ": want a document with tenants"
@@ -180,4 +170,13 @@ func (e *TenantError) Error() string {
 		return fmt.Sprintf("%s: did you mean --tenant %s?", text, strings.Join(similar, " or "))
 	}
 	return fmt.Sprintf("%s: want --tenant, one of %s", text, strings.Join(e.Known, ", "))
+}
+
+// describeNoRules describes a namespace that is no tenant. The argument "environment" can be empty.
+func describeNoRules(namespace, environment string) string {
+	text := "namespace " + message.Quote(namespace) + " has no rules for TrainJobs"
+	if environment != "" {
+		text += " in environment " + environment
+	}
+	return text
 }

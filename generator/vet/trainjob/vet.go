@@ -3,13 +3,14 @@
 package trainjob
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/internal/wording"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
@@ -31,32 +32,30 @@ var (
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant whose rules are checked"}
 )
 
-// Vet checks every TrainJob in a text against the rules of all platforms. The text is a YAML stream, a JSON file, or a
-// List from kubectl get, and can contain other documents. The argument "tenant" selects the rules. If this argument is
-// empty, the namespace of each TrainJob selects the rules. The error is a problem.List if the text cannot be read, and
-// a *TenantError if no TrainJob has a tenant with rules.
+const namespacePath = "metadata.namespace"
+
+// Vet checks every TrainJob in a text against the rules of all platforms that have its tenant. The text is a YAML stream,
+// a JSON file, or a List from kubectl get, and can contain other documents. The argument "tenant" selects the rules. If
+// this argument is empty, the namespace of each TrainJob selects the rules. The error is a problem.List if the text cannot
+// be read, and a *TenantError if no TrainJob has a tenant.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
 		return Report{}, err
 	}
 	var report Report
-	var unknownTenants []error // one error for each TrainJob that belongs to no tenant with rules
+	var withoutTenant []error // one error for each TrainJob without a tenant
 	for _, n := range documents {
 		for _, job := range listJobs(n) {
 			report.TrainJobs++
-			var unknown *TenantError
-			switch err := report.vet(job, tenant, platforms); {
-			case errors.As(err, &unknown):
-				unknownTenants = append(unknownTenants, err)
-				report.Invalid = append(report.Invalid, newProblem(job, "metadata.namespace", wrongNamespace, unknown.Error()))
-			case err != nil:
-				return Report{}, err
+			if err := report.vet(job, tenant, platforms); err != nil {
+				withoutTenant = append(withoutTenant, err)
+				report.Invalid = append(report.Invalid, newProblem(job, namespacePath, wrongNamespace, err.Error()))
 			}
 		}
 	}
-	if len(unknownTenants) > 0 && len(unknownTenants) == report.TrainJobs {
-		return Report{}, unknownTenants[0]
+	if len(withoutTenant) > 0 && len(withoutTenant) == report.TrainJobs {
+		return Report{}, withoutTenant[0]
 	}
 	// Err also sorts the list. The result is not used, because the report already contains the problems.
 	_, _, _ = report.Invalid.Err(), report.Denied.Err(), report.Unenforced.Err()
@@ -95,27 +94,19 @@ func listJobs(n *document.Node) []*document.Node {
 	return found
 }
 
+// vet checks a TrainJob on each platform that has its tenant. The error is a *TenantError.
 func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) error {
 	if job.Get("apiVersion").AsString() != v1alpha1.TrainerAPIVersion {
 		r.Invalid = append(r.Invalid, newProblem(job, "apiVersion", wrongType, "want "+v1alpha1.TrainerAPIVersion+", the only version that Trainer has"))
 	}
-	namespace := job.Get("metadata").Get("namespace").AsString()
-	switch {
-	case tenant == "" && namespace == "":
-		return &TenantError{Known: listTenants(platforms)}
-	case tenant == "":
-		tenant = namespace
-	case namespace != "" && namespace != tenant:
-		r.Invalid = append(r.Invalid, newProblem(job, "metadata.namespace", wrongNamespace, fmt.Sprintf("want %s, which is the requested tenant, or no namespace", tenant)))
+	tenant, err := r.tenantOf(job, tenant, platforms)
+	if err != nil {
+		return err
 	}
 	found := newResults(len(platforms))
 	for _, p := range platforms {
-		err := p.vet(job, tenant, found)
-		if unknown := (*TenantError)(nil); errors.As(err, &unknown) {
-			unknown.FoundIn = environmentsWith(tenant, platforms)
-		}
-		if err != nil {
-			return err
+		if rules, ok := p.tenants[tenant]; ok {
+			p.vet(job, tenant, rules, found)
 		}
 	}
 	r.Invalid, r.Denied = append(r.Invalid, found.invalid.listProblems()...), append(r.Denied, found.denied.listProblems()...)
@@ -126,11 +117,39 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-func (p Platform) vet(job *document.Node, tenant string, found *results) error {
-	rules, ok := p.tenants[tenant]
-	if !ok {
-		return &TenantError{Tenant: tenant, Environment: p.environment, Known: listTenants([]Platform{p})}
+// tenantOf returns the tenant of a TrainJob. If its namespace is wrong, tenantOf reports the namespace. The result is empty
+// if the namespace is no tenant. The error is a *TenantError.
+func (r *Report) tenantOf(job *document.Node, requested string, platforms []Platform) (string, error) {
+	known := listTenants(platforms)
+	namespace := job.Get("metadata").Get("namespace").AsString()
+	switch {
+	case len(known) == 0, requested != "" && !slices.Contains(known, requested):
+		return "", &TenantError{Tenant: cmp.Or(requested, namespace), Environment: environmentOf(platforms), Known: known}
+	case requested == "":
+		return r.tenantByNamespace(job, known, environmentOf(platforms))
+	case namespace != "" && namespace != requested:
+		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongNamespace, fmt.Sprintf("want %s, which is the requested tenant, or no namespace", requested)))
 	}
+	return requested, nil
+}
+
+func (r *Report) tenantByNamespace(job *document.Node, known []string, environment string) (string, error) {
+	given := job.Get("metadata").Get("namespace")
+	namespace := given.AsString()
+	switch {
+	case slices.Contains(known, namespace):
+		return namespace, nil
+	case namespace == "" && !given.Empty():
+		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongType, "the API server refuses this value: write the name of a namespace, in quotes if it looks like another type"))
+	case namespace == "":
+		return "", &TenantError{Known: known}
+	default:
+		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongNamespace, wording.Choice(describeNoRules(namespace, environment), namespace, known)))
+	}
+	return "", nil
+}
+
+func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, found *results) {
 	read, errs := readJob(job, rules.reader)
 	refused, consequences := invalidValues(job, read, errs)
 	for _, r := range refused {
@@ -145,18 +164,17 @@ func (p Platform) vet(job *document.Node, tenant string, found *results) error {
 			forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 		}
 	}
-	for _, v := range p.findViolations(job, read, tenant) {
+	for _, v := range p.findViolations(job, read, tenant, rules) {
 		if !consequences.cover(v.path) {
 			found.denied.add(p.environment, newProblem(job, v.path, v.rule, v.message))
 		}
 	}
-	return nil
 }
 
 // findViolations reports values with which Kubernetes refuses the pods of a TrainJob, or the TrainJob would not run as
 // intended. Unlike the rules of package "guard", these rules do not depend on spec.admission.
-func (p Platform) findViolations(job *document.Node, read guard.Job, tenant string) []violation {
-	devices, found := p.findResourceProblems(read, p.tenants[tenant].Runtimes[read.Runtime.Name])
+func (p Platform) findViolations(job *document.Node, read guard.Job, tenant string, rules tenantRules) []violation {
+	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)
 	if text := p.describeHostfile(job); text != "" {
 		found = append(found, violation{unreadableHostfile, "spec.trainer.command", text})

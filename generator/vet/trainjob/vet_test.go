@@ -165,10 +165,9 @@ func TestOneTrainJobWithoutRules(t *testing.T) {
 func TestTenantsWithoutRules(t *testing.T) {
 	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
 	cases := map[string]struct{ text, tenant, want string }{
-		"no tenant":            {nameless, "", "a TrainJob names no namespace: want --tenant, one of team-a, team-b"},
-		"a typing error":       {nameless, "team-c", `namespace "team-c" has no rules for TrainJobs: did you mean --tenant team-a or team-b?`},
-		"an unknown tenant":    {nameless, "physics", `namespace "physics" has no rules for TrainJobs: want --tenant, one of team-a, team-b`},
-		"an unknown namespace": {strings.Replace(good, "team-a", "physics", 1), "", `namespace "physics" has no rules`},
+		"no tenant":         {nameless, "", "a TrainJob names no namespace: want --tenant, one of team-a, team-b"},
+		"a typing error":    {nameless, "team-c", `namespace "team-c" has no rules for TrainJobs: did you mean --tenant team-a or team-b?`},
+		"an unknown tenant": {nameless, "physics", `namespace "physics" has no rules for TrainJobs: want --tenant, one of team-a, team-b`},
 	}
 	p := platform(t, "", newParameters(t, "2.3", "team-a", "8"), newParameters(t, "2.3", "team-b", "8"))
 	for name, tc := range cases {
@@ -183,6 +182,45 @@ func TestTenantsWithoutRules(t *testing.T) {
 	_, err := Vet("job.yaml", []byte(good), "", []Platform{platform(t, "")})
 	if err == nil || !strings.Contains(err.Error(), "want a document with tenants") {
 		t.Errorf("Vet() without any rules = %v, want an error that suggests a document with tenants", err)
+	}
+}
+
+// TestUnknownNamespaces checks that an unknown namespace is a problem with a position, even if it is the only TrainJob.
+func TestUnknownNamespaces(t *testing.T) {
+	cases := map[string]struct{ namespace, want string }{
+		"a typing error":    {"team-ab", `job.yaml:3:36: metadata.namespace: wrong-namespace: namespace "team-ab" has no rules for TrainJobs: did you mean "team-a" or "team-b"?`},
+		"another namespace": {"physics", `job.yaml:3:36: metadata.namespace: wrong-namespace: namespace "physics" has no rules for TrainJobs: want one of "team-a", "team-b"`},
+		"a number":          {"12", "job.yaml:3:36: metadata.namespace: wrong-type: the API server refuses this value: write the name of a namespace, in quotes if it looks like another type"},
+	}
+	p := platform(t, "", newParameters(t, "2.3", "team-a", "8"), newParameters(t, "2.3", "team-b", "8"))
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Vet("job.yaml", []byte(strings.Replace(good, "team-a", tc.namespace, 1)), "", []Platform{p})
+			if err != nil || got.Invalid.Error() != tc.want {
+				t.Errorf("Vet() = %v, %v, want %s", got.Invalid, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestTenantsOfOneEnvironment checks that each TrainJob is checked in the environments that have its tenant.
+func TestTenantsOfOneEnvironment(t *testing.T) {
+	text := strings.Replace(good, "numNodes: 2", "numNodes: 9", 1)
+	platforms := []Platform{
+		platform(t, "dev", newParameters(t, "2.3", "team-a", "4")), platform(t, "prod", newParameters(t, "2.3", "team-b", "8")),
+	}
+	got, err := Vet("job.yaml", []byte(text+"---\n"+strings.Replace(text, "team-a", "team-b", 1)), "", platforms)
+	want := "job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4, the limit of runtime mpi, got 9 (in environment dev)\n" +
+		"job.yaml:13:23: spec.trainer.numNodes: node-limit: want 1 to 8, the limit of runtime mpi, got 9 (in environment prod)"
+	if err != nil || got.Denied.Error() != want || len(got.Invalid) > 0 {
+		t.Errorf("Vet() = %v, %v, %v, want %s", got.Denied, got.Invalid, err, want)
+	}
+	if got, err := Vet("job.yaml", []byte(strings.Replace(good, ", namespace: team-a", "", 1)), "team-b", platforms); err != nil || len(got.Invalid)+len(got.Denied) > 0 {
+		t.Errorf("Vet() for a tenant of one environment = %v, %v, want no problems", got, err)
+	}
+	got, err = Vet("job.yaml", []byte(good), "", platforms[1:])
+	if err != nil || !strings.Contains(got.Invalid.Error(), "has no rules for TrainJobs in environment prod") {
+		t.Errorf("Vet() in another environment = %v, %v, want a wrong namespace", got.Invalid, err)
 	}
 }
 
