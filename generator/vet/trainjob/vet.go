@@ -6,13 +6,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/internal/wording"
 	"github.com/trainyard/trainyard/generator/problem"
-	"github.com/trainyard/trainyard/policies/cases"
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
@@ -37,7 +35,7 @@ const namespacePath = "metadata.namespace"
 // Vet checks every TrainJob in a text against the rules of all platforms that have its tenant. The text is a YAML stream,
 // a JSON file, or a List from kubectl get, and can contain other documents. The argument "tenant" selects the rules. If
 // this argument is empty, the namespace of each TrainJob selects the rules. The error is a problem.List if the text cannot
-// be read, and a *TenantError if no TrainJob has a tenant.
+// be read or has problems but no TrainJobs, and a *TenantError if no TrainJob has a tenant.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -45,16 +43,22 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	}
 	var report Report
 	var withoutTenant []error // one error for each TrainJob without a tenant
+	unique := names{}
 	for _, n := range documents {
+		report.Invalid = append(report.Invalid, findUnrecognized(n)...)
 		for _, job := range listJobs(n) {
 			report.TrainJobs++
+			report.Invalid = append(report.Invalid, unique.add(job, tenant)...)
 			if err := report.vet(job, tenant, platforms); err != nil {
 				withoutTenant = append(withoutTenant, err)
 				report.Invalid = append(report.Invalid, newProblem(job, namespacePath, wrongNamespace, err.Error()))
 			}
 		}
 	}
-	if len(withoutTenant) > 0 && len(withoutTenant) == report.TrainJobs {
+	if report.TrainJobs == 0 {
+		return Report{}, report.Invalid.Err()
+	}
+	if len(withoutTenant) == report.TrainJobs {
 		return Report{}, withoutTenant[0]
 	}
 	// Err also sorts the list. The result is not used, because the report already contains the problems.
@@ -73,23 +77,6 @@ func FindMisplaced(name string, text []byte) problem.List {
 				Message: "a TrainJob is not a platform document: pass this file without -f, and pass the platform document with -f",
 			})
 		}
-	}
-	return found
-}
-
-// listJobs returns the document itself if the document is a TrainJob, or the TrainJobs in it if the document is a List.
-func listJobs(n *document.Node) []*document.Node {
-	group, _, _ := strings.Cut(n.Get("apiVersion").AsString(), "/")
-	kind, items := n.Get("kind").AsString(), n.Get("items")
-	switch {
-	case group == v1alpha1.TrainerGroup && kind == cases.TrainJobKind:
-		return []*document.Node{n}
-	case !strings.HasSuffix(kind, "List") || items == nil:
-		return nil
-	}
-	var found []*document.Node
-	for _, item := range items.Items {
-		found = append(found, listJobs(item)...)
 	}
 	return found
 }

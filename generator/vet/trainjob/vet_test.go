@@ -81,6 +81,12 @@ func TestVetReportsPositions(t *testing.T) {
 		"a list for the number of processes": {strings.Replace(good, "numNodes: 2", "numProcPerNode: [null]", 1), "6:13 wrong-type", ""},
 		"a number as the name":               {strings.Replace(good, "name: train", "name: 123", 1), "3:18 wrong-type", ""},
 		"a number as the runtime":            {strings.Replace(good, "{name: mpi}", "{name: 5}", 1), "5:22 wrong-type", ""},
+		"a misspelled kind":                  {good + "---\n" + strings.Replace(good, "TrainJob", "trainJob", 1), "9:7 unrecognized-object", ""},
+		"a plural kind without apiVersion":   {good + "---\nkind: TrainJobs\n", "8:1 unrecognized-object, 8:7 unrecognized-object", ""},
+		"no apiVersion":                      {good + "---\nkind: TrainJob\n", "8:1 unrecognized-object", ""},
+		"a misspelled group in a List":       {good + "---\nkind: List\nitems: [{kind: TrainJob, apiVersion: trainer.kubflow.org/v1alpha1}]\n", "9:38 unrecognized-object", ""},
+		"documents that are no objects":      {good + "---\ntext\n---\n- a\n---\n{a: 1}\n", "8:1 unrecognized-object, 10:1 unrecognized-object, 12:1 unrecognized-object", ""},
+		"a similar kind of another vendor":   {good + "---\n{apiVersion: acme.example/v1, kind: TrainingJob}\n---\n{apiVersion: kubeflow.org/v1, kind: PyTorchJob}\n", "", ""},
 		"no spec":                            {good[:strings.Index(good, "spec:")], "1:1 invalid-value", ""},
 		"a spec that is null":                {good[:strings.Index(good, "spec:")] + "spec: null\n", "4:7 invalid-value", ""},
 		"a misspelled spec":                  {strings.Replace(good, "spec:", "sepc:", 1), "4:1 invalid-value", ""},
@@ -182,6 +188,32 @@ func TestTenantsWithoutRules(t *testing.T) {
 	_, err := Vet("job.yaml", []byte(good), "", []Platform{platform(t, "")})
 	if err == nil || !strings.Contains(err.Error(), "want a document with tenants") {
 		t.Errorf("Vet() without any rules = %v, want an error that suggests a document with tenants", err)
+	}
+}
+
+func TestEachNameIsUnique(t *testing.T) {
+	generated := strings.Replace(good, "name: train", "generateName: train", 1)
+	text := strings.Join([]string{good, strings.Replace(good, ", namespace: team-a", "", 1), strings.Replace(good, "train,", "other,", 1), generated, generated}, "---\n")
+	got, err := Vet("job.yaml", []byte(text), "team-a", []Platform{platform(t, "", newParameters(t, "2.3", "team-a", "8"))})
+	const want = "job.yaml:10:18: metadata.name: duplicate-trainjob: the TrainJob at job.yaml:3:18 has the same name and namespace: rename or remove one of them"
+	if err != nil || got.Invalid.Error() != want {
+		t.Errorf("Vet() = %v, %v, want %s", got.Invalid, err, want)
+	}
+}
+
+// TestFilesWithoutTrainJobs checks that objects that are nearly TrainJobs are problems even if there are no TrainJobs.
+func TestFilesWithoutTrainJobs(t *testing.T) {
+	cases := map[string]string{
+		strings.Replace(good, "TrainJob", "Trainjob", 1): `job.yaml:2:7: kind: unrecognized-object: unknown kind "Trainjob": did you mean "TrainJob"?`,
+		strings.Replace(good, "kubeflow", "kubflow", 1):  `job.yaml:1:13: apiVersion: unrecognized-object: unknown apiVersion "trainer.kubflow.org/v1alpha1": did you mean "trainer.kubeflow.org/v1alpha1"?`,
+		"[1]":                               "job.yaml:1:1: unrecognized-object: want an object, got a list",
+		"kind: ConfigMap\napiVersion: v1\n": "",
+	}
+	for text, want := range cases {
+		got, err := Vet("job.yaml", []byte(text), "team-a", []Platform{platform(t, "", newParameters(t, "2.3", "team-a", "8"))})
+		if (err == nil) != (want == "") || err != nil && err.Error() != want || got.TrainJobs > 0 {
+			t.Errorf("Vet(%q) = %v, want %s", text, err, want)
+		}
 	}
 }
 
