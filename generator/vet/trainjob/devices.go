@@ -2,6 +2,7 @@ package trainjob
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ var (
 	invalidResource    = problem.Rule{Name: "invalid-resource-name", Doc: "A TrainJob names resources that a container can have"}
 	fractionalDevice   = problem.Rule{Name: "fractional-device", Doc: "A TrainJob requests whole devices"}
 	launcherOnlyDevice = problem.Rule{Name: "launcher-only-device", Doc: "If the launcher runs no ranks, a TrainJob requests no devices for it, because the nodes do not get them"}
+	noGPUs             = problem.Rule{Name: "no-gpus", Doc: "A TrainJob removes all GPUs of its runtime"}
 )
 
 const resourcesPath = "spec.trainer.resourcesPerNode"
@@ -70,6 +72,23 @@ func findLostDevices(job guard.Job, r runtimeObject) []violation {
 			"only the launcher would get this device, and no ranks run there, because runtime %s sets runLauncherAsNode: false: leave it out, or use a runtime whose nodes have the device", job.Runtime.Name)})
 	}
 	return found
+}
+
+// findDroppedGPUs reports a TrainJob that removes all GPUs of its runtime. This can be intended, so it is a note.
+func findDroppedGPUs(job guard.Job, runtime guard.Runtime) []violation {
+	own := map[string]resource.Quantity{}
+	for name, count := range runtime.GPUs {
+		own[name] = *resource.NewQuantity(count, resource.DecimalSI)
+	}
+	if job.UnknownAmounts || countGPUs(own) == 0 || countGPUs(limitsWith(job, own)) > 0 || countGPUs(job.Requests) > 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if _, set := job.Limits[name]; set {
+			return []violation{{noGPUs, resourcePath("limits", name), "the nodes get no GPUs, although the runtime has some: leave it out, or use a runtime without GPUs"}}
+		}
+	}
+	return []violation{{noGPUs, resourcesPath, fmt.Sprintf("the nodes get no GPUs, because Trainer %s drops the resources of the runtime if a TrainJob sets its own: write the GPUs too, or use a runtime without GPUs", job.Replaces)}}
 }
 
 // devicesOf returns the names of the devices in the limits and requests of a TrainJob, in alphabetical order.

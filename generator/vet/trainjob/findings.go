@@ -49,11 +49,11 @@ func cutBracket(inside string) (step, rest string) {
 }
 
 // results holds the problems of one TrainJob in all environments.
-type results struct{ invalid, denied, unenforced findings }
+type results struct{ invalid, denied, unenforced, notes findings }
 
 func newResults(environments int) *results {
 	none := findings{environments: environments}
-	return &results{none, none, none}
+	return &results{none, none, none, none}
 }
 
 type findings struct {

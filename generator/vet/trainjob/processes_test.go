@@ -95,3 +95,33 @@ func TestUnknownRuntimesHaveNoResourceProblems(t *testing.T) {
 		}
 	}
 }
+
+func TestDroppedGPUsAreNoted(t *testing.T) {
+	runtime := guard.Runtime{GPUs: map[string]int64{"nvidia.com/gpu": 2}}
+	cases := map[string]struct {
+		job  guard.Job
+		want string
+	}{
+		"no resources":                   {guard.Job{}, ""},
+		"other resources":                {guard.Job{Limits: amountsOf("cpu", "2")}, ""},
+		"resources without GPUs":         {guard.Job{Limits: amountsOf("cpu", "2"), Replaces: "2.2"}, "spec.trainer.resourcesPerNode"},
+		"a limit of 0":                   {guard.Job{Limits: amountsOf("nvidia.com/gpu", "0")}, "spec.trainer.resourcesPerNode.limits[nvidia.com/gpu]"},
+		"another GPU":                    {guard.Job{Limits: amountsOf("nvidia.com/gpu", "0", "amd.com/gpu", "1")}, ""},
+		"fewer GPUs":                     {guard.Job{Limits: amountsOf("nvidia.com/gpu", "1"), Replaces: "2.2"}, ""},
+		"a limit of 0, and unknown ones": {guard.Job{Limits: amountsOf("nvidia.com/gpu", "0"), UnknownAmounts: true}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			for _, v := range findDroppedGPUs(tc.job, runtime) {
+				got += v.path
+			}
+			if got != tc.want {
+				t.Errorf("findDroppedGPUs() has the path %q, want %q", got, tc.want)
+			}
+		})
+	}
+	if got := findDroppedGPUs(guard.Job{Limits: amountsOf("cpu", "2"), Replaces: "2.2"}, guard.Runtime{}); len(got) > 0 {
+		t.Errorf("findDroppedGPUs() of a runtime without GPUs = %v, want nothing", got)
+	}
+}

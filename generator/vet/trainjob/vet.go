@@ -19,7 +19,7 @@ type Report struct {
 	TrainJobs  int          // number of TrainJobs in the file
 	Invalid    problem.List // values that the API server refuses even without rules
 	Denied     problem.List // values that a rule forbids
-	Unenforced problem.List // values that a rule forbids in an environment that does not enforce rules
+	Unenforced problem.List // notes: values that a rule forbids in an environment that does not enforce rules, or that are probably not intended
 }
 
 // Rules that do not depend on a tenant.
@@ -101,6 +101,7 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 		p.Message += "; the cluster does not refuse it, because spec.admission.enforce is none"
 		r.Unenforced = append(r.Unenforced, p)
 	}
+	r.Unenforced = append(r.Unenforced, found.notes.listProblems()...)
 	return nil
 }
 
@@ -151,9 +152,15 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 			forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 		}
 	}
-	for _, v := range p.findViolations(job, read, tenant, rules) {
+	violations := p.findViolations(job, read, tenant, rules)
+	for _, v := range violations {
 		if !consequences.cover(v.path) {
 			found.denied.add(p.environment, newProblem(job, v.path, v.rule, v.message))
+		}
+	}
+	if len(violations) == 0 {
+		for _, v := range findDroppedGPUs(read, rules.Runtimes[read.Runtime.Name]) {
+			found.notes.add(p.environment, newProblem(job, v.path, v.rule, v.message))
 		}
 	}
 }
