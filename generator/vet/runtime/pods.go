@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/trainyard/trainyard/generator/internal/resources"
 )
 
 // reservedVolume finds volumes and mounts that Trainer replaces with its own. Like Trainer, reservedVolume recognizes a
@@ -89,4 +91,21 @@ func hasSetting(c value, variables []string, options ...string) bool {
 	words := strings.Join(append(c.get("command").listTexts(), c.get("args").listTexts()...), " ")
 	isGiven := func(option string) bool { return strings.Contains(words, option) }
 	return slices.ContainsFunc(variables, isSet) || slices.ContainsFunc(options, isGiven)
+}
+
+// invalidResourceName finds names of resources that no container can have, such as gpu.
+func invalidResourceName(p *pass) {
+	for _, job := range p.jobs.listItems() {
+		pod := podSpec(job)
+		for _, c := range slices.Concat(pod.get("initContainers").listItems(), pod.get("containers").listItems()) {
+			for _, amounts := range []value{c.get("resources", "limits"), c.get("resources", "requests")} {
+				for i, amount := range amounts.fields() {
+					if complaint := resources.DescribeInvalid(amount.key()); complaint != "" {
+						amount.at = amounts.node.Fields[i].Position
+						p.addProblem(amount, "%s", complaint)
+					}
+				}
+			}
+		}
+	}
 }

@@ -253,6 +253,18 @@ var podTraps = map[string]edited{
 	"limits without a device": {
 		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "»limits: {memory: 4Gi, amd.com/gpu: 1}"}, want: []string{"unknown-device-limit at " + launcherPod + ".containers.node.resources.limits"},
 	},
+	"limits with a misspelled device": {says: `did you mean "nvidia.com/gpu"?`,
+		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "»limits: {memory: 4Gi, nvidia.com/gpus: 1}"}, want: []string{"unknown-device-limit at " + launcherPod + ".containers.node.resources.limits"},
+	},
+	"limits with an invalid name": {says: `did you mean "nvidia.com/gpu"?`,
+		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "limits: {memory: 4Gi, »gpu: 1}"}, want: []string{"invalid-resource-name at " + launcherPod + ".containers.node.resources.limits.gpu"},
+	},
+	"requests of a node with the prefix of a quota": {says: "ResourceQuota only",
+		edits: []string{"resources: {limits: {memory: 4Gi}}", "resources: {requests: {»requests.nvidia.com/gpu: 4}}"}, want: []string{"invalid-resource-name at " + nodePod + `.containers.node.resources.requests."requests.nvidia.com/gpu"`},
+	},
+	"an init container with an invalid name": {base: plainGood,
+		edits: []string{"spec: {containers: [{name: dataset-initializer,", "spec: {initContainers: [{name: a, resources: {limits: {»memorry: 1Gi}}}], containers: [{name: dataset-initializer,"}, want: []string{"invalid-resource-name at spec.template.spec.replicatedJobs.dataset-initializer.template.spec.template.spec.initContainers.a.resources.limits.memorry"},
+	},
 	"empty limits": {
 		base: plainGood, edits: []string{`limits: {nvidia.com/gpu: "8"}`, "»limits: {}"}, want: []string{"unknown-device-limit at " + nodePod + ".containers.node.resources.limits"},
 	},

@@ -208,7 +208,7 @@ func TestVetFindsTraps(t *testing.T) {
 // TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. After this replacement, the rules for
 // MPI must report nothing.
 func TestMPIRulesNeedMPI(t *testing.T) {
-	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "unknown-device-limit", "missing-framework-label"}
+	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "invalid-resource-name", "unknown-device-limit", "missing-framework-label"}
 	policy := regexp.MustCompile(`\bmpi:`)
 	for name, tc := range allTraps() {
 		t.Run(name, func(t *testing.T) {
