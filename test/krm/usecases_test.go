@@ -166,7 +166,7 @@ func TestErrors(t *testing.T) {
 	w := newWorkspace(t)
 	for name, tc := range map[string]struct{ useCase, file, old, new, want string }{
 		"too many nodes":    {"validator", "job.yaml", "numNodes: 4", "numNodes: 5", "error: TrainJob train: spec.trainer.numNodes: node-limit: want 1 to 4"},
-		"an unknown team":   {"validator", "job.yaml", "team-a", "team-b", `error: TrainJob train: metadata.namespace: wrong-namespace: namespace "team-b" has no rules for TrainJobs: did you mean "team-a"?`},
+		"an unknown team":   {"validator", "job.yaml", "team-a", "team-b", `error: TrainJob train: metadata.namespace: wrong-namespace: namespace "team-b" has no rules for TrainJobs in environment prod: did you mean "team-a"?`},
 		"a written quota":   {"validator", "job.yaml", job4, newQuota("{hard: [4]}", "me"), "error: ResourceQuota team: spec.hard: wrong type for this field of ResourceQuota: got a list"},
 		"a generated quota": {"validator", "job.yaml", job4, newQuota("{hardd: {pods: 4}}", "trainyard"), "error: ResourceQuota team: spec.hardd: unknown field"},
 		"an unknown field":  {"transformer", "change.yaml", "labels:", "label:", `error: Transformer acme: spec.label: unknown key: did you mean "labels"?`},
