@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/internal/values"
 	"github.com/trainyard/trainyard/generator/internal/wording"
 	"github.com/trainyard/trainyard/generator/problem"
 )
@@ -49,7 +50,7 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	if err := checkKnown(wanted, fields); err != nil {
 		return nil, err
 	}
-	unpatched := s.withoutPatches(environments)
+	unpatched := withoutPatches(s.root)
 	var documents []*Document
 	for _, f := range fields {
 		if len(wanted) == 0 || slices.Contains(wanted, f.Key) {
@@ -102,16 +103,39 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns the document with empty environments, because an environment's patch is checked only after
+// withoutPatches returns a document or layer with empty environments, because an environment's patch is checked only after
 // its merge into spec.
-func (s *Source) withoutPatches(environments *document.Node) *document.Node {
+func withoutPatches(root *document.Node) *document.Node {
+	spec := root.Get("spec")
+	environments := spec.Get("environments")
+	if environments == nil {
+		return root
+	}
 	empty := environments
 	for _, f := range environments.Fields {
 		if f.Value.Kind == document.Mapping {
 			empty = empty.With(f.Key, &document.Node{Position: f.Value.Position, Kind: document.Mapping})
 		}
 	}
-	return s.root.With("spec", s.root.Get("spec").With("environments", empty))
+	return root.With("spec", spec.With("environments", empty))
+}
+
+// composePatches puts the patches of a layer's environments into the merged document, after the patches of the earlier
+// layers. A patch keeps its nulls, because a null can remove a key of spec. A later stage applies the patches to spec.
+func composePatches(merged, earlier, layer *document.Node) *document.Node {
+	path := []string{"spec", "environments"}
+	before, environments := getPath(earlier, path), getPath(layer, path)
+	for _, f := range fieldsOf(environments) {
+		if f.Value.Kind != document.Mapping {
+			continue
+		}
+		patch := f.Value
+		if first := before.Get(f.Key); first != nil && first.Kind == document.Mapping {
+			patch = document.Compose(first, patch)
+		}
+		merged = replaceAt(merged, values.Extend(path, f.Key), patch)
+	}
+	return merged
 }
 
 func (s *Source) environment(unpatched *document.Node, f document.Field) *Document {

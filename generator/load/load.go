@@ -121,8 +121,8 @@ func (s *Source) merge(layer *document.Node) bool {
 		return true
 	}
 	s.recordAdditions(layer)
-	var notes problem.List
-	s.root, notes = document.Merge(s.root, layer)
+	merged, notes := document.Merge(s.root, withoutPatches(layer))
+	s.root = composePatches(merged, s.root, layer)
 	s.notes = append(s.notes, notes.WithRule(problem.IdleNull)...)
 	return true
 }

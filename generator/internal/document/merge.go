@@ -22,10 +22,10 @@ type merger struct{ notes problem.List }
 
 func (m *merger) node(base, over *Node) *Node {
 	switch {
-	case base.Kind == Mapping && over.Kind == Mapping:
+	case base.Kind == Mapping && over.Kind == Mapping && !over.replaces:
 		return m.mapping(base, over)
-	case base.Kind == List && over.Kind == List && isNamedList(base) && isNamedList(over):
-		return m.list(base, over)
+	case isNamedList(base) && isNamedList(over) && !over.replaces:
+		return mergeLists(base, over, m.mapping)
 	case over.Kind == Mapping:
 		return m.mapping(&Node{Position: over.Position, Kind: Mapping}, over)
 	default:
@@ -46,12 +46,12 @@ func (m *merger) mapping(base, over *Node) *Node {
 			}
 			merged.removed[f.Key] = change.Position
 		default:
-			merged.Fields = append(merged.Fields, m.mergeField(f, *change))
+			merged.Fields = append(merged.Fields, mergeFields(f, *change, m.node))
 		}
 	}
 	for _, f := range over.Fields {
 		switch {
-		case inBase(f.Key) != nil:
+		case inBase(f.Key) != nil || f.Value.Empty() && f.Value.replaces:
 		case f.Value.Empty():
 			merged.idle = append(merged.idle, f)
 			m.noteUnusedNull(f, base)
@@ -63,18 +63,19 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// mergeField merges the values of a key in two layers. If both values are mappings, the result has the position of
+// mergeFields merges the values of a key in two layers. If both values are mappings, the result has the position of
 // the value in the lower layer. Otherwise, the result has the position of the value in the upper layer.
-func (m *merger) mergeField(base, over Field) Field {
+func mergeFields(base, over Field, merge func(base, over *Node) *Node) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
 		position = base.Position
 	}
-	return Field{Position: position, Key: base.Key, Value: m.node(base.Value, over.Value)}
+	return Field{Position: position, Key: base.Key, Value: merge(base.Value, over.Value)}
 }
 
-func (m *merger) list(base, over *Node) *Node {
-	merged := &Node{Position: base.Position, Kind: List}
+// mergeLists merges two lists of named mappings by name.
+func mergeLists(base, over *Node, merge func(base, over *Node) *Node) *Node {
+	merged := &Node{Position: base.Position, Kind: List, replaces: base.replaces}
 	added := map[any]*Node{}
 	for _, item := range over.Items {
 		added[item.Get("name").Scalar] = item
@@ -82,7 +83,7 @@ func (m *merger) list(base, over *Node) *Node {
 	for _, item := range base.Items {
 		name := item.Get("name").Scalar
 		if change, ok := added[name]; ok {
-			item = m.mapping(item, change)
+			item = merge(item, change)
 			delete(added, name)
 		}
 		merged.Items = append(merged.Items, item)
@@ -97,6 +98,9 @@ func (m *merger) list(base, over *Node) *Node {
 
 // isNamedList reports whether all items of a list are mappings with different names, such as containers.
 func isNamedList(list *Node) bool {
+	if list.Kind != List {
+		return false
+	}
 	seen := map[any]bool{}
 	for _, item := range list.Items {
 		name := item.Get("name")

@@ -20,6 +20,10 @@ type Node struct {
 
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
+
+	// replaces is true for a value of a patch that replaces an earlier value of the same patch. Such a null is not idle. Such
+	// a mapping or list is not merged into the base, because the earlier value would have replaced the value of the base.
+	replaces bool
 }
 
 // Field is a key of a mapping and its value.
