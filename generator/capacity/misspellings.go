@@ -23,7 +23,7 @@ func Misspellings(d *load.Document, document map[string]any) (found problem.List
 			if complaint := DescribeMisspelling(name); complaint != "" {
 				device := values.Extend(path, name)
 				paths = append(paths, device)
-				found = append(found, problem.Problem{Position: d.Root.Locate(device...), Rule: MisspelledDevice, Path: problem.Path(device), Message: complaint})
+				found = append(found, problem.Problem{Position: d.Root.LocateKey(device...), Rule: MisspelledDevice, Path: problem.Path(device), Message: complaint})
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func devicePaths(document map[string]any) [][]string {
 	return paths
 }
 
-// queuePaths returns the paths of the quotas of ClusterQueues.
+// queuePaths returns the paths of the quotas of ClusterQueues, and of their limits on borrowing and lending.
 func queuePaths(document map[string]any) [][]string {
 	var paths [][]string
 	queues := values.Mapping(document, "spec", "queues", "clusterQueues")
@@ -53,7 +53,8 @@ func queuePaths(document map[string]any) [][]string {
 			flavors, _ := values.Child(group, "flavors")
 			list, _ := flavors.([]any)
 			for f := range list {
-				paths = append(paths, []string{"spec", "queues", "clusterQueues", name, "groups", fmt.Sprint(g), "flavors", fmt.Sprint(f), "quota"})
+				flavor := []string{"spec", "queues", "clusterQueues", name, "groups", fmt.Sprint(g), "flavors", fmt.Sprint(f)}
+				paths = append(paths, values.Extend(flavor, "quota"), values.Extend(flavor, "borrowing"), values.Extend(flavor, "lending"))
 			}
 		}
 	}

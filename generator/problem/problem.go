@@ -23,6 +23,11 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", makePrintable(p.File), p.Line, p.Column)
 }
 
+// Compare orders positions by file, line and column.
+func (p Position) Compare(other Position) int {
+	return cmp.Or(cmp.Compare(p.File, other.File), cmp.Compare(p.Line, other.Line), cmp.Compare(p.Column, other.Column))
+}
+
 // makePrintable replaces the characters of a file name that break lines or control terminals.
 func makePrintable(name string) string {
 	return strings.Map(func(r rune) rune {
@@ -92,12 +97,7 @@ func (l List) Err() error {
 		return nil
 	}
 	slices.SortStableFunc(l, func(a, b Problem) int {
-		return cmp.Or(
-			cmp.Compare(a.File, b.File),
-			cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.Column, b.Column),
-			cmp.Compare(a.Message, b.Message),
-		)
+		return cmp.Or(a.Position.Compare(b.Position), cmp.Compare(a.Message, b.Message))
 	})
 	return l
 }

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -131,29 +132,48 @@ func (n *Node) Removed(key string) (problem.Position, bool) {
 	return position, ok
 }
 
+// Removals returns the positions of the nulls in later layers that removed keys of a mapping, in the order of the text.
+func (n *Node) Removals() []problem.Position {
+	return slices.SortedFunc(maps.Values(n.removed), problem.Position.Compare)
+}
+
 // IdleNulls returns the nulls of later layers that removed nothing, because the earlier layers did not have their keys.
 func (n *Node) IdleNulls() []Field { return n.idle }
 
 // Locate returns the position of the value at a path of keys and indexes. If the value is missing, Locate returns the
 // position of its nearest parent that exists.
 func (n *Node) Locate(path ...string) problem.Position {
-	position := n.Position
+	key, value := n.find(path)
+	if value != nil && value.Kind == Scalar {
+		return value.Position
+	}
+	return key
+}
+
+// LocateKey returns the position of the last key of a path of keys and indexes. If the key is missing, LocateKey returns the
+// position of its nearest parent that exists.
+func (n *Node) LocateKey(path ...string) problem.Position {
+	key, _ := n.find(path)
+	return key
+}
+
+// find follows a path of keys and indexes, and returns the position of the last key or item that exists. The value is nil if
+// a part of the path is missing.
+func (n *Node) find(path []string) (key problem.Position, value *Node) {
+	key = n.Position
 	for _, step := range path {
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.Items) {
 			n = n.Items[i]
-			position = n.Position
+			key = n.Position
 			continue
 		}
 		f := n.Field(step)
 		if f == nil {
-			return position
+			return key, nil
 		}
-		position, n = f.Position, f.Value
+		key, n = f.Position, f.Value
 	}
-	if n.Kind == Scalar {
-		return n.Position
-	}
-	return position
+	return key, n
 }
 
 // Without removes a key from a copy of the mapping, and returns the copy.
