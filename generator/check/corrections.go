@@ -63,7 +63,7 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 
 // nearestKey returns the known key that is most similar to an unknown key, or "".
 func nearestKey(schema cue.Value, key string, known []string) string {
-	nearest := message.Nearest(key, known)
+	nearest := wording.Nearest(key, known)
 	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // gpu is probably not a misspelled cpu
 		return ""
 	}
@@ -116,11 +116,19 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	for _, name := range known {
 		want += ", or " + name
 	}
-	if nearest := message.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // gpu is probably not a misspelled cpu
+	if nearest := wording.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // gpu is probably not a misspelled cpu
 		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))
 	}
 	return want + wording.Lookalike(key)
 }
+
+// isOtherKind reports whether a document has another kind of object, and not a misspelled kind. Its other keys are no mistakes.
+func isOtherKind(n *document.Node) bool {
+	kind := n.Get("kind").AsString()
+	return kind != "" && kind != platformKind && wording.Nearest(kind, []string{platformKind}) == ""
+}
+
+const platformKind = "Platform"
 
 // correct returns the value that the author of a text probably meant, in YAML syntax. Without a guess, correct returns
 // "".
@@ -128,7 +136,7 @@ func correct(text string, want constraint.Constraint) string {
 	if want.Kind == cue.BoolKind {
 		return booleanWords[strings.ToLower(text)]
 	}
-	nearest := message.Nearest(text, want.Strings())
+	nearest := wording.Nearest(text, want.Strings())
 	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // the value is a version, and 2.4 does not mean 2.3
 		return ""
 	}

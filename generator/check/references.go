@@ -71,7 +71,14 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 			c.breaks(rule, null, strings.Split(target, "."), "%s", wording.RemovedSection(noun))
 			continue
 		}
-		c.breaks(problem.UnknownName, item.Position, values.Extend(path, strconv.Itoa(i)), "%s", wording.Choice("unknown "+noun+" "+message.Quote(name), name, keys))
+		at := values.Extend(path, strconv.Itoa(i))
+		if null, removed := mapping.Removed(name); removed {
+			if !c.hasProblemAt(null) { // about another list with this name
+				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
+			}
+			continue
+		}
+		c.breaks(problem.UnknownName, item.Position, at, "%s", wording.Choice("unknown "+noun+" "+message.Quote(name), name, keys))
 	}
 }
 

@@ -3,6 +3,7 @@ package wording
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // maxSuggested is the maximum number of words that one message suggests.
@@ -19,7 +21,7 @@ const maxSuggested = 3
 // Choice adds a suggestion to a message about a forbidden word: the most similar allowed words, or all allowed words if
 // none is similar.
 func Choice(text, word string, allowed []string) string {
-	similar := message.Similar(word, allowed)
+	similar := Similar(word, allowed)
 	switch n := len(similar); {
 	case n > 0 && n <= maxSuggested:
 		return text + ": " + Suggestion(similar) + Lookalike(word)
@@ -27,6 +29,23 @@ func Choice(text, word string, allowed []string) string {
 		return text + ": there is none"
 	}
 	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoteAll(allowed), ", "))
+}
+
+// Similar returns the allowed words that are most similar to a forbidden word. Two typing errors in four letters leave too
+// little in common: the author of args did not mean logs.
+func Similar(word string, allowed []string) []string {
+	const short = 4
+	return slices.DeleteFunc(message.Similar(word, allowed), func(candidate string) bool {
+		return len(word) <= short && message.Typos(word, candidate) > 1
+	})
+}
+
+// Nearest returns the only word that Similar returns, or "" if there are several words or none.
+func Nearest(word string, allowed []string) string {
+	if similar := Similar(word, allowed); len(similar) == 1 {
+		return similar[0]
+	}
+	return ""
 }
 
 // Suggestion asks whether the author meant one of the given words.
@@ -83,6 +102,11 @@ func Describe(n *document.Node, want cue.Kind) string {
 // RemovedSection describes a null that removes a mapping whose entries the document needs. The noun names an entry.
 func RemovedSection(noun string) string {
 	return fmt.Sprintf("this null removes every %[1]s, but the document uses a removed %[1]s: remove the null", noun)
+}
+
+// RemovedEntry describes a null that removes an entry to which the document still refers. The noun names the entry.
+func RemovedEntry(noun, name, path string, reference problem.Position) string {
+	return fmt.Sprintf("this null removes %s %s, but %s refers to it (%s): remove the null or the reference", noun, message.Quote(name), path, reference)
 }
 
 // LowerFirst returns a text with its first letter in lower case.
