@@ -171,13 +171,10 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 			if keysAreDevices(schema) { // rules about devices would report the missing device again
 				c.refused = append(c.refused, below)
 			}
-			if f.Value.Kind == document.Scalar { // its type may be wrong only because of the key
+			field = evaluate.AnyField(schema)
+			if f.Value.Kind == document.Scalar || !admitsEntries(field) { // its type may be wrong only because of the key
 				continue
 			}
-			field = evaluate.AnyField(schema)
-		}
-		if !field.Exists() {
-			continue
 		}
 		switch v, ok := c.checkValue(field, f.Value, f.Position, below); {
 		case ok && known:
@@ -191,7 +188,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 	if !unknown {
 		c.relate(schema, n, path)
 	}
-	c.checkRequired(keys, n, key, path)
+	c.checkRequired(schema, n, key, path)
 	return valid, !slices.ContainsFunc(keys.required, func(key string) bool { return valid[key] == nil })
 }
 
@@ -202,9 +199,15 @@ func keysAreDevices(schema cue.Value) bool {
 	return ok && form == "DeviceName"
 }
 
-func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Position, path []string) {
+// admitsEntries reports whether a value can be a mapping or a list.
+func admitsEntries(schema cue.Value) bool {
+	return schema.IncompleteKind()&(cue.StructKind|cue.ListKind) != 0
+}
+
+func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.Position, path []string) {
+	keys := c.schemas.keysOf(schema)
 	for _, required := range keys.required {
-		if n.Get(required) != nil || n.Incomplete {
+		if n.Get(required) != nil || n.Incomplete || c.isMisplacedBelow(schema, n, required) {
 			continue
 		}
 		at := key
@@ -216,6 +219,17 @@ func (c *checker) checkRequired(keys keys, n *document.Node, key problem.Positio
 		}
 		c.breaks(problem.MissingKey, at, path, "missing key %q: %s", required, wording.LowerFirst(constraint.Sentence(keys.known[required])))
 	}
+}
+
+// isMisplacedBelow reports whether a mapping has a key that the author probably meant to write one level deeper, in the
+// mapping at the missing key "required". An example is a key "runtimes" beside kind, instead of spec.runtimes.
+func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
+	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
+		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
+			return false
+		}
+		return slices.Equal(c.schemas.keysBelow(schema, f.Key), []string{required + "." + f.Key})
+	})
 }
 
 // hasProblemAt reports whether the checker has already reported a problem at a position.
@@ -240,15 +254,18 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 // word in messages for a key whose name the author chooses.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
-	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
+	nulls := n.Removals()
+	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete || slices.ContainsFunc(nulls, c.hasProblemAt) {
 		return
 	}
-	if noun := mark.Contents(); noun != "" {
-		c.add(key, path, "want at least one %s", noun)
-		return
+	want := mark.Contents()
+	if want == "" {
+		want = "of " + strings.Join(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known)), ", ")
 	}
-	known := slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))
-	c.add(key, path, "want at least one of %s", strings.Join(known, ", "))
+	if len(nulls) > 0 {
+		key, want = nulls[len(nulls)-1], want+": this null removes the last one"
+	}
+	c.add(key, path, "want at least one %s", want)
 }
 
 func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
