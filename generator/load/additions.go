@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/internal/document"
@@ -124,42 +123,6 @@ const maxEntries = 256
 
 func tooMany(base []string, changes *document.Node) bool {
 	return max(len(base), len(fieldsOf(changes))) > maxEntries
-}
-
-// minWord is the smallest number of letters of a word that can be a misspelling of another word. Shorter words, such as a
-// and b in the names team-a and team-b, often differ on purpose.
-const minWord = 4
-
-// misspelledName returns the name that differs from the given name by one typing error in one word, or "". Words are
-// separated by "-". Words with digits, and words with different first letters, often differ on purpose.
-func misspelledName(name string, known []string) string {
-	words := strings.Split(name, "-")
-	for _, candidate := range known {
-		others := strings.Split(candidate, "-")
-		if len(words) == len(others) && countDifferences(words, others) == 1 && countMisspellings(words, others) == 1 {
-			return candidate
-		}
-	}
-	return ""
-}
-
-func countDifferences(words, others []string) (n int) {
-	for i, word := range words {
-		if word != others[i] {
-			n++
-		}
-	}
-	return n
-}
-
-func countMisspellings(words, others []string) (n int) {
-	for i, word := range words {
-		long := min(len(word), len(others[i])) >= minWord
-		if long && word[0] == others[i][0] && !strings.ContainsFunc(word+others[i], unicode.IsDigit) && message.Typos(word, others[i]) == 1 {
-			n++
-		}
-	}
-	return n
 }
 
 // replacement returns the value that replaces an entry with a problem, or nil to remove the entry. A runtime stays,
