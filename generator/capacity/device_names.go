@@ -74,10 +74,10 @@ func commonDevice(name string) string {
 // as amd.com, differ by one letter from domains of other vendors.
 const minDomain = 8
 
-// isMisspelledDomain reports whether a domain differs by one typing error from the domain "meant", which must have at least
-// minDomain characters.
+// isMisspelledDomain reports whether a domain lacks the ending of the domain "meant", or differs from it by one typing error.
+// For a typing error, "meant" must have at least minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
-	return len(meant) >= minDomain && message.Typos(domain, meant) == 1
+	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }
 
 // isMisspelled reports whether a word has the letters of another word in another order or in another case, repeats one of

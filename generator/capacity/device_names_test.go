@@ -11,7 +11,7 @@ func TestMisspelledDevicesAreNamed(t *testing.T) {
 		"a missing letter":                      {"nvidia.com/gp nvidia.com/gu", "nvidia.com/gpu"},
 		"a changed letter":                      {"nvidia.com/gpi nvidia.com/gbu", "nvidia.com/gpu"},
 		"another case or order":                 {"nvidia.com/GPU nvidia.com/gup nvidia.com/pgu", "nvidia.com/gpu"},
-		"a misspelled domain":                   {"nvdia.com/gpu nvidai.com/gpu", "nvidia.com/gpu"},
+		"a misspelled domain":                   {"nvdia.com/gpu nvidai.com/gpu nvidia/gpu", "nvidia.com/gpu"},
 		"another vendor":                        {"amd.com/gpux amd.com/gup", "amd.com/gpu"},
 		"shared GPUs":                           {"nvidia.com/gpu.Shared nvidia.com/gpu.shraed", "nvidia.com/gpu.shared"},
 		"separators of a slice":                 {"nvidia.com/mig-1g5gb nvidia.com/mig1g.5gb nvidia.com/mig_1g_5gb nvidia.com/mig.1g-5gb", "nvidia.com/mig-1g.5gb"},
